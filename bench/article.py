@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.instants import render
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from duebell_infra.bundle import build
-from duebell_infra.target import Target
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.target import Target
 
 __all__ = ["BundleSize", "measure"]
 

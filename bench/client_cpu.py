@@ -7,8 +7,8 @@ from bench.queues import PAYLOAD, bare_client, item_of
 from bench.stub import stub
 from bench.timing import Rounds, on_processor, side_by_side
 from duebell_editor import Editor, Settings
-from duebell_infra.session import embedded_session
-from duebell_shared.models import ARMING
+from duebell_infra.local.session import embedded_session
+from duebell_shared.queue.models import ARMING
 
 __all__ = ["LIMIT", "REPEATS", "measure"]
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from bench.stub import stub
 from bench.timing import Rounds, on_processor
-from duebell_infra.bundle import build
-from duebell_infra.dependencies import IN_RUNTIME
-from duebell_infra.target import Target
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.dependencies import IN_RUNTIME
+from duebell_infra.bundle.target import Target
 
 __all__ = ["LIMIT", "measure"]
 

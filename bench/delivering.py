@@ -16,8 +16,8 @@ from bench.stub import QUEUE, stub
 from bench.timing import Ratio
 from duebell_editor import Editor, Settings
 from duebell_infra.cost import CALL_SECONDS
-from duebell_infra.session import embedded_session
-from duebell_shared.delivery import DeliveryTarget
+from duebell_infra.local.session import embedded_session
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_worker import Worker
 
 __all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from tests.support import create_rule, create_table
 
 from duebell_editor import Editor, Settings
-from duebell_editor.look import Watched, look
+from duebell_editor.listing.look import Watched, look
 from duebell_shared.backend import Backend
-from duebell_shared.failure import Failure
-from duebell_shared.lanes import lane_of
-from duebell_shared.new_task import new_task
-from duebell_shared.store import AT_ONCE, Inserted
-from duebell_shared.task import Task
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.store import AT_ONCE, Inserted
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Task
 
 __all__ = ["LIMIT", "TASKS", "Looking", "Looks", "measure"]
 

@@ -14,7 +14,7 @@ import msgspec
 
 from bench.stub import stub
 from duebell_editor import Settings
-from duebell_infra.session import embedded_session
+from duebell_infra.local.session import embedded_session
 from duebell_worker import Worker
 
 __all__ = ["LIMIT_MB", "LIMIT_MS", "Memory", "measure"]

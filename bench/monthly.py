@@ -10,7 +10,7 @@ from bench.telemetry import Telemetry
 from bench.waiting import Waiting
 from duebell_infra import cost
 from duebell_infra.prices import PRICES
-from duebell_shared.arming import HEAD_START
+from duebell_shared.bell.arming import HEAD_START
 
 __all__ = ["ALARMS", "Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]
 

@@ -12,8 +12,8 @@ from statistics import median
 import msgspec
 
 from bench.words import PRIORITIES
-from duebell_shared.task import QueueKey
-from duebell_worker import look_ahead
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.run import look_ahead
 
 __all__ = ["BURST", "Order", "measure", "section"]
 

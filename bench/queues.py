@@ -9,9 +9,10 @@ from typing import Any
 import boto3
 import msgspec
 
-from duebell_shared import backend, items
-from duebell_shared.lanes import lane_of
-from duebell_shared.new_task import new_task
+from duebell_shared import backend
+from duebell_shared.queue import items
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.tasks.new_task import new_task
 
 __all__ = ["LANES", "PAYLOAD", "bare_client", "fill", "item_of"]
 

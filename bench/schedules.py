@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 from croniter import croniter
 
 from bench.timing import Rounds, on_processor, side_by_side
-from duebell_shared import cron, schedule
-from duebell_shared.schedule import Schedule
+from duebell_shared.schedules import cron, schedule
+from duebell_shared.schedules.schedule import Schedule
 
 __all__ = ["LIMIT_US", "measure"]
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from bench.lateness import Lateness, percentiles
-from duebell_shared.arming import HEAD_START
+from duebell_shared.bell.arming import HEAD_START
+from duebell_shared.bell.ring_times import LEAD, early_minute, ring_minute
 from duebell_shared.instants import ceil_to_minute
-from duebell_shared.ring_times import LEAD, early_minute, ring_minute
 
 __all__ = ["measure"]
 

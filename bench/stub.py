@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 from bench.queues import LANES, item_of
-from duebell_infra.ministack import HOST, free_port
-from duebell_infra.session import REGION
-from duebell_shared.expression import SENTINEL
+from duebell_infra.local.ministack import HOST, free_port
+from duebell_infra.local.session import REGION
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.models import ARMING, WORKER
+from duebell_shared.queue.models import ARMING, WORKER
 
 __all__ = ["QUEUE", "stub"]
 

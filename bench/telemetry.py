@@ -13,8 +13,8 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
+from duebell_shared.bell.rule import Rule
 from duebell_shared.log_lines import JsonLines
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 

@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from duebell_editor import Transaction as Transaction
     from duebell_editor import TransactionItem as TransactionItem
     from duebell_editor import UnknownAction as UnknownAction
-    from duebell_editor.action_limits import ActionLimit as ActionLimit
-    from duebell_editor.async_editor import AsyncEditor as AsyncEditor
-    from duebell_shared.add_report import AddFailure as AddFailure
-    from duebell_shared.add_report import AddReport as AddReport
-    from duebell_shared.bell import BellKind as BellKind
+    from duebell_editor.library.async_editor import AsyncEditor as AsyncEditor
+    from duebell_editor.status.action_limits import ActionLimit as ActionLimit
+    from duebell_shared.bell.bell import BellKind as BellKind
+    from duebell_shared.bell.run_notes import LastRun as LastRun
+    from duebell_shared.bell.run_notes import LateRing as LateRing
+    from duebell_shared.bell.run_notes import RestingLane as RestingLane
     from duebell_shared.errors import AwsError as AwsError
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
@@ -71,29 +72,28 @@ if TYPE_CHECKING:
     from duebell_shared.errors import TransactionUnknown as TransactionUnknown
     from duebell_shared.errors import UnreadableTask as UnreadableTask
     from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
-    from duebell_shared.failure import FailedAttempt as FailedAttempt
-    from duebell_shared.failure import Failure as Failure
-    from duebell_shared.follow_up import FollowUp as FollowUp
-    from duebell_shared.follow_up import Owed as Owed
-    from duebell_shared.follow_up import Then as Then
     from duebell_shared.keeping import History as History
-    from duebell_shared.occurrence import Occurrence as Occurrence
-    from duebell_shared.occurrence import Result as Result
-    from duebell_shared.recurrence import Missed as Missed
-    from duebell_shared.recurrence import Recurrence as Recurrence
-    from duebell_shared.run_notes import LastRun as LastRun
-    from duebell_shared.run_notes import LateRing as LateRing
-    from duebell_shared.run_notes import RestingLane as RestingLane
-    from duebell_shared.schedule import Schedule as Schedule
-    from duebell_shared.schedule import make_schedule as make_schedule
+    from duebell_shared.queue.transactions import ItemRefusal as ItemRefusal
+    from duebell_shared.schedules.schedule import Schedule as Schedule
+    from duebell_shared.schedules.schedule import make_schedule as make_schedule
     from duebell_shared.settings import Precision as Precision
     from duebell_shared.settings import Settings as Settings
-    from duebell_shared.status import Status as Status
-    from duebell_shared.task import Task as Task
-    from duebell_shared.transactions import ItemRefusal as ItemRefusal
-    from duebell_shared.verbs import Verb as Verb
-    from duebell_shared.worker_record import ActionDescription as ActionDescription
-    from duebell_shared.worker_record import WorkerDescription as WorkerDescription
+    from duebell_shared.tasks.add_report import AddFailure as AddFailure
+    from duebell_shared.tasks.add_report import AddReport as AddReport
+    from duebell_shared.tasks.failure import FailedAttempt as FailedAttempt
+    from duebell_shared.tasks.failure import Failure as Failure
+    from duebell_shared.tasks.follow_up import FollowUp as FollowUp
+    from duebell_shared.tasks.follow_up import Owed as Owed
+    from duebell_shared.tasks.follow_up import Then as Then
+    from duebell_shared.tasks.occurrence import Occurrence as Occurrence
+    from duebell_shared.tasks.occurrence import Result as Result
+    from duebell_shared.tasks.recurrence import Missed as Missed
+    from duebell_shared.tasks.recurrence import Recurrence as Recurrence
+    from duebell_shared.tasks.status import Status as Status
+    from duebell_shared.tasks.task import Task as Task
+    from duebell_shared.tasks.verbs import Verb as Verb
+    from duebell_shared.tasks.worker_record import ActionDescription as ActionDescription
+    from duebell_shared.tasks.worker_record import WorkerDescription as WorkerDescription
     from duebell_worker import Abort as Abort
     from duebell_worker import Action as Action
     from duebell_worker import ArgumentsAction as ArgumentsAction
@@ -201,29 +201,29 @@ _NAMES = {
         "IfExists Look NewTask Page PastCounts Problem ProblemKind Reservation SchedulerStatus Selection "
         "Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem UnknownAction"
     ),
-    "duebell_editor.async_editor": "AsyncEditor",
-    "duebell_editor.action_limits": "ActionLimit",
-    "duebell_shared.bell": "BellKind",
-    "duebell_shared.add_report": "AddFailure AddReport",
+    "duebell_editor.library.async_editor": "AsyncEditor",
+    "duebell_editor.status.action_limits": "ActionLimit",
+    "duebell_shared.bell.bell": "BellKind",
+    "duebell_shared.tasks.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
         "InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull TaskChanged "
         "TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown UnreadableTask "
         "WorkerNotStarted"
     ),
-    "duebell_shared.failure": "FailedAttempt Failure",
-    "duebell_shared.follow_up": "FollowUp Owed Then",
+    "duebell_shared.tasks.failure": "FailedAttempt Failure",
+    "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
     "duebell_shared.keeping": "History",
-    "duebell_shared.occurrence": "Occurrence Result",
-    "duebell_shared.recurrence": "Missed Recurrence",
-    "duebell_shared.run_notes": "LastRun LateRing RestingLane",
-    "duebell_shared.schedule": "Schedule make_schedule",
+    "duebell_shared.tasks.occurrence": "Occurrence Result",
+    "duebell_shared.tasks.recurrence": "Missed Recurrence",
+    "duebell_shared.bell.run_notes": "LastRun LateRing RestingLane",
+    "duebell_shared.schedules.schedule": "Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
-    "duebell_shared.status": "Status",
-    "duebell_shared.task": "Task",
-    "duebell_shared.transactions": "ItemRefusal",
-    "duebell_shared.verbs": "Verb",
-    "duebell_shared.worker_record": "ActionDescription WorkerDescription",
+    "duebell_shared.tasks.status": "Status",
+    "duebell_shared.tasks.task": "Task",
+    "duebell_shared.queue.transactions": "ItemRefusal",
+    "duebell_shared.tasks.verbs": "Verb",
+    "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Snooze Worker",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -1,5 +1,5 @@
 """The scheduler as a construct for the AWS CDK; needs the extra `cdk`, and Node.js as all of the CDK does."""
 
-from duebell_infra.cdk import Scheduler
+from duebell_infra.deploy.cdk import Scheduler
 
 __all__ = ["Scheduler"]

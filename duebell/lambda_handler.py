@@ -24,8 +24,8 @@ def handler(event: object, context: "LambdaContext") -> dict[str, Any]:
     records = _messages(event)
     if not records:
         return run(event, context)
-    from duebell_worker.context import end_of_run  # noqa: PLC0415 (a run imports it when it needs it)
     from duebell_worker.log import invocation  # noqa: PLC0415 (a run needs none of it)
+    from duebell_worker.run.context import end_of_run  # noqa: PLC0415 (a run imports it when it needs it)
 
     with invocation(getattr(context, "aws_request_id", None)):
         intake = _intake()

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
-from duebell_shared.models import ARMING, GAUGE, LIMITS, WORKER
+from duebell_shared.queue.models import ARMING, GAUGE, LIMITS, WORKER
 from tests.partiql import LaneFull
 from tests.support import REGION
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import boto3
 
-from duebell_shared.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 
 REGION = "eu-central-1"
 

@@ -6,15 +6,16 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import Editor, sampling
-from duebell_editor import history as histories
-from duebell_editor import timeline as timelines
+from duebell_editor import Editor
+from duebell_editor.listing import history as histories
+from duebell_editor.listing import sampling
+from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
-from duebell_shared.failure import Failure
-from duebell_shared.lanes import lane_of
-from duebell_shared.new_task import new_task
-from duebell_shared.store import Inserted
-from duebell_shared.task import Status, Task
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.store import Inserted
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Status, Task
 from tests.support import NOON, Calls
 
 #: The most that one look may cost, however much is stored.

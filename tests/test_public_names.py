@@ -14,7 +14,7 @@ import duebell.http
 import duebell.testing
 import duebell_editor
 import duebell_worker
-from duebell_editor import async_editor
+from duebell_editor.library import async_editor
 from duebell_shared import errors
 from duebell_shared.errors import DuebellError
 
@@ -191,8 +191,8 @@ def test_a_service_without_an_event_loop_loads_no_coroutines() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
-    assert "duebell_editor.editor" in loaded
-    assert not {"asyncio", "duebell_editor.async_editor"} & set(loaded)
+    assert "duebell_editor.library.editor" in loaded
+    assert not {"asyncio", "duebell_editor.library.async_editor"} & set(loaded)
 
 
 def test_a_worker_whose_actions_add_nothing_loads_no_editor() -> None:

@@ -13,8 +13,8 @@ from freezegun import freeze_time
 
 from duebell import Editor, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL, minute_of
-from duebell_shared.ring_times import LEAD
+from duebell_shared.bell.expression import SENTINEL, minute_of
+from duebell_shared.bell.ring_times import LEAD
 from tests.support import NOON, Clock
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from alternatives.duebell_queue import DuebellQueue
 from duebell import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL
-from duebell_shared.function import Function
+from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.bell.function import Function
+from duebell_shared.bell.rule import Rule
 from duebell_shared.parallel import Parallel
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
 

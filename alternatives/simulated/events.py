@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from duebell_shared.cron import parse_aws
+from duebell_shared.schedules.cron import parse_aws
 
 from .refusals import refusal
 

@@ -5,8 +5,8 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
-from duebell_shared.add_report import AddFailure, AddReport
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.run_notes import LastRun, LateRing, RestingLane
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -30,35 +30,35 @@ from duebell_shared.errors import (
     UnreadableTask,
     WorkerNotStarted,
 )
-from duebell_shared.failure import FailedAttempt, Failure
-from duebell_shared.follow_up import FollowUp, Owed, Then
 from duebell_shared.keeping import History
-from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
-from duebell_shared.run_notes import LastRun, LateRing, RestingLane
-from duebell_shared.schedule import Schedule, make_schedule
+from duebell_shared.queue.transactions import ItemRefusal
+from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
-from duebell_shared.status import Status
-from duebell_shared.task import Task
-from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction
-from duebell_shared.transactions import ItemRefusal
-from duebell_shared.verbs import Verb
-from duebell_shared.worker_record import ActionDescription, WorkerDescription
+from duebell_shared.tasks.add_report import AddFailure, AddReport
+from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.follow_up import FollowUp, Owed, Then
+from duebell_shared.tasks.recurrence import Missed, Occurrence, Recurrence, Result
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
+from duebell_shared.tasks.verbs import Verb
+from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
-from .action_limits import ActionLimit
-from .change_many import ChangeFailure, ChangeReport, Selection
-from .editor import Editor, IfExists
-from .failures import FailureGroup, Failures
-from .health import Problem, ProblemKind
-from .history import Ended, TaskHistory
-from .listing import Page
-from .look import Look
-from .past_counts import PastCounts
-from .reservation import Reservation, TransactionItem
-from .status import Diagnosis, SchedulerStatus
-from .sync import SyncReport, SyncStep, SyncVerb
-from .timeline import Bucket, Step
-from .transaction import Transaction
-from .values import NewTask, TaskChange
+from .library.change_many import ChangeFailure, ChangeReport, Selection
+from .library.editor import Editor, IfExists
+from .library.sync import SyncReport, SyncStep, SyncVerb
+from .library.values import NewTask, TaskChange
+from .listing.failures import FailureGroup, Failures
+from .listing.history import Ended, TaskHistory
+from .listing.listing import Page
+from .listing.look import Look
+from .listing.past_counts import PastCounts
+from .listing.timeline import Bucket, Step
+from .status.action_limits import ActionLimit
+from .status.health import Problem, ProblemKind
+from .status.status import Diagnosis, SchedulerStatus
+from .transactions.reservation import Reservation, TransactionItem
+from .transactions.transaction import Transaction
 
 __all__ = [
     "ActionDescription",

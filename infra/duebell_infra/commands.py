@@ -12,36 +12,36 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
 
-from .bundle import build
+from .bundle.bundle import build
+from .bundle.dependencies import IN_RUNTIME
+from .bundle.import_check import Surroundings
+from .bundle.target import Architecture, Target
 from .cost_command import app as cost_app
-from .delivery_options import Deliver, NoDeliver, deliveries_given, without_none
-from .dependencies import IN_RUNTIME
-from .deploy import Deployment
-from .deploy import deploy as deploy_stack
-from .destroy import Queue
-from .destroy import destroy as destroy_stack
-from .editors import environment_of
-from .import_check import Surroundings
-from .intake_option import Intake, intake_parameter
-from .local_commands import app as local_app
-from .naming import check_scheduler_name
-from .option_values import bounds, pairs
-from .options import ACTIONS, Actions, Requirements
-from .queue_table import Capacity
-from .signals import ended_by_signal
-from .stack import Stack
-from .target import Architecture, Target
-from .template import template_text
+from .deploy.delivery_options import Deliver, NoDeliver, deliveries_given, without_none
+from .deploy.deploy import Deployment
+from .deploy.deploy import deploy as deploy_stack
+from .deploy.destroy import Queue
+from .deploy.destroy import destroy as destroy_stack
+from .deploy.editors import environment_of
+from .deploy.intake_option import Intake, intake_parameter
+from .deploy.naming import check_scheduler_name
+from .deploy.option_values import bounds, pairs
+from .deploy.options import ACTIONS, Actions, Requirements
+from .deploy.queue_table import Capacity
+from .deploy.stack import Stack
+from .deploy.template import template_text
+from .local.local_commands import app as local_app
+from .local.signals import ended_by_signal
+from .local.worker_command import app as worker_app
+from .local.worker_here import worker_here
 from .verify import When
 from .verify import verify as make_checks
 from .verify.cli import tell
-from .worker_command import app as worker_app
-from .worker_here import worker_here
 
 __all__ = ["app"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from duebell_shared.arming import HEAD_START
+from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.settings import Precision
 
 from .prices import PRICES

@@ -12,9 +12,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from duebell_infra.testing import Rehearsal
-    from duebell_infra.testing.live import LiveStack
     from duebell_worker import Worker
+
+    from .testing import Rehearsal
+    from .testing.live import LiveStack
 
 __all__ = ["duebell", "duebell_stack", "duebell_worker", "pytest_addoption"]
 
@@ -33,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
     """Your worker, by the setting `duebell_worker` or DUEBELL_WORKER. You can override this fixture."""
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
-    from duebell_worker.loader import load  # noqa: PLC0415
+    from duebell_worker.actions.loader import load  # noqa: PLC0415
 
     try:
         return load(_worker_name(pytestconfig))
@@ -44,7 +45,7 @@ def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
 @pytest.fixture
 def duebell(duebell_worker: "Worker") -> "Iterator[Rehearsal]":
     """A scheduler of this test's own, in memory: `duebell.editor`, `duebell.let_time_pass(timedelta(…))`."""
-    from duebell_infra.testing import Rehearsal  # noqa: PLC0415
+    from .testing import Rehearsal  # noqa: PLC0415
 
     with Rehearsal(duebell_worker) as rehearsal:
         yield rehearsal
@@ -55,9 +56,9 @@ def _duebell_stack(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 ) -> "Iterator[LiveStack]":
     """One stack for all tests of this process: it takes some seconds to start."""
-    from duebell_infra.errors import InfraError  # noqa: PLC0415
-    from duebell_infra.local import EmbeddedStack  # noqa: PLC0415
-    from duebell_infra.testing.live import LiveStack  # noqa: PLC0415
+    from .errors import InfraError  # noqa: PLC0415
+    from .local.local import EmbeddedStack  # noqa: PLC0415
+    from .testing.live import LiveStack  # noqa: PLC0415
 
     folder, worker = tmp_path_factory.mktemp("duebell"), _worker_name(pytestconfig)
     with ExitStack() as exit:

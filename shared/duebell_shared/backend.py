@@ -12,21 +12,21 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
-from .alarms import Alarms
-from .armer import Armer
-from .arming import ArmingRecord
-from .aws_session import client_maker
-from .bell import CALL_LIMIT, Bell, BellKind
+from .aws.alarms import Alarms
+from .aws.aws_session import client_maker
+from .aws.intake_queue import IntakeQueue
+from .bell.armer import Armer
+from .bell.arming import ArmingRecord
+from .bell.bell import CALL_LIMIT, Bell, BellKind
+from .bell.function import Function
+from .bell.ring_schedule import RingSchedule
+from .bell.rule import Rule
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
-from .function import Function
 from .instants import utc_now
-from .intake_queue import IntakeQueue
 from .parallel import Parallel
-from .ring_schedule import RingSchedule
-from .rule import Rule
+from .queue.store import Store
+from .queue.table import DynamoTable
 from .settings import Settings
-from .store import Store
-from .table import DynamoTable
 
 if TYPE_CHECKING:
     import boto3

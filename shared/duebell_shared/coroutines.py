@@ -11,7 +11,7 @@ from functools import partial, update_wrapper
 from types import FrameType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from .task_warnings import place_warnings_in
+from .tasks.task_warnings import place_warnings_in
 
 __all__ = ["as_coroutine", "call_in_thread"]
 

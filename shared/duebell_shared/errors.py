@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING
 from .quoting import in_brief, quoted
 
 if TYPE_CHECKING:
-    from .add_report import AddReport
-    from .task import Task
-    from .transactions import ItemRefusal
+    from .queue.transactions import ItemRefusal
+    from .tasks.add_report import AddReport
+    from .tasks.task import Task
 
 __all__ = [
     "AwsError",

@@ -8,13 +8,13 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from .arming import HEAD_START
-from .bell import BellKind
+from .bell.arming import HEAD_START
+from .bell.bell import BellKind
 from .errors import InvalidSettings, InvalidTask
-from .given import check_changed_by
 from .keeping import KEPT_PAYLOAD, RETENTION, History, Keeping
-from .payload import MAX_BYTES
+from .payloads.payload import MAX_BYTES
 from .quoting import quoted
+from .tasks.given import check_changed_by
 
 __all__ = ["LOCAL", "MAX_LANES", "MAX_RUNS", "Color", "Precision", "Settings"]
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from duebell_infra.cost import measured
 from duebell_infra.prices import PRICES
-from duebell_shared.ring_times import LEAD
+from duebell_shared.bell.ring_times import LEAD
 
 
 def test_a_ratio_is_the_median_of_the_rounds_ratios() -> None:

@@ -9,12 +9,12 @@ from bench.capacity.units import size_of, write_units
 from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.items import item_of
 from duebell_shared.keeping import History, Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.task import Status, Task
+from duebell_shared.queue.items import item_of
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Status, Task
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from duebell_editor import Editor, Status
 from duebell_shared.keeping import Keeping
-from duebell_shared.task import Failure, QueueKey
+from duebell_shared.tasks.task import Failure, QueueKey
 
 __all__ = ["Duebell", "Outcome", "fail", "lines"]
 

@@ -10,7 +10,7 @@ from duebell_editor import Editor
 from duebell_editor.cli import run
 from duebell_editor.cli.context import Context
 from duebell_infra import commands
-from duebell_infra.deploy import Deployment
+from duebell_infra.deploy.deploy import Deployment
 from tests.cli.program import Duebell
 
 BEFORE = {

@@ -13,7 +13,7 @@ import pytest
 from duebell_editor import Editor, Task
 from duebell_editor.cli import add_file
 from duebell_shared import errors
-from duebell_shared.store import Failed, Inserted, Taken
+from duebell_shared.queue.store import Failed, Inserted, Taken
 from tests.cli.program import Duebell, lines
 from tests.support import Clock
 

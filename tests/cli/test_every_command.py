@@ -13,7 +13,7 @@ from rich.console import Console
 from duebell_editor import Editor
 from duebell_editor.cli import watch
 from duebell_shared import errors
-from duebell_shared.alarms import Alarms, Silence
+from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.cli.program import Duebell, lines

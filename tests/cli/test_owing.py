@@ -5,7 +5,7 @@ from datetime import timedelta
 from duebell_editor import Editor, Then
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
-from duebell_shared.owing import paid, tried
+from duebell_shared.tasks.owing import paid, tried
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 

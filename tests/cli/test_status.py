@@ -11,7 +11,7 @@ from duebell_editor import Editor, LateRing, SchedulerStatus
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.show import status_facts
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.settings import Settings
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, SCHEDULED, Clock, create_schedule

@@ -6,7 +6,7 @@ import pytest
 from duebell_editor import Editor, LastRun
 from duebell_editor.cli import completion
 from duebell_shared.backend import Backend
-from duebell_shared.zones import TZDATA_VERSION, zone_names
+from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 from tests.cli.program import Duebell, lines
 from tests.support import NOON
 

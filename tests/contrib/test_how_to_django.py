@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.sources import actions_files
+from duebell_infra.bundle.sources import actions_files
 from tests.infra.documented import ROOT, pytest_in, written
 
 pytestmark = pytest.mark.slow

@@ -12,10 +12,10 @@ import boto3
 from duebell_editor import AwsError, NotArmed
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of
-from duebell_shared.rule import Rule
+from duebell_shared.bell.expression import minute_of
+from duebell_shared.bell.rule import Rule
+from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
-from duebell_shared.table import DynamoTable
 from duebell_worker import Worker
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then, batches
-from duebell_shared.expression import SENTINEL
+from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then
+from duebell_editor.library import batches
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.recurrence import Result
+from duebell_shared.tasks.recurrence import Result
 from duebell_worker import Snooze, Task, Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import Clock

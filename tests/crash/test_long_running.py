@@ -8,9 +8,9 @@ import pytest
 from duebell_editor import AwsError, Editor, NotArmed, Status
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL
+from duebell_shared.bell.expression import SENTINEL
 from duebell_worker import Worker
-from duebell_worker.process import Process
+from duebell_worker.process.process import Process
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import NOON, Clock
 

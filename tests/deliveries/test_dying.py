@@ -10,7 +10,7 @@ import pytest
 
 from duebell_editor import Editor, Status
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL
+from duebell_shared.bell.expression import SENTINEL
 from duebell_worker import Worker
 from tests.crash.dying import Lambda, Moment, Processes
 from tests.quick_aws import quick_aws

@@ -19,7 +19,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.instants import render
-from duebell_shared.status import Status
+from duebell_shared.tasks.status import Status
 from duebell_worker import Worker
 from duebell_worker.deliveries import connections
 from tests.deliveries.test_services import HOUR, run_at

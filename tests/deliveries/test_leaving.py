@@ -8,9 +8,9 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.delivery import Delivery
-from duebell_shared.status import Status
-from duebell_shared.task import QueueKey, Task
+from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage

@@ -9,7 +9,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.instants import render
-from duebell_shared.status import Status
+from duebell_shared.tasks.status import Status
 from duebell_worker import Worker
 from tests.support import NOON, REGION, Calls, Clock
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.destroy import Queue
-from duebell_infra.local import EmbeddedStack
+from duebell_infra.deploy.destroy import Queue
+from duebell_infra.local.local import EmbeddedStack
 from tests.e2e.deployer import Deployer
 
 

@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from duebell_editor import Editor
-from duebell_infra.artifacts import REPLACED
-from duebell_infra.deliveries import Given
-from duebell_infra.deploy import Deployment, deploy
-from duebell_infra.destroy import Queue, destroy
-from duebell_infra.local import EmbeddedStack
-from duebell_infra.target import Place
+from duebell_infra.bundle.target import Place
+from duebell_infra.deploy.artifacts import REPLACED
+from duebell_infra.deploy.deliveries import Given
+from duebell_infra.deploy.deploy import Deployment, deploy
+from duebell_infra.deploy.destroy import Queue, destroy
+from duebell_infra.local.local import EmbeddedStack
 from tests.e2e.support import ACTIONS, HERE, wait_for
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import boto3
 
-from duebell_infra.ministack import free_port
-from duebell_infra.session import embedded_session
+from duebell_infra.local.ministack import free_port
+from duebell_infra.local.session import embedded_session
 
 T = TypeVar("T")
 

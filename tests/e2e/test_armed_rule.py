@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from duebell_infra import deploy as module
-from duebell_infra.artifacts import Artifacts
+from duebell_infra.deploy import deploy as module
+from duebell_infra.deploy.artifacts import Artifacts
+from duebell_infra.deploy.stack import Stack
+from duebell_infra.deploy.template import template_text, without_types
 from duebell_infra.errors import DeployFailed
-from duebell_infra.stack import Stack
-from duebell_infra.template import template_text, without_types
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from tests.e2e.deployer import LATER, Deployer
 
 pytestmark = pytest.mark.e2e

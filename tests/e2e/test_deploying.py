@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from duebell_editor import Status, TaskNotFound
-from duebell_infra import deploy as module
-from duebell_infra.destroy import Queue
+from duebell_infra.deploy import deploy as module
+from duebell_infra.deploy.destroy import Queue
+from duebell_infra.deploy.stack import Stack
+from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import DeployFailed, InfraError
-from duebell_infra.local import EmbeddedStack
-from duebell_infra.stack import Stack
-from duebell_infra.template import template_text
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_infra.local.local import EmbeddedStack
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.settings import Settings
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.ministack import free_port
+from duebell_infra.local.ministack import free_port
 from tests.e2e.support import duebell, wait_for
 from tests.infra.documented import ROOT, written
 

@@ -9,9 +9,9 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from duebell_infra.bundle import build
-from duebell_infra.dependencies import IN_RUNTIME
-from duebell_infra.target import Architecture, Target
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.dependencies import IN_RUNTIME
+from duebell_infra.bundle.target import Architecture, Target
 from tests.e2e.support import ACTIONS, HERE
 
 pytestmark = pytest.mark.e2e

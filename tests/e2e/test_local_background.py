@@ -8,7 +8,7 @@ import pytest
 
 from duebell_editor import Editor, Settings, Status
 from duebell_editor.cli.local_stack import LocalStack
-from duebell_infra.ministack import free_port
+from duebell_infra.local.ministack import free_port
 from tests.e2e.support import duebell, local_command, wait_for
 
 pytestmark = pytest.mark.e2e

@@ -14,8 +14,8 @@ import pytest
 
 from duebell_editor import Editor, Settings
 from duebell_infra.errors import EmbeddedStackFailed
-from duebell_infra.ministack import HOST, free_port, refuse_taken
-from duebell_infra.state import StateFolder
+from duebell_infra.local.ministack import HOST, free_port, refuse_taken
+from duebell_infra.local.state import StateFolder
 from tests.e2e.support import ACTIONS, LocalCommand, duebell, local_command, wait_for
 
 pytestmark = pytest.mark.e2e

@@ -10,10 +10,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from duebell_editor import Editor, Status
+from duebell_infra.deploy.stack import Stack
 from duebell_infra.errors import InvalidDeployment
-from duebell_infra.stack import Stack
-from duebell_shared.bell import BellKind
-from duebell_shared.expression import FAR_SENTINEL, expression_at
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.expression import FAR_SENTINEL, expression_at
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON

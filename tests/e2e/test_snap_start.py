@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Status
-from duebell_infra.target import Target
+from duebell_infra.bundle.target import Target
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Editor, Settings, Status
-from duebell_infra.bundle import build
-from duebell_infra.local import EmbeddedStack
-from duebell_infra.target import Target
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.target import Target
+from duebell_infra.local.local import EmbeddedStack
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from tests.e2e.support import ACTIONS, HERE, wait_for
 from tests.e2e.test_ringing import SOON
 from tests.terraform import MODULE, NEEDS_TERRAFORM, Change, Terraform

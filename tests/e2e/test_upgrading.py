@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, NotDeployed, ProblemKind, Status
-from duebell_infra import deploy as module
-from duebell_infra.destroy import Queue
+from duebell_infra.deploy import deploy as module
+from duebell_infra.deploy.destroy import Queue
+from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import BundleFailed, WorkerFailed
-from duebell_infra.template import template_text
-from duebell_shared.expression import expression_at
+from duebell_shared.bell.expression import expression_at
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 

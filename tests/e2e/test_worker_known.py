@@ -5,8 +5,8 @@ import json
 import pytest
 
 from duebell_editor import Editor, InvalidTask
-from duebell_infra.local import EmbeddedStack
-from duebell_shared.function import lanes_in
+from duebell_infra.local.local import EmbeddedStack
+from duebell_shared.bell.function import lanes_in
 from tests.support import NOON
 
 pytestmark = pytest.mark.e2e

@@ -6,7 +6,7 @@ import msgspec
 
 from duebell_editor import Editor, Problem, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.new_task import new_task
+from duebell_shared.tasks.new_task import new_task
 from tests.support import NOON
 
 __all__ = ["DUE", "MINUTE", "problem", "write"]

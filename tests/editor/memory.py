@@ -7,13 +7,13 @@ import msgspec
 
 from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.rule import Rule
 from duebell_shared.keeping import Keeping
 from duebell_shared.parallel import Parallel
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_shared.task import Failure, QueueKey, Status, Task
+from duebell_shared.tasks.task import Failure, QueueKey, Status, Task
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock
 

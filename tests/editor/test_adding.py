@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from duebell_editor import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
-from duebell_shared.arming import GRACE
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.keeping import Keeping
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal

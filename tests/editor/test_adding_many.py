@@ -9,8 +9,8 @@ import pytest
 
 from duebell_editor import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
 from duebell_shared.backend import Backend
-from duebell_shared.store import Failed, Inserted
-from duebell_shared.task import Task
+from duebell_shared.queue.store import Failed, Inserted
+from duebell_shared.tasks.task import Task
 from tests.support import NOON, REGION, Calls
 
 DUE = datetime(2026, 12, 31, tzinfo=UTC)

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 from duebell_editor import Editor, ProblemKind
-from duebell_editor.health import OVERDUE
-from duebell_shared.arming import GRACE, ArmingRecord
+from duebell_editor.status.health import OVERDUE
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import GRACE, ArmingRecord
+from duebell_shared.bell.lane import Lane
 from duebell_shared.instants import NEVER
-from duebell_shared.lane import Lane
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock

@@ -8,7 +8,7 @@ import pytest
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound
 from duebell_infra.testing import InlinePool
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.keeping import Keeping
 from duebell_worker import Worker
 from tests.editor.memory import KEEP, Scheduler

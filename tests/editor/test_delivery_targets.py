@@ -8,11 +8,11 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from duebell_editor import Editor
-from duebell_editor.health import ProblemKind
+from duebell_editor.status.health import ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.instants import utc_now
-from duebell_shared.worker_record import ActionDescription, WorkerDescription, WorkerRecord
+from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription, WorkerRecord
 from tests.support import REGION
 
 pytestmark = pytest.mark.moto

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from duebell_editor import Editor, Settings
 from duebell_editor.cli.show import environment_text
-from duebell_shared.bell import BellState
+from duebell_shared.bell.bell import BellState
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Color
 from tests.support import REGION

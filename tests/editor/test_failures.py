@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Failure, InvalidQuery, ProblemKind, Status, Task, failures
+from duebell_editor import Editor, Failure, InvalidQuery, ProblemKind, Status, Task
+from duebell_editor.listing import failures
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
 from tests.editor.memory import KEEP, Scheduler

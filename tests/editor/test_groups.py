@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, Status
-from duebell_editor.listing import QUICKLY
-from duebell_shared.task import QueueKey, Task
+from duebell_editor.listing.listing import QUICKLY
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.editor.memory import KEEP, Scheduler
 from tests.editor.test_listing_pages import OrderOfItsOwn
 from tests.support import Calls
@@ -145,7 +145,7 @@ def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
 def test_a_change_to_a_group_selects_all_of_it(
     scheduler: Scheduler, read: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duebell_editor.listing.QUICKLY", 300)
+    monkeypatch.setattr("duebell_editor.listing.listing.QUICKLY", 300)
     add(scheduler, 8_000)
     add(scheduler, 700, prefix=GROUP, due=HOUR * 2)
     selected = scheduler.editor.select("pause", prefix=GROUP, limit=500)

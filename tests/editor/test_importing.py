@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_editor import InvalidTask, Status
-from duebell_shared.expression import expression_at
-from duebell_shared.failure import Failure
-from duebell_shared.item_size import MAX_ITEM, size_of
-from duebell_shared.items import item_of
+from duebell_shared.bell.expression import expression_at
 from duebell_shared.keeping import Keeping
-from duebell_shared.owing import paid
-from duebell_shared.recurrence import MAX_OCCURRENCES
-from duebell_shared.task import Task
+from duebell_shared.queue.item_size import MAX_ITEM, size_of
+from duebell_shared.queue.items import item_of
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.owing import paid
+from duebell_shared.tasks.recurrence import MAX_OCCURRENCES
+from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from duebell_editor import Editor
-from duebell_editor.health import ProblemKind
-from duebell_shared.alarms import Alarms
+from duebell_editor.status.health import ProblemKind
+from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.editor.test_delivery_targets import role

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from duebell_editor import Editor, ProblemKind
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_notes import Fullest, LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.lane_sizes import GIGABYTE
-from duebell_shared.run_notes import Fullest, LastRun, RestingLane
+from duebell_shared.queue.lane_sizes import GIGABYTE
 from tests.shared.on_moto import swap
 from tests.support import NOON
 

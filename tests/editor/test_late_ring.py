@@ -7,10 +7,10 @@ import pytest
 
 from duebell_editor import LateRing, ProblemKind
 from duebell_infra.testing import InlinePool
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.expression import expression_at
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import expression_at
+from duebell_shared.bell.lane import Lane
 from duebell_shared.instants import render
-from duebell_shared.lane import Lane
 from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON

@@ -11,7 +11,7 @@ import pytest
 from duebell_editor import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Calls, Clock
 
 HOUR = timedelta(hours=1)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_editor import Editor, InvalidQuery, Status
-from duebell_editor.filters import make_filter
-from duebell_editor.listing import list_tasks
+from duebell_editor.listing.filters import make_filter
+from duebell_editor.listing.listing import list_tasks
 from duebell_infra.testing import MemoryStore
 from duebell_shared.instants import NEVER
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -86,8 +86,8 @@ def test_page_by_page_each_task_comes_exactly_once(
         scheduler.become(task, statuses[number % len(statuses)])
     # When they are read page by page
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duebell_editor.group._AT_FIRST", at_first)
-        patch.setattr("duebell_editor.group._OF_ONE_LANE", 1)
+        patch.setattr("duebell_editor.listing.group._AT_FIRST", at_first)
+        patch.setattr("duebell_editor.listing.group._OF_ONE_LANE", 1)
         found = ids(scheduler.editor, status=status, limit=limit, prefix=prefix)
         back = ids(scheduler.editor, status=status, limit=limit, prefix=prefix, latest_first=True)
     # Then each that is asked for comes once, in order of time

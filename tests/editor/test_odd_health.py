@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_editor import Problem, ProblemKind, Status
+from duebell_shared.bell.lane import Lane
 from duebell_shared.keeping import Keeping
-from duebell_shared.lane import Lane
-from duebell_shared.new_task import new_task
+from duebell_shared.tasks.new_task import new_task
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 

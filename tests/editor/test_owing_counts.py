@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor, Problem, ProblemKind, Status, Then
-from duebell_editor.health import OVERDUE
-from duebell_shared.owing import tried
-from duebell_shared.task import Task
+from duebell_editor.status.health import OVERDUE
+from duebell_shared.tasks.owing import tried
+from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, Calls, Clock
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, InvalidTask, NewTask, NotArmed, Status, Task, TaskConflict
-from duebell_shared.expression import expression_at
+from duebell_shared.bell.expression import expression_at
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, Calls, Clock

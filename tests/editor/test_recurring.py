@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
-from duebell_shared.expression import expression_at
+from duebell_shared.bell.expression import expression_at
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

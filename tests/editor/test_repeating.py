@@ -18,10 +18,10 @@ from duebell_editor import (
     TaskExists,
     Verb,
 )
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.expression import expression_at
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import expression_at
 from duebell_shared.keeping import Keeping
-from duebell_shared.task import Task
+from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON

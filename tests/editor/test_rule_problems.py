@@ -7,9 +7,9 @@ import boto3
 import pytest
 
 from duebell_editor import Editor, NotArmed, ProblemKind, Settings
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellState
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.bell import BellState
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 

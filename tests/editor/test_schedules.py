@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_editor import Bucket, Editor, InvalidQuery, Status
-from duebell_editor import timeline as timelines
-from duebell_editor.recurring import coming
-from duebell_editor.timeline import Step, edges
+from duebell_editor.listing import timeline as timelines
+from duebell_editor.listing.recurring import coming
+from duebell_editor.listing.timeline import Step, edges
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

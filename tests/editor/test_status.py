@@ -10,12 +10,12 @@ import pytest
 from botocore.model import OperationModel
 
 from duebell_editor import Editor, Failure, ProblemKind, Settings, Status
-from duebell_editor.health import OVERDUE
+from duebell_editor.status.health import OVERDUE
 from duebell_shared.backend import Backend
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.expression import SENTINEL
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
+from duebell_shared.tasks.new_task import new_task
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock

@@ -22,8 +22,8 @@ from duebell_editor import (
 )
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.failure import Failure
-from duebell_shared.worker_record import WorkerRecord
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker import Worker
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks

@@ -26,7 +26,7 @@ from duebell_editor import (
     TaskNotFound,
     TransactionCancelled,
 )
-from duebell_editor.task_fields import ChangeFields, TaskFields
+from duebell_editor.library.task_fields import ChangeFields, TaskFields
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 from tests.support import NOON, create_trials

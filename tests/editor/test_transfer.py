@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from duebell_editor import InvalidTask, ProblemKind, Status
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.queue.store import Failed, Inserted
 from duebell_shared.settings import Settings
-from duebell_shared.store import Failed, Inserted
-from duebell_shared.task import Task
+from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

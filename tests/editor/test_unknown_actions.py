@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor, Problem, ProblemKind
-from duebell_editor import unknown_actions as module
+from duebell_editor.status import unknown_actions as module
 from duebell_shared.backend import Backend
-from duebell_shared.failure import Failure
+from duebell_shared.tasks.failure import Failure
 from duebell_worker import Worker
 
 HOUR = timedelta(hours=1)

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from duebell_editor import AwsRefused, AwsUnavailable
 from duebell_editor.http import create_app
-from duebell_shared.store import Failed
+from duebell_shared.queue.store import Failed
 from tests.editor.memory import Scheduler
 
 DUE = "2026-12-31T00:00:00Z"

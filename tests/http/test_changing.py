@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor, Status
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.task import QueueKey
 from tests.http.asking import add
 from tests.support import NOON
 

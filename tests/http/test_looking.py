@@ -11,13 +11,14 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_editor import Status, sampling, timeline
-from duebell_editor import history as history_module
+from duebell_editor import Status
 from duebell_editor.http import create_app
-from duebell_editor.look import Watched, look
-from duebell_editor.timeline import Step, edges
+from duebell_editor.listing import history as history_module
+from duebell_editor.listing import sampling, timeline
+from duebell_editor.listing.look import Watched, look
+from duebell_editor.listing.timeline import Step, edges
 from duebell_shared.keeping import Keeping
-from duebell_shared.recurrence import Result
+from duebell_shared.tasks.recurrence import Result
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 

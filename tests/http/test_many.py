@@ -7,8 +7,9 @@ from unittest import mock
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, listing
-from duebell_shared.task import QueueKey
+from duebell_editor import AwsUnavailable, Editor, NotArmed, Status
+from duebell_editor.listing import listing
+from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
 
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from duebell_editor import DuebellError, Editor, InvalidSettings
 from duebell_editor.http import serve, server
-from duebell_infra.signals import Ended, ended_by_signal
+from duebell_infra.local.signals import Ended, ended_by_signal
 from tests.serving import serving
 
 ODD_IDS = [

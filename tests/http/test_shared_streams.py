@@ -13,9 +13,9 @@ import pytest
 from duebell_editor import AwsUnavailable
 from duebell_editor.http.routes import changes
 from duebell_editor.http.shared_readings import SharedReadings
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import utc_now
-from duebell_shared.task import Task
+from duebell_shared.tasks.task import Task
 from tests.page.queue import SharedStore
 from tests.page.scene import Scene
 from tests.serving import serving

@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor, Status
-from duebell_shared.failure import Failure
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.task import QueueKey
 from tests.http.asking import TOMORROW, add, ids
 
 

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor.http import create_app
-from duebell_shared.zones import TZDATA_VERSION, zone_names
+from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 from tests.editor.memory import Scheduler
 
 

@@ -11,10 +11,10 @@ from moto import mock_aws
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
-from duebell_infra.artifacts import Artifacts
-from duebell_infra.bundle import Bundle
+from duebell_infra.bundle.bundle import Bundle
+from duebell_infra.bundle.target import Target
+from duebell_infra.deploy.artifacts import Artifacts
 from duebell_infra.errors import DeployFailed
-from duebell_infra.target import Target
 from tests.infra.policies import ACCOUNT
 from tests.support import REGION
 

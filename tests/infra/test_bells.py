@@ -8,14 +8,14 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.bells import arm_by, keep_other_bell, next_step
-from duebell_infra.deploy import settings_of
-from duebell_infra.editors import environment_of
+from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
+from duebell_infra.deploy.deploy import settings_of
+from duebell_infra.deploy.editors import environment_of
 from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.errors import NotArmed
-from duebell_shared.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.settings import Settings
 from tests.infra.test_deploy import UPDATE, deployed
 from tests.support import Clock, create_schedule

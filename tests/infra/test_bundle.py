@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra import bundle, bytecode
-from duebell_infra.bundle import build
+from duebell_infra.bundle import bundle, bytecode
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.target import Target
 from duebell_infra.errors import BundleFailed
-from duebell_infra.target import Target
-from duebell_worker.version import BUNDLE_FILE, duebell_release
+from duebell_worker.actions.version import BUNDLE_FILE, duebell_release
 
 HERE = Target.this_machine()
 WORKER = "from duebell import Worker\nworker = Worker()\n"

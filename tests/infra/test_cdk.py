@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from duebell_infra import bundle
-from duebell_infra.archive import Files
-from duebell_infra.dependencies import install
+from duebell_infra.bundle import bundle
+from duebell_infra.bundle.archive import Files
+from duebell_infra.bundle.dependencies import install
+from duebell_infra.bundle.target import Target
+from duebell_infra.deploy.template import parameter_names, template_text
 from duebell_infra.errors import BundleFailed, InvalidDeployment
-from duebell_infra.target import Target
-from duebell_infra.template import parameter_names, template_text
 from duebell_shared.errors import InvalidInput
 
 if os.environ.get("DUEBELL_CDK") != "required":
@@ -34,7 +34,7 @@ from aws_cdk.aws_sqs import Queue
 
 import duebell.cdk
 from duebell.cdk import Scheduler
-from duebell_infra import cdk
+from duebell_infra.deploy import cdk
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from duebell_infra import cli, commands
-from duebell_infra.deploy import Deployment, settings_of
-from duebell_infra.editors import environment_of
+from duebell_infra.deploy.deploy import Deployment, settings_of
+from duebell_infra.deploy.editors import environment_of
+from duebell_infra.deploy.template import parameter_names, template_text
 from duebell_infra.errors import DeployFailed
-from duebell_infra.template import parameter_names, template_text
 from duebell_shared.settings import Settings
 from tests.e2e.support import duebell
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import typer
 
-from duebell_infra.deliveries import LISTS, check_size, merged, permitted
-from duebell_infra.delivery_options import deliveries_given, without_none
+from duebell_infra.deploy.deliveries import LISTS, check_size, merged, permitted
+from duebell_infra.deploy.delivery_options import deliveries_given, without_none
 from duebell_infra.errors import InvalidDeployment
-from duebell_shared.delivery import Delivery, deliveries_in
+from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.errors import InvalidSettings
 from tests.infra.policies import granted, statements_of, worker_document
 

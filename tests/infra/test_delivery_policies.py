@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
 from duebell_editor import Editor, Status
-from duebell_infra.deliveries import permitted
+from duebell_infra.deploy.deliveries import permitted
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Worker

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.dependencies import IN_RUNTIME, core_requirements, install
+from duebell_infra.bundle.dependencies import IN_RUNTIME, core_requirements, install
+from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import BundleFailed
-from duebell_infra.target import Architecture, Target
 
 pytestmark = pytest.mark.slow
 

@@ -10,19 +10,19 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra import deploy as module
-from duebell_infra.alarms import whom_they_tell
-from duebell_infra.artifacts import Artifacts
-from duebell_infra.bundle import Bundle
-from duebell_infra.deploy import Deployment, deploy
+from duebell_infra.bundle.bundle import Bundle
+from duebell_infra.bundle.target import Target
+from duebell_infra.deploy import deploy as module
+from duebell_infra.deploy.alarms import whom_they_tell
+from duebell_infra.deploy.artifacts import Artifacts
+from duebell_infra.deploy.deploy import Deployment, deploy
+from duebell_infra.deploy.stack import Outcome
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
-from duebell_infra.stack import Outcome
-from duebell_infra.target import Target
-from duebell_shared.armer import Armer
 from duebell_shared.backend import Backend
-from duebell_shared.delivery import Delivery
+from duebell_shared.bell.armer import Armer
+from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.expression import SENTINEL
 from duebell_worker import Worker
 
 pytestmark = pytest.mark.moto

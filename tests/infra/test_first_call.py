@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from duebell_infra.deploy.first_call import call_once
 from duebell_infra.errors import WorkerFailed
-from duebell_infra.first_call import call_once
-from duebell_shared.function import lanes_in
+from duebell_shared.bell.function import lanes_in
 
 
 class FakeLambda:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from duebell_infra import bundle, import_check
-from duebell_infra.archive import Files
-from duebell_infra.bundle import build
-from duebell_infra.dependencies import install
+from duebell_infra.bundle import bundle, import_check
+from duebell_infra.bundle.archive import Files
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.dependencies import install
+from duebell_infra.bundle.import_check import Surroundings
+from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import BundleFailed
-from duebell_infra.import_check import Surroundings
-from duebell_infra.target import Architecture, Target
 
 pytestmark = pytest.mark.slow
 

@@ -14,19 +14,19 @@ import pytest
 
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.local_stack import LocalStack
-from duebell_infra import local_process
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
-from duebell_infra.local_process import Registration, clear, start, stop, wait, ways_in
-from duebell_infra.state import StateFolder
+from duebell_infra.local import local_process
+from duebell_infra.local.local_process import Registration, clear, start, stop, wait, ways_in
+from duebell_infra.local.state import StateFolder
 from tests.e2e.support import duebell
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
 HOLDER = """
 import signal, sys
 from pathlib import Path
-from duebell_infra.local_process import Registration
-from duebell_infra.signals import Ended, ended_by_signal
-from duebell_infra.state import StateFolder
+from duebell_infra.local.local_process import Registration
+from duebell_infra.local.signals import Ended, ended_by_signal
+from duebell_infra.local.state import StateFolder
 state = Path(sys.argv[1])
 try:
     with ended_by_signal(), StateFolder(state), Registration(state) as note:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from duebell_infra.ministack_child import _copy_lines
+from duebell_infra.local.ministack_child import _copy_lines
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from duebell_infra.deploy.naming import NAME, check_scheduler_name
 from duebell_infra.errors import InvalidDeployment
-from duebell_infra.naming import NAME, check_scheduler_name
 
 #: AWS's longest names, and what of it follows the scheduler's own.
 LONGEST = {

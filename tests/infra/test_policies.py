@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from duebell_editor import Editor, WorkerNotStarted
 from duebell_editor.intake import Intake
-from duebell_infra.template import template_file
+from duebell_infra.deploy.template import template_file
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History
+from duebell_shared.queue.store import Saved
 from duebell_shared.settings import Settings
-from duebell_shared.store import Saved
 from duebell_worker import Worker
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
 from tests.intake.conftest import ARN, Queues

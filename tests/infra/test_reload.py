@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from duebell_infra import reload
 from duebell_infra.errors import BundleFailed
-from duebell_infra.reload import Reloader
+from duebell_infra.local import reload
+from duebell_infra.local.reload import Reloader
 from tests.e2e.support import wait_for
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from duebell_infra.bundle.requirements import requirements_of
 from duebell_infra.errors import BundleFailed
-from duebell_infra.requirements import requirements_of
 
 SHA = "sha256:" + "a" * 64
 

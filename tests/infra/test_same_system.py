@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from duebell_infra.deliveries import LISTS
-from duebell_shared.expression import FAR_SENTINEL
+from duebell_infra.deploy.deliveries import LISTS
+from duebell_shared.bell.expression import FAR_SENTINEL
 from tests.infra.both import properties, snake
 
 #: Parameters and variables with another name, or of one of the two only, and why.

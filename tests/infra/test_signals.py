@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from duebell_infra.signals import Ended, ended_by_signal
+from duebell_infra.local.signals import Ended, ended_by_signal
 
 
 def test_a_second_signal_does_not_cut_short_what_the_first_one_began() -> None:

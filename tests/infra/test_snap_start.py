@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.deploy import settings_of
+from duebell_infra.deploy.deploy import settings_of
+from duebell_infra.deploy.snap_start import version_parameter
+from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import InvalidDeployment
-from duebell_infra.snap_start import version_parameter
-from duebell_infra.template import template_text
 from tests.infra.both import properties
 from tests.infra.policies import ACCOUNT, granted, statements_of, worker_document
 from tests.support import REGION

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from duebell_infra.bundle.sources import actions_files, own_files
 from duebell_infra.errors import BundleFailed
-from duebell_infra.sources import actions_files, own_files
 
 
 def write(folder: Path, *names: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duebell_infra.errors import EmbeddedStackFailed
-from duebell_infra.state import StateFolder
+from duebell_infra.local.state import StateFolder
 
 
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:

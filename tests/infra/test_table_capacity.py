@@ -6,9 +6,9 @@ import boto3
 import pytest
 import typer
 
+from duebell_infra.deploy.option_values import bounds
+from duebell_infra.deploy.queue_table import QueueTable, TableSettings
 from duebell_infra.errors import InvalidDeployment
-from duebell_infra.option_values import bounds
-from duebell_infra.queue_table import QueueTable, TableSettings
 from tests.infra.both import properties
 from tests.support import create_table
 

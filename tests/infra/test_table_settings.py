@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.kms.models import kms_backends
 
+from duebell_infra.deploy.queue_table import QueueTable, TableSettings
 from duebell_infra.errors import DeployFailed
-from duebell_infra.queue_table import QueueTable, TableSettings
 from tests.infra.both import properties
 from tests.infra.policies import ACCOUNT
 from tests.support import REGION, create_table

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from duebell_infra.bundle.target import Architecture, Place, Target
+from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import InvalidDeployment
-from duebell_infra.target import Architecture, Place, Target
-from duebell_infra.template import template_text
 
 
 def test_lambda_on_arm_is_the_default() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import boto3
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 
-from duebell_infra.template import (
+from duebell_infra.deploy.template import (
     parameter_names,
     template_file,
     template_text,
     unknown_types,
     without_types,
 )
-from duebell_shared.expression import SENTINEL
+from duebell_shared.bell.expression import SENTINEL
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.health_server import HealthServer
+from duebell_infra.local.health_server import HealthServer
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from duebell_worker.process import Health, Process, State
+from duebell_worker.process.process import Health, Process, State
 from tests.e2e.support import duebell
 from tests.infra.policies import Guarded, statements_of
 from tests.support import REGION, Clock

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.worker_log import WorkerLog, readable
+from duebell_infra.local.worker_log import WorkerLog, readable
 
 AT = datetime(2026, 11, 21, 12, 0, 4).astimezone()
 

@@ -13,14 +13,14 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound
-from duebell_editor.adder import Adder
 from duebell_editor.intake import Intake
 from duebell_editor.intake.batch import pause_after
 from duebell_editor.intake.effects import take_effect
-from duebell_shared.armer import Armer
+from duebell_editor.library.adder import Adder
+from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
 from duebell_shared.backend import Backend
-from duebell_shared.intake_queue import DeadLetter, IntakeQueue, Returned
-from duebell_shared.store import Failed
+from duebell_shared.bell.armer import Armer
+from duebell_shared.queue.store import Failed
 from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, REGION, Calls, Clock
@@ -232,7 +232,7 @@ def test_a_full_lane_keeps_its_messages_waiting(intake: Intake, queues: Queues) 
     queues.send({**ADD, "id": "a"})
     [message] = queues.received()
     full = Failed(QueueFull("a", 0))
-    with patch("duebell_editor.adder.insert_many", lambda _, tasks, __: [full for _ in tasks]):
+    with patch("duebell_editor.library.adder.insert_many", lambda _, tasks, __: [full for _ in tasks]):
         assert again(intake.take([{**message, "attributes": {"ApproximateReceiveCount": "90"}}]))
     assert queues.dead() == []
 

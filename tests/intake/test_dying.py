@@ -9,7 +9,7 @@ import pytest
 from duebell_editor import AwsError, Editor, Status
 from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of
+from duebell_shared.bell.expression import minute_of
 from duebell_shared.parallel import Parallel
 from tests.crash.dying import Death, Moment, Processes
 from tests.intake.conftest import Queues, again, record

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duebell_editor.intake.messages import Message, entries_of
-from duebell_editor.values import NewTask
+from duebell_editor.library.values import NewTask
 from tests.infra.documented import ROOT, written
 from tests.intake.conftest import record
 

@@ -9,8 +9,8 @@ import pytest
 from duebell_editor import InvalidTask
 from duebell_editor.intake.marks import Mark
 from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
-from duebell_editor.values import NewTask
-from duebell_shared.verbs import Verb
+from duebell_editor.library.values import NewTask
+from duebell_shared.tasks.verbs import Verb
 from tests.intake.conftest import record
 from tests.support import NOON
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from duebell_editor import AwsUnavailable, Editor, Status, TaskNotFound
-from duebell_editor.adder import Adder
 from duebell_editor.intake import Intake
 from duebell_editor.intake.marks import Made, Mark, is_before_push
+from duebell_editor.library.adder import Adder
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record

@@ -4,16 +4,16 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_A_PROCESS"]
 
-_HOST = "worker/duebell_worker/host.py"
-_PROCESS = "worker/duebell_worker/process.py"
-_LEASE = "worker/duebell_worker/lease.py"
-_WAITS = "worker/duebell_worker/waits.py"
-_SHARES = "worker/duebell_worker/shares.py"
-_ATTEMPTS = "worker/duebell_worker/attempts.py"
-_CONTEXT = "worker/duebell_worker/context.py"
-_RUN = "worker/duebell_worker/run.py"
-_SUCCESSOR = "worker/duebell_worker/successor.py"
-_RECORD = "shared/duebell_shared/arming.py"
+_HOST = "worker/duebell_worker/process/host.py"
+_PROCESS = "worker/duebell_worker/process/process.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
+_WAITS = "worker/duebell_worker/run/waits.py"
+_SHARES = "worker/duebell_worker/run/shares.py"
+_ATTEMPTS = "worker/duebell_worker/run/attempts.py"
+_CONTEXT = "worker/duebell_worker/run/context.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_SUCCESSOR = "worker/duebell_worker/run/successor.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
 
 OF_A_PROCESS = (
     Mutant(

@@ -4,18 +4,18 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_A_RUN"]
 
-_RUN = "worker/duebell_worker/run.py"
-_SUCCESSOR = "worker/duebell_worker/successor.py"
-_WAITS = "worker/duebell_worker/waits.py"
-_LANE_WRITER = "worker/duebell_worker/lane_writer.py"
-_PERFORMER = "worker/duebell_worker/performer.py"
-_LEASE = "worker/duebell_worker/lease.py"
-_TROUBLE = "worker/duebell_worker/trouble.py"
-_LANE_READER = "worker/duebell_worker/lane_reader.py"
-_ATTEMPTS = "worker/duebell_worker/attempts.py"
-_OUTCOME = "worker/duebell_worker/outcome.py"
-_ACTION = "worker/duebell_worker/action.py"
-_TASK = "shared/duebell_shared/task.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_SUCCESSOR = "worker/duebell_worker/run/successor.py"
+_WAITS = "worker/duebell_worker/run/waits.py"
+_LANE_WRITER = "worker/duebell_worker/run/lane_writer.py"
+_PERFORMER = "worker/duebell_worker/run/performer.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
+_TROUBLE = "worker/duebell_worker/run/trouble.py"
+_LANE_READER = "worker/duebell_worker/run/lane_reader.py"
+_ATTEMPTS = "worker/duebell_worker/run/attempts.py"
+_OUTCOME = "worker/duebell_worker/run/outcome.py"
+_ACTION = "worker/duebell_worker/actions/action.py"
+_TASK = "shared/duebell_shared/tasks/task.py"
 
 OF_A_RUN = (
     Mutant(
@@ -36,7 +36,7 @@ OF_A_RUN = (
     ),
     Mutant(
         name="a lane that was added to is not read again",
-        file="shared/duebell_shared/arming.py",
+        file="shared/duebell_shared/bell/arming.py",
         line="return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}",
         broken="return set(self.lanes_of(owner))",
         why="what was added since the look into a quiet lane is forgotten",

@@ -4,11 +4,11 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_A_RUN_OF_ONE"]
 
-_ARMER = "shared/duebell_shared/armer.py"
-_LEASE = "worker/duebell_worker/lease.py"
-_RUN = "worker/duebell_worker/run.py"
-_ATTEMPTS = "worker/duebell_worker/attempts.py"
-_TROUBLE = "worker/duebell_worker/trouble.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_ATTEMPTS = "worker/duebell_worker/run/attempts.py"
+_TROUBLE = "worker/duebell_worker/run/trouble.py"
 
 _OF_THE_ARMER = (Killer.ARMER, Killer.RUN_OF_ONE)
 _OF_THE_RUN = (Killer.RUN_OF_ONE, Killer.HISTORIES)

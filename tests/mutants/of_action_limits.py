@@ -4,17 +4,17 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_ACTION_LIMITS"]
 
-_GAUGE = "shared/duebell_shared/gauge.py"
-_LIMITS = "shared/duebell_shared/limits.py"
-_CLAIMED = "shared/duebell_shared/claimed_task.py"
-_TASK = "shared/duebell_shared/task.py"
-_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
-_ARMING = "shared/duebell_shared/arming.py"
-_ARMER = "shared/duebell_shared/armer.py"
-_LIMITER = "worker/duebell_worker/limiter.py"
-_READER = "worker/duebell_worker/lane_reader.py"
-_RUN = "worker/duebell_worker/run.py"
-_HELD = "worker/duebell_worker/held_tasks.py"
+_GAUGE = "shared/duebell_shared/limits/gauge.py"
+_LIMITS = "shared/duebell_shared/limits/limits.py"
+_CLAIMED = "shared/duebell_shared/tasks/claimed_task.py"
+_TASK = "shared/duebell_shared/tasks/task.py"
+_EXPORT_LINES = "editor/duebell_editor/library/export_lines.py"
+_ARMING = "shared/duebell_shared/bell/arming.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
+_LIMITER = "worker/duebell_worker/run/limiter.py"
+_READER = "worker/duebell_worker/run/lane_reader.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_HELD = "worker/duebell_worker/run/held_tasks.py"
 
 OF_ACTION_LIMITS = (
     Mutant(

@@ -4,13 +4,13 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_ARMING"]
 
-_RING_TIMES = "shared/duebell_shared/ring_times.py"
-_ARMER = "shared/duebell_shared/armer.py"
-_RULE = "shared/duebell_shared/rule.py"
-_BELL = "shared/duebell_shared/bell.py"
-_RECORD = "shared/duebell_shared/arming.py"
-_EXPRESSION = "shared/duebell_shared/expression.py"
-_EDITOR = "editor/duebell_editor/editor.py"
+_RING_TIMES = "shared/duebell_shared/bell/ring_times.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
+_RULE = "shared/duebell_shared/bell/rule.py"
+_BELL = "shared/duebell_shared/bell/bell.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_EXPRESSION = "shared/duebell_shared/bell/expression.py"
+_EDITOR = "editor/duebell_editor/library/editor.py"
 
 OF_ARMING = (
     Mutant(

@@ -4,9 +4,9 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_BATCHES"]
 
-_ITEMS = "shared/duebell_shared/table_items.py"
-_BATCHING = "shared/duebell_shared/batching.py"
-_UPDATE = "shared/duebell_shared/item_update.py"
+_ITEMS = "shared/duebell_shared/queue/table_items.py"
+_BATCHING = "shared/duebell_shared/queue/batching.py"
+_UPDATE = "shared/duebell_shared/queue/item_update.py"
 
 OF_BATCHES = (
     Mutant(
@@ -134,7 +134,7 @@ OF_BATCHES = (
     Mutant(
         name="what was given back unread is asked for again at once",
         within="BatchRead._read",
-        file="shared/duebell_shared/batch_read.py",
+        file="shared/duebell_shared/queue/batch_read.py",
         line="                self._sleep(pause)\n",
         broken="",
         why="a partition without room is asked as fast as the network allows",
@@ -142,7 +142,7 @@ OF_BATCHES = (
     ),
     Mutant(
         name="what was given back unread is asked for without end",
-        file="shared/duebell_shared/batch_read.py",
+        file="shared/duebell_shared/queue/batch_read.py",
         line="            if len(unread) < len(left):\n",
         broken="            if True:\n",
         why="a listing never ends while DynamoDB has no room",

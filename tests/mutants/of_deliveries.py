@@ -5,7 +5,7 @@ from .mutant import Killer, Mutant
 __all__ = ["OF_DELIVERIES"]
 
 _DELIVERIES = "worker/duebell_worker/deliveries"
-_PERFORMER = "worker/duebell_worker/performer.py"
+_PERFORMER = "worker/duebell_worker/run/performer.py"
 
 OF_DELIVERIES = (
     Mutant(
@@ -66,7 +66,7 @@ OF_DELIVERIES = (
     ),
     Mutant(
         name="deliveries under way are without number",
-        file="worker/duebell_worker/attempts.py",
+        file="worker/duebell_worker/run/attempts.py",
         line="in_places < places and len(self._under_way) < places + _IN_BATCHES",
         broken="in_places < places",
         why="memory fills with tasks that wait for a slow service",
@@ -74,7 +74,7 @@ OF_DELIVERIES = (
     ),
     Mutant(
         name="deliveries under way are without number in a worker that has nothing else",
-        file="worker/duebell_worker/attempts.py",
+        file="worker/duebell_worker/run/attempts.py",
         line="return room >= (1 if self._to_claim else AT_ONCE)",
         broken="return True",
         why="memory fills with tasks that wait for a slow service",
@@ -82,7 +82,7 @@ OF_DELIVERIES = (
     ),
     Mutant(
         name="what is too few for a call is left to nobody",
-        file="worker/duebell_worker/batcher.py",
+        file="worker/duebell_worker/run/batcher.py",
         line="            if not self._waiting or self._is_left_to(self._calls - 1):",
         broken="            if not self._waiting or self._is_left_to(self._calls):",
         why="the last outcomes are never recorded, and the run waits for them to its end",

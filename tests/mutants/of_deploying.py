@@ -4,11 +4,11 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_DEPLOYING"]
 
-_REQUIREMENTS = "infra/duebell_infra/requirements.py"
-_DEPENDENCIES = "infra/duebell_infra/dependencies.py"
-_ARTIFACTS = "infra/duebell_infra/artifacts.py"
-_TABLE = "infra/duebell_infra/queue_table.py"
-_DEPLOY = "infra/duebell_infra/deploy.py"
+_REQUIREMENTS = "infra/duebell_infra/bundle/requirements.py"
+_DEPENDENCIES = "infra/duebell_infra/bundle/dependencies.py"
+_ARTIFACTS = "infra/duebell_infra/deploy/artifacts.py"
+_TABLE = "infra/duebell_infra/deploy/queue_table.py"
+_DEPLOY = "infra/duebell_infra/deploy/deploy.py"
 
 OF_DEPLOYING = (
     Mutant(

@@ -4,12 +4,12 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_DIRECT_CALLS"]
 
-_RECORD = "shared/duebell_shared/arming.py"
-_ARMER = "shared/duebell_shared/armer.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
 _BACKEND = "shared/duebell_shared/backend.py"
-_FUNCTION = "shared/duebell_shared/function.py"
-_EDITOR = "editor/duebell_editor/editor.py"
-_RUN = "worker/duebell_worker/run.py"
+_FUNCTION = "shared/duebell_shared/bell/function.py"
+_EDITOR = "editor/duebell_editor/library/editor.py"
+_RUN = "worker/duebell_worker/run/run.py"
 
 OF_DIRECT_CALLS = (
     Mutant(

@@ -4,10 +4,10 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_ECHOES_AND_HOLDS"]
 
-_KNOWN_RULE = "shared/duebell_shared/known_rule.py"
-_RECORD = "shared/duebell_shared/arming.py"
-_RING_TIMES = "shared/duebell_shared/ring_times.py"
-_ARMER = "shared/duebell_shared/armer.py"
+_KNOWN_RULE = "shared/duebell_shared/bell/known_rule.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_RING_TIMES = "shared/duebell_shared/bell/ring_times.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
 
 _HAS_RUNG = "has_rung = self.rings_at is not None and self.rings_at <= now and self.echo_of is None"
 _WAKE = "free = min((lane.wake(self.head_start) for lane in self.lanes if not lane.owner), default=NEVER)"

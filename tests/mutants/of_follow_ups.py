@@ -4,17 +4,17 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_FOLLOW_UPS"]
 
-_OWING = "shared/duebell_shared/owing.py"
-_FOLLOW_UP = "shared/duebell_shared/follow_up.py"
-_FOLLOW_UPS = "worker/duebell_worker/follow_ups.py"
-_ATTEMPTS = "worker/duebell_worker/attempts.py"
-_STATE = "shared/duebell_shared/task_state.py"
-_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
-_FILTERS = "editor/duebell_editor/filters.py"
+_OWING = "shared/duebell_shared/tasks/owing.py"
+_FOLLOW_UP = "shared/duebell_shared/tasks/follow_up.py"
+_FOLLOW_UPS = "worker/duebell_worker/run/follow_ups.py"
+_ATTEMPTS = "worker/duebell_worker/run/attempts.py"
+_STATE = "shared/duebell_shared/tasks/task_state.py"
+_EXPORT_LINES = "editor/duebell_editor/library/export_lines.py"
+_FILTERS = "editor/duebell_editor/listing/filters.py"
 
-_COUNTS = "editor/duebell_editor/queue_counts.py"
-_OWING_TASKS = "editor/duebell_editor/owing_tasks.py"
-_TABLE = "shared/duebell_shared/table_items.py"
+_COUNTS = "editor/duebell_editor/listing/queue_counts.py"
+_OWING_TASKS = "editor/duebell_editor/listing/owing_tasks.py"
+_TABLE = "shared/duebell_shared/queue/table_items.py"
 
 _KILLERS = (Killer.FOLLOW_UPS,)
 

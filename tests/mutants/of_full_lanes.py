@@ -4,7 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_FULL_LANES"]
 
-_CHANGES = "shared/duebell_shared/task_changes.py"
+_CHANGES = "shared/duebell_shared/queue/task_changes.py"
 _SHARED = "shared/duebell_shared/"
 
 OF_FULL_LANES = (

@@ -4,13 +4,13 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_PRECISION"]
 
-_LANE = "shared/duebell_shared/lane.py"
-_RECORD = "shared/duebell_shared/arming.py"
-_ARMER = "shared/duebell_shared/armer.py"
-_RUN = "worker/duebell_worker/run.py"
-_WAITS = "worker/duebell_worker/waits.py"
-_CONTEXT = "worker/duebell_worker/context.py"
-_LEASE = "worker/duebell_worker/lease.py"
+_LANE = "shared/duebell_shared/bell/lane.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_WAITS = "worker/duebell_worker/run/waits.py"
+_CONTEXT = "worker/duebell_worker/run/context.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
 
 OF_PRECISION = (
     Mutant(
@@ -128,7 +128,7 @@ OF_PRECISION = (
     ),
     Mutant(
         name="does not look ahead",
-        file="worker/duebell_worker/look_ahead.py",
+        file="worker/duebell_worker/run/look_ahead.py",
         line="                self.next_due = key.queued\n",
         broken="",
         why="beside an action that takes long, others start up to five seconds late",
@@ -136,7 +136,7 @@ OF_PRECISION = (
     ),
     Mutant(
         name="what it looks ahead to is started",
-        file="worker/duebell_worker/look_ahead.py",
+        file="worker/duebell_worker/run/look_ahead.py",
         line="            if key.queued > now:\n",
         broken="            if False:\n",
         why="tasks start up to five seconds before they are due",

@@ -4,12 +4,12 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_PRIORITIES"]
 
-_ORDER = "shared/duebell_shared/queue_order.py"
-_ITEMS = "shared/duebell_shared/items.py"
-_TABLE = "shared/duebell_shared/table.py"
-_AHEAD = "worker/duebell_worker/look_ahead.py"
-_RUN = "worker/duebell_worker/run.py"
-_READER = "worker/duebell_worker/lane_reader.py"
+_ORDER = "shared/duebell_shared/queue/queue_order.py"
+_ITEMS = "shared/duebell_shared/queue/items.py"
+_TABLE = "shared/duebell_shared/queue/table.py"
+_AHEAD = "worker/duebell_worker/run/look_ahead.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_READER = "worker/duebell_worker/run/lane_reader.py"
 
 OF_PRIORITIES = (
     Mutant(
@@ -70,7 +70,7 @@ OF_PRIORITIES = (
     ),
     Mutant(
         name="claimed whatever its priority",
-        file="shared/duebell_shared/task_changes.py",
+        file="shared/duebell_shared/queue/task_changes.py",
         line="queued=(key.queued, key.priority)),",
         broken="queued=key.queued),",
         why="no task with a priority can be claimed",

@@ -4,8 +4,8 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_PUSHING"]
 
-_DEBOUNCE = "editor/duebell_editor/debounce.py"
-_TAKEN_IDS = "editor/duebell_editor/taken_ids.py"
+_DEBOUNCE = "editor/duebell_editor/library/debounce.py"
+_TAKEN_IDS = "editor/duebell_editor/library/taken_ids.py"
 
 OF_PUSHING = (
     Mutant(

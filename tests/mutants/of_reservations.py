@@ -4,15 +4,15 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_RESERVATIONS"]
 
-_TASK = "shared/duebell_shared/task.py"
-_CHANGES = "shared/duebell_shared/task_changes.py"
-_RUN = "worker/duebell_worker/run.py"
-_NOT_CLAIMED = "worker/duebell_worker/not_claimed.py"
-_RESERVATIONS = "worker/duebell_worker/reservations.py"
-_TAKEN = "editor/duebell_editor/taken_ids.py"
-_COMMIT = "editor/duebell_editor/commit.py"
-_TRANSACTION = "editor/duebell_editor/transaction.py"
-_TRANSACTIONS = "editor/duebell_editor/transaction_editor.py"
+_TASK = "shared/duebell_shared/tasks/task.py"
+_CHANGES = "shared/duebell_shared/queue/task_changes.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_NOT_CLAIMED = "worker/duebell_worker/run/not_claimed.py"
+_RESERVATIONS = "worker/duebell_worker/run/reservations.py"
+_TAKEN = "editor/duebell_editor/library/taken_ids.py"
+_COMMIT = "editor/duebell_editor/transactions/commit.py"
+_TRANSACTION = "editor/duebell_editor/transactions/transaction.py"
+_TRANSACTIONS = "editor/duebell_editor/transactions/transaction_editor.py"
 
 _OF_RUNS = (Killer.RESERVED,)
 _OF_EDITORS = (Killer.TRANSACTIONS,)

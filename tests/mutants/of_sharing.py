@@ -4,11 +4,11 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_SHARING"]
 
-_RECORD = "shared/duebell_shared/arming.py"
-_FUNCTION = "shared/duebell_shared/function.py"
-_RUN = "worker/duebell_worker/run.py"
-_SHARES = "worker/duebell_worker/shares.py"
-_LEASE = "worker/duebell_worker/lease.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_FUNCTION = "shared/duebell_shared/bell/function.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_SHARES = "worker/duebell_worker/run/shares.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
 
 _UNIT = (Killer.ARMING, Killer.PROTOCOL)
 

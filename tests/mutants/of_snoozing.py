@@ -4,10 +4,10 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_SNOOZING"]
 
-_TASK = "shared/duebell_shared/task.py"
-_STATE = "shared/duebell_shared/task_state.py"
-_PERFORMER = "worker/duebell_worker/performer.py"
-_OUTCOME = "worker/duebell_worker/outcome.py"
+_TASK = "shared/duebell_shared/tasks/task.py"
+_STATE = "shared/duebell_shared/tasks/task_state.py"
+_PERFORMER = "worker/duebell_worker/run/performer.py"
+_OUTCOME = "worker/duebell_worker/run/outcome.py"
 
 OF_SNOOZING = (
     Mutant(

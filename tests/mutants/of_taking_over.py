@@ -4,10 +4,10 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_TAKING_OVER"]
 
-_RECORD = "shared/duebell_shared/arming.py"
-_RUN = "worker/duebell_worker/run.py"
-_WAITS = "worker/duebell_worker/waits.py"
-_LEASE = "worker/duebell_worker/lease.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_RUN = "worker/duebell_worker/run/run.py"
+_WAITS = "worker/duebell_worker/run/waits.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
 
 OF_TAKING_OVER = (
     # The record.

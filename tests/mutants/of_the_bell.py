@@ -4,7 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_BELL"]
 
-_SCHEDULE = "shared/duebell_shared/ring_schedule.py"
+_SCHEDULE = "shared/duebell_shared/bell/ring_schedule.py"
 
 OF_THE_BELL = (
     Mutant(
@@ -58,7 +58,7 @@ OF_THE_BELL = (
     ),
     Mutant(
         name="the far sentinel is no sentinel",
-        file="shared/duebell_shared/expression.py",
+        file="shared/duebell_shared/bell/expression.py",
         line="        return expression in {SENTINEL, FAR_SENTINEL}\n",
         broken="        return expression == SENTINEL\n",
         why="a parked schedule counts as one that somebody else has set",
@@ -66,7 +66,7 @@ OF_THE_BELL = (
     ),
     Mutant(
         name="the old bell is removed with the change",
-        file="infra/duebell_infra/bells.py",
+        file="infra/duebell_infra/deploy/bells.py",
         line='    return {_OTHER: "yes"}\n',
         broken="    return {}\n",
         why="what the rule was to ring for waits until the deployment has come to its end, or for ever",
@@ -74,7 +74,7 @@ OF_THE_BELL = (
     ),
     Mutant(
         name="the new bell is not looked at",
-        file="infra/duebell_infra/bells.py",
+        file="infra/duebell_infra/deploy/bells.py",
         line="        if backend.rule.read().is_at(record.set_to):\n",
         broken="        if True:\n",
         why="an editor may have confirmed the other bell meanwhile, and that is about to be removed",
@@ -82,7 +82,7 @@ OF_THE_BELL = (
     ),
     Mutant(
         name="the other bell is removed without a look at the one that stays",
-        file="infra/duebell_infra/bells.py",
+        file="infra/duebell_infra/deploy/bells.py",
         line='    if before.get(_OTHER, "no") == "yes" and given.get(_OTHER, "no") == "no":\n',
         broken="    if False:\n",
         why="what only the other one was set for is not rung for while the stack changes",
@@ -90,7 +90,7 @@ OF_THE_BELL = (
     ),
     Mutant(
         name="after a failed change the bell that is not there is armed",
-        file="infra/duebell_infra/deploy.py",
+        file="infra/duebell_infra/deploy/deploy.py",
         line="                Backend.connect(settings_of(name, before), session).armer.verify()\n",
         broken="                backend.armer.verify()\n",
         why="CloudFormation may have parked the one of before",

@@ -4,9 +4,9 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_GUARD"]
 
-_GUARD = "infra/duebell_infra/guard.py"
-_KEY = "infra/duebell_infra/access_key.py"
-_STATE = "infra/duebell_infra/state.py"
+_GUARD = "infra/duebell_infra/local/guard.py"
+_KEY = "infra/duebell_infra/local/access_key.py"
+_STATE = "infra/duebell_infra/local/state.py"
 
 OF_THE_GUARD = (
     Mutant(

@@ -4,7 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_HTTP_EDITOR"]
 
-_EDITOR = "editor/duebell_editor/editor.py"
+_EDITOR = "editor/duebell_editor/library/editor.py"
 _HTTP = "editor/duebell_editor/http"
 
 OF_THE_HTTP_EDITOR = (

@@ -129,7 +129,7 @@ OF_THE_INTAKE = (
     ),
     Mutant(
         name="a dead letter that is too large with its reason stays",
-        file="shared/duebell_shared/intake_queue.py",
+        file="shared/duebell_shared/aws/intake_queue.py",
         line="if not others and letters[first].attributes and _is_too_large(why):",
         broken="if False:",
         why="its message comes again a hundred times",

@@ -4,10 +4,10 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_LIMITS"]
 
-_PAYLOAD = "shared/duebell_shared/payload.py"
-_SIZE = "shared/duebell_shared/item_size.py"
-_TASK = "shared/duebell_shared/task.py"
-_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
+_PAYLOAD = "shared/duebell_shared/payloads/payload.py"
+_SIZE = "shared/duebell_shared/queue/item_size.py"
+_TASK = "shared/duebell_shared/tasks/task.py"
+_EXPORT_LINES = "editor/duebell_editor/library/export_lines.py"
 
 OF_THE_LIMITS = (
     Mutant(
@@ -100,7 +100,7 @@ OF_THE_LIMITS = (
     ),
     Mutant(
         name="a schedule of any length",
-        file="shared/duebell_shared/schedule.py",
+        file="shared/duebell_shared/schedules/schedule.py",
         line="    if len(expression) > MAX_EXPRESSION:\n",
         broken="    if False:\n",
         why="it leaves no room for outcomes, and is read each time that the task is",

@@ -4,10 +4,10 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_QUEUE"]
 
-_CHANGES = "shared/duebell_shared/task_changes.py"
-_TABLE = "shared/duebell_shared/table.py"
-_ITEMS = "shared/duebell_shared/table_items.py"
-_REFUSALS = "shared/duebell_shared/refusals.py"
+_CHANGES = "shared/duebell_shared/queue/task_changes.py"
+_TABLE = "shared/duebell_shared/queue/table.py"
+_ITEMS = "shared/duebell_shared/queue/table_items.py"
+_REFUSALS = "shared/duebell_shared/queue/refusals.py"
 
 OF_THE_QUEUE = (
     Mutant(
@@ -124,7 +124,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="what a change takes away stays",
-        file="shared/duebell_shared/items.py",
+        file="shared/duebell_shared/queue/items.py",
         line="return after, [name for name in before if name not in after]",
         broken="return after, []",
         why="a task that is done stays in the queue's index, and every run finds it",

@@ -4,10 +4,10 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_RECORD"]
 
-_RING_TIMES = "shared/duebell_shared/ring_times.py"
-_LANE = "shared/duebell_shared/lane.py"
-_FILE = "shared/duebell_shared/arming.py"
-_KNOWN_RULE = "shared/duebell_shared/known_rule.py"
+_RING_TIMES = "shared/duebell_shared/bell/ring_times.py"
+_LANE = "shared/duebell_shared/bell/lane.py"
+_FILE = "shared/duebell_shared/bell/arming.py"
+_KNOWN_RULE = "shared/duebell_shared/bell/known_rule.py"
 _MODELS = (Killer.PROTOCOL, Killer.HISTORIES, Killer.ARMING)
 _HISTORIES = (Killer.HISTORIES, Killer.ARMING)
 _UNIT = (Killer.ARMING, Killer.PROTOCOL, Killer.HISTORIES)

@@ -4,13 +4,13 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_RELANE"]
 
-_RELANE = "editor/duebell_editor/relane.py"
-_EDITOR = "editor/duebell_editor/editor.py"
-_QUEUE = "editor/duebell_editor/queue.py"
-_TAKEN_IDS = "editor/duebell_editor/taken_ids.py"
-_RECORD = "shared/duebell_shared/arming.py"
-_ARMER = "shared/duebell_shared/armer.py"
-_MOVE = "shared/duebell_shared/relocation.py"
+_RELANE = "editor/duebell_editor/library/relane.py"
+_EDITOR = "editor/duebell_editor/library/editor.py"
+_QUEUE = "editor/duebell_editor/listing/queue.py"
+_TAKEN_IDS = "editor/duebell_editor/library/taken_ids.py"
+_RECORD = "shared/duebell_shared/bell/arming.py"
+_ARMER = "shared/duebell_shared/bell/armer.py"
+_MOVE = "shared/duebell_shared/queue/relocation.py"
 
 OF_THE_RELANE = (
     Mutant(
@@ -31,7 +31,7 @@ OF_THE_RELANE = (
     ),
     Mutant(
         name="runs do not leave",
-        file="worker/duebell_worker/run.py",
+        file="worker/duebell_worker/run/run.py",
         line="return must_stop or self._lease.must_leave",
         broken="return must_stop",
         why="a run that always finds something due holds its lanes until its time is over",

@@ -4,11 +4,11 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_TRIES"]
 
-_OWNER = "shared/duebell_shared/owner.py"
-_LEASE = "worker/duebell_worker/lease.py"
-_SUCCESSOR = "worker/duebell_worker/successor.py"
-_NOT_CLAIMED = "worker/duebell_worker/not_claimed.py"
-_LANE_READER = "worker/duebell_worker/lane_reader.py"
+_OWNER = "shared/duebell_shared/bell/owner.py"
+_LEASE = "worker/duebell_worker/run/lease.py"
+_SUCCESSOR = "worker/duebell_worker/run/successor.py"
+_NOT_CLAIMED = "worker/duebell_worker/run/not_claimed.py"
+_LANE_READER = "worker/duebell_worker/run/lane_reader.py"
 _INVOCATION = "worker/duebell_worker/invocation.py"
 
 OF_THE_TRIES = (

@@ -4,11 +4,11 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_WORKER_RECORD"]
 
-_REGISTRATION = "worker/duebell_worker/registration.py"
-_VALUES = "shared/duebell_shared/worker_record.py"
-_KNOWN = "editor/duebell_editor/known_worker.py"
-_SYNC = "editor/duebell_editor/sync.py"
-_TABLE = "shared/duebell_shared/table.py"
+_REGISTRATION = "worker/duebell_worker/actions/registration.py"
+_VALUES = "shared/duebell_shared/tasks/worker_record.py"
+_KNOWN = "editor/duebell_editor/library/known_worker.py"
+_SYNC = "editor/duebell_editor/library/sync.py"
+_TABLE = "shared/duebell_shared/queue/table.py"
 
 OF_THE_WORKER_RECORD = (
     Mutant(

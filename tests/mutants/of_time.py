@@ -4,9 +4,9 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_TIME"]
 
-_ZONES = "shared/duebell_shared/zones.py"
-_SCHEDULE = "shared/duebell_shared/schedule.py"
-_WALL_CLOCK = "shared/duebell_shared/wall_clock.py"
+_ZONES = "shared/duebell_shared/schedules/zones.py"
+_SCHEDULE = "shared/duebell_shared/schedules/schedule.py"
+_WALL_CLOCK = "shared/duebell_shared/schedules/wall_clock.py"
 
 OF_TIME = (
     Mutant(
@@ -29,7 +29,7 @@ OF_TIME = (
     Mutant(
         name="the worker does not say which time zones it has",
         within="Tally.last_run",
-        file="worker/duebell_worker/report.py",
+        file="worker/duebell_worker/run/report.py",
         line="tzdata=TZDATA_VERSION, ",
         broken="",
         why="nobody is told that the editor has others",

@@ -77,7 +77,7 @@ OF_VERIFYING = (
     ),
     Mutant(
         name="a user takes the name of a built-in action",
-        file="worker/duebell_worker/actions.py",
+        file="worker/duebell_worker/actions/actions.py",
         line="        if is_reserved(action.name):\n",
         broken="        if False:\n",
         why="a probe runs the user's code",

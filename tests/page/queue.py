@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from duebell_infra.testing.memory import MemoryStore
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
-from duebell_shared.past_index import Past, PastKey
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.tasks.task import QueueKey, Status, Task
 
 __all__ = ["SharedStore"]
 

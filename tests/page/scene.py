@@ -7,16 +7,16 @@ import msgspec
 
 from duebell_editor import Editor, LastRun
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.ring_schedule import RingSchedule
+from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.ring_schedule import RingSchedule
-from duebell_shared.rule import Rule
-from duebell_shared.schedule import make_schedule
+from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.settings import Settings
-from duebell_shared.task import Failure, QueueKey, Status, Task
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Failure, QueueKey, Status, Task
 from tests.page.queue import SharedStore
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from duebell_editor import ProblemKind
 from duebell_shared.instants import utc_now
-from duebell_shared.task import Status
+from duebell_shared.tasks.task import Status
 from tests.page.conftest import Open
 from tests.page.hands import press, show, tab
 from tests.page.scene import Scene

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from duebell_editor import FollowUp, Then
 from duebell_shared.instants import utc_now
-from duebell_shared.owing import paid, tried
+from duebell_shared.tasks.owing import paid, tried
 from tests.page.conftest import Open
 from tests.page.hands import field, open_form, press, wrong
 from tests.page.scene import Scene

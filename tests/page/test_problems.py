@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 
 from duebell_editor import Failure, Problem, ProblemKind
 from duebell_editor.http.answers import to_json
-from duebell_editor.json_fields import status_fields
+from duebell_editor.library.json_fields import status_fields
 from duebell_shared.instants import utc_now
-from duebell_shared.worker_record import WorkerDescription, WorkerRecord
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene

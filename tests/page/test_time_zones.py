@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from duebell_editor import LastRun
 from duebell_shared.instants import utc_now
-from duebell_shared.zones import zone_names
+from duebell_shared.schedules.zones import zone_names
 from tests.page.conftest import Open
 from tests.page.hands import open_form
 from tests.page.scene import Scene

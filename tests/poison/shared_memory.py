@@ -8,19 +8,19 @@ from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from duebell_infra.testing import MemoryStore
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL, minute_of, next_ring
-from duebell_shared.gauge import Gauge
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import SENTINEL, minute_of, next_ring
+from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER, utc_now
-from duebell_shared.limits import Limits
-from duebell_shared.past_index import Past, PastKey
-from duebell_shared.rule import Rule
+from duebell_shared.limits.gauge import Gauge
+from duebell_shared.limits.limits import Limits
+from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
+from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
-from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
-from duebell_shared.task import QueueKey, Status, Task
-from duebell_shared.transactions import Other, TaskWrite, Transacted
-from duebell_shared.worker_record import WorkerRecord
+from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
 
 __all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Status
-from duebell_shared.expression import SENTINEL
+from duebell_shared.bell.expression import SENTINEL
 from tests.support import NOON
 
 from .mortal import DIED, Queue

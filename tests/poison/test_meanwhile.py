@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from duebell_editor import Editor
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.expression import expression_at
-from duebell_shared.task import Task
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import expression_at
+from duebell_shared.tasks.task import Task
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 

@@ -10,12 +10,12 @@ import pytest
 from duebell_editor import Editor, InvalidTask, Status
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.failure import Failure
-from duebell_shared.item_size import MAX_ITEM, size_of
-from duebell_shared.items import item_of
-from duebell_shared.lanes import lane_of
-from duebell_shared.new_task import new_task
-from duebell_shared.payload import MAX_BYTES
+from duebell_shared.payloads.payload import MAX_BYTES
+from duebell_shared.queue.item_size import MAX_ITEM, size_of
+from duebell_shared.queue.items import item_of
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.new_task import new_task
 from duebell_worker import Worker
 from tests.support import REGION, Clock
 

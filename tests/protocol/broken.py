@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.lane import Lane
-from duebell_shared.ring_times import echo_after
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.ring_times import echo_after
 
 from .world import Ingredients
 

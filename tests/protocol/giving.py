@@ -7,7 +7,7 @@ them from its next look at the arming record on.
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
 from .model import Model

@@ -5,8 +5,8 @@ arming record (with the look at the record that it returns), one read of a head,
 task. What the record becomes is computed by the real transitions.
 """
 
+from duebell_shared.bell.known_rule import ECHO_SOON
 from duebell_shared.instants import NEVER
-from duebell_shared.known_rule import ECHO_SOON
 
 from .editors import Editors
 from .runs import Runs

@@ -2,12 +2,12 @@
 
 Editors may know the queue as it was, or as it is. One that has added its task by the old number of lanes
 learns that when it lowers the lane, takes the task out again, and adds it anew. The steps are those of
-`duebell_editor.relane` and of `Editor`; the relaner's name is R.
+`duebell_editor.library.relane` and of `Editor`; the relaner's name is R.
 """
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
 from .model import Model

@@ -1,6 +1,6 @@
 """What the explorer moves through: states small enough to keep millions of, and the time they are in.
 
-Time is a small integer; `instant` is what the real transitions of `duebell_shared.arming` see of it. One
+Time is a small integer; `instant` is what the real transitions of `duebell_shared.bell.arming` see of it. One
 unit is a minute: as long as LEAD, so that the soonest a rule can ring is the next moment. A lease lasts two
 and the rule's first echo comes four after its ring, as they really do; a hold on the rule lasts one.
 """
@@ -12,10 +12,10 @@ from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.ring_times import echo_after, ring_minute
 from duebell_shared.instants import NEVER
-from duebell_shared.lane import Lane
-from duebell_shared.ring_times import echo_after, ring_minute
 
 __all__ = [
     "DONE",

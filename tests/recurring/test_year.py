@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell_editor import ProblemKind
-from duebell_shared.recurrence import Missed, Occurrence, Result
-from duebell_shared.task import Task
+from duebell_shared.tasks.recurrence import Missed, Occurrence, Result
+from duebell_shared.tasks.task import Task
 from tests.recurring.year import END, START, Year
 
 pytestmark = pytest.mark.slow

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, cast
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of, next_ring
-from duebell_shared.recurrence import Missed, Occurrence
-from duebell_shared.rule import Rule
+from duebell_shared.bell.expression import minute_of, next_ring
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.tasks.recurrence import Missed, Occurrence
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_worker import Worker
 from tests.crash.dying import Death
 from tests.shared.fake_events import FakeEvents

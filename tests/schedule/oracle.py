@@ -7,7 +7,7 @@ import calendar
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from duebell_shared.zones import zone_of
+from duebell_shared.schedules.zones import zone_of
 
 __all__ = ["fires"]
 

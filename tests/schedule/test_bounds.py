@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_shared.cron import parse_aws, parse_classic
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.schedule import Schedule, make_schedule
-from duebell_shared.zones import zone_names, zone_of
+from duebell_shared.schedules.cron import parse_aws, parse_classic
+from duebell_shared.schedules.schedule import Schedule, make_schedule
+from duebell_shared.schedules.zones import zone_names, zone_of
 from tests.schedule.expressions import AWS, CLASSIC, ZONES
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

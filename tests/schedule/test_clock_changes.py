@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_shared.schedule import Schedule, make_schedule
-from duebell_shared.zones import zone_of
+from duebell_shared.schedules.schedule import Schedule, make_schedule
+from duebell_shared.schedules.zones import zone_of
 
 NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
 SAO_PAULO, APIA, CASABLANCA = "America/Sao_Paulo", "Pacific/Apia", "Africa/Casablanca"

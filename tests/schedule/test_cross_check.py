@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.schedule import make_schedule
-from duebell_shared.zones import zone_of
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.schedules.zones import zone_of
 from tests.schedule.expressions import AWS, CLASSIC, ZONES
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.errors import InvalidSchedule, InvalidTask
-from duebell_shared.schedule import MAX_EXPRESSION, Schedule, make_schedule
+from duebell_shared.schedules.schedule import MAX_EXPRESSION, Schedule, make_schedule
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

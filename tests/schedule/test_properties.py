@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.schedule import Schedule, make_schedule
+from duebell_shared.schedules.schedule import Schedule, make_schedule
 from tests.schedule.expressions import AWS, CLASSIC, ZONES
 from tests.schedule.oracle import fires
 

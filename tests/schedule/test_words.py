@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_shared.cron import parse_aws, parse_classic
-from duebell_shared.schedule import Schedule, make_schedule
+from duebell_shared.schedules.cron import parse_aws, parse_classic
+from duebell_shared.schedules.schedule import Schedule, make_schedule
 from tests.schedule.expressions import AWS, CLASSIC
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

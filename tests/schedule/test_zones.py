@@ -19,9 +19,9 @@ import tzdata
 
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import parse
-from duebell_shared.new_task import new_task
-from duebell_shared.schedule import make_schedule
-from duebell_shared.zones import TZDATA_VERSION, zone_names, zone_of
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names, zone_of
+from duebell_shared.tasks.new_task import new_task
 from tests.support import NOON, put_false_zones
 
 BERLIN, TOKYO = timedelta(hours=1), timedelta(hours=9)
@@ -43,7 +43,7 @@ def test_the_environment_does_not_matter_either(tmp_path: Path) -> None:
     code = (
         "import json, zoneinfo; before = zoneinfo.TZPATH\n"
         "from datetime import UTC, datetime\n"
-        "from duebell_shared.schedule import make_schedule\n"
+        "from duebell_shared.schedules.schedule import make_schedule\n"
         "now = datetime(2026, 11, 21, 12, tzinfo=UTC)\n"
         "first = make_schedule('0 9 * * *', timezone='Europe/Berlin', now=now).first(now)\n"
         "theirs = now.astimezone(zoneinfo.ZoneInfo('Europe/Berlin')).isoformat()\n"

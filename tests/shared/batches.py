@@ -12,9 +12,9 @@ from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.instants import to_utc
-from duebell_shared.new_task import new_task
-from duebell_shared.table import DynamoTable
-from duebell_shared.task import Task
+from duebell_shared.queue.table import DynamoTable
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Task
 from tests import partiql
 from tests.shared.table_calls import client_of
 from tests.support import NOON, REGION, create_table

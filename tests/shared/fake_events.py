@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from duebell_shared.bell import BellKind
-from duebell_shared.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from tests.support import SCHEDULED, Clock
 
 if TYPE_CHECKING:

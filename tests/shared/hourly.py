@@ -6,10 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Missed, Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.task import Failure, Status, Task
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Missed, Recurrence
+from duebell_shared.tasks.task import Failure, Status, Task
 from tests.support import NOON
 
 __all__ = ["FAILURE", "HOUR", "KEEP", "MINUTE", "NOON_PLUS", "SECOND", "done", "failed", "hourly", "started"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from botocore.exceptions import ReadTimeoutError
 
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.bell import CALL_LIMIT
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.bell import CALL_LIMIT
 from tests.support import Clock
 
 __all__ = ["at_put_rule", "rings_at", "swap", "unanswered"]

@@ -7,9 +7,9 @@ from threading import Condition, local
 import msgspec
 
 from duebell_infra.testing import MemoryStore
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.new_task import new_task
-from duebell_shared.task import Task
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Task
 
 __all__ = ["SharedStore"]
 

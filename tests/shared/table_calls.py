@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.lane import Lane
-from duebell_shared.new_task import new_task
-from duebell_shared.past_index import Past
-from duebell_shared.store import Store
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.store import Store
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.support import NOON
 
 __all__ = ["KEY", "SOON", "client_of", "lose_the_next_answer", "store", "task", "verbs"]

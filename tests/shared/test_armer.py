@@ -9,9 +9,9 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_shared.armer import HOLD, Armer
-from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import HOLD, Armer
+from duebell_shared.bell.arming import GRACE
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
 from tests.shared.on_moto import at_put_rule, rings_at, swap, unanswered

@@ -7,12 +7,12 @@ from threading import Barrier, Lock
 
 import pytest
 
-from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import expression_at
+from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import NotArmed
-from duebell_shared.expression import expression_at
 from duebell_shared.instants import MOST_SKEW
-from duebell_shared.rule import Rule
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal
 from tests.shared.shared_store import SharedStore

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.bell.lane import Lane
 from duebell_shared.errors import AwsUnavailable, NotArmed
-from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
-from duebell_shared.lane import Lane
-from duebell_shared.new_task import new_task
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.new_task import new_task
 from tests.shared.on_moto import at_put_rule, rings_at, swap, unanswered
 from tests.support import NOON, Calls, Clock
 

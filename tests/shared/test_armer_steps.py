@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
-from duebell_shared.armer import HOLD, Armer
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.armer import HOLD, Armer
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import expression_at
 from duebell_shared.errors import NotArmed
-from duebell_shared.expression import expression_at
 from duebell_shared.instants import MOST_SKEW
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore

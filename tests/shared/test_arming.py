@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.arming import GRACE, HEAD_START, ArmingRecord
+from duebell_shared.bell.arming import GRACE, HEAD_START, ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.instants import MOST_SKEW, NEVER
-from duebell_shared.lane import Lane
-from duebell_shared.run_notes import LastRun
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)

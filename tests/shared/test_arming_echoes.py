@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.known_rule import ECHO_SOON
+from duebell_shared.bell.ring_times import echoes_of
 from duebell_shared.instants import NEVER
-from duebell_shared.known_rule import ECHO_SOON
-from duebell_shared.ring_times import echoes_of
-from duebell_worker.lease import LEASE
+from duebell_worker.run.lease import LEASE
 from tests.shared.test_arming import HOLD_END, MINUTE, SECOND, SOON, armed, free
 from tests.support import NOON
 

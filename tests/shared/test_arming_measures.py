@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.lane import Lane
-from duebell_shared.run_notes import Fullest
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.run_notes import Fullest
 from tests.support import NOON
 
 GB = 2**30

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import GRACE, ArmingRecord
-from duebell_shared.bell import CALL_LIMIT
+from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
+from duebell_shared.bell.arming import GRACE, ArmingRecord
+from duebell_shared.bell.bell import CALL_LIMIT
+from duebell_shared.bell.expression import expression_at, minute_of
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.errors import NotArmed
-from duebell_shared.expression import expression_at, minute_of
 from duebell_shared.instants import NEVER
-from duebell_shared.lane import Lane
-from duebell_shared.ring_times import LEAD
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.instants import NEVER
-from duebell_shared.lane import Lane
-from duebell_shared.run_notes import LastRun
 from tests.support import NOON
 
 MINUTE = timedelta(minutes=1)

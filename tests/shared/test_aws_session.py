@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ProfileNotFound
 
-from duebell_shared.aws_session import client_maker
+from duebell_shared.aws.aws_session import client_maker
 
 CONFIG = """
 [default]
@@ -85,7 +85,7 @@ def test_a_session_of_the_user_makes_the_clients() -> None:
 
 def test_the_entry_of_the_lambda_loads_only_what_it_needs() -> None:
     code = (
-        "import sys, duebell_worker.entry; from duebell_shared.aws_session import client_maker;"
+        "import sys, duebell_worker.entry; from duebell_shared.aws.aws_session import client_maker;"
         "client_maker(None);"
         "print(*{'boto3', 's3transfer', 'asyncio', 'multiprocessing', 'duebell_editor'} & set(sys.modules))"
     )

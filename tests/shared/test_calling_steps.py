@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_shared.armer import Armer
+from duebell_shared.bell.armer import Armer
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock
 

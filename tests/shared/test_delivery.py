@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.delivery import (
+from duebell_shared.deliveries.delivery import (
     Delivery,
     DeliverySecret,
     DeliveryTarget,

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from duebell_shared.arming import GRACE
-from duebell_shared.cron import parse_aws
-from duebell_shared.expression import SENTINEL, expression_at, is_set_for, minute_of
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.expression import SENTINEL, expression_at, is_set_for, minute_of
+from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.instants import LATEST, ceil_to_minute
-from duebell_shared.ring_times import LEAD
-from duebell_shared.wall_clock import next_match
+from duebell_shared.schedules.cron import parse_aws
+from duebell_shared.schedules.wall_clock import next_match
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.task import Status, Task
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Status, Task
 from tests.support import NOON
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)

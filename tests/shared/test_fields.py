@@ -8,13 +8,22 @@ import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import fields as fields_of
 
-from duebell_editor import Editor, IfExists, InvalidTask, Task, task_fields
-from duebell_editor.fields import FIELDS as OLD_FIELDS
-from duebell_editor.values import NewTask, TaskChange
-from duebell_shared import fields
-from duebell_shared.fields import FIELDS, STORED, AddFields, ChangeFields, DeclaredFields, TaskFields, checked
-from duebell_shared.follow_up import FollowUp, Then
-from duebell_worker.handles import AddOptions
+from duebell_editor import Editor, IfExists, InvalidTask, Task
+from duebell_editor.library import task_fields
+from duebell_editor.library.fields import FIELDS as OLD_FIELDS
+from duebell_editor.library.values import NewTask, TaskChange
+from duebell_shared.tasks import fields
+from duebell_shared.tasks.fields import (
+    FIELDS,
+    STORED,
+    AddFields,
+    ChangeFields,
+    DeclaredFields,
+    TaskFields,
+    checked,
+)
+from duebell_shared.tasks.follow_up import FollowUp, Then
+from duebell_worker.actions.handles import AddOptions
 
 #: For each field what is stored for it, and what is refused with these words.
 GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] = {

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.gauge import Gauge, Permits
-from duebell_shared.limits import Limit
+from duebell_shared.limits.gauge import Gauge, Permits
+from duebell_shared.limits.limits import Limit
 from tests.support import NOON
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

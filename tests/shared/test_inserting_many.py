@@ -6,11 +6,11 @@ import boto3
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.batching import INSERT
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.queue.batching import INSERT
+from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
+from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
-from duebell_shared.store import AT_ONCE, Failed, Inserted, Taken
-from duebell_shared.table import DynamoTable
 from tests import partiql
 from tests.shared.batches import (
     BATCH,

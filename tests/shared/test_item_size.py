@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.failure import Failure
-from duebell_shared.item_size import MAX_ITEM, check_size, size_of
-from duebell_shared.items import item_of, task_of
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.payload import MAX_BYTES
-from duebell_shared.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed, Recurrence
-from duebell_shared.schedule import MAX_EXPRESSION, make_schedule
-from duebell_shared.task import Status, Task
+from duebell_shared.payloads.payload import MAX_BYTES
+from duebell_shared.queue.item_size import MAX_ITEM, check_size, size_of
+from duebell_shared.queue.items import item_of, task_of
+from duebell_shared.schedules.schedule import MAX_EXPRESSION, make_schedule
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed, Recurrence
+from duebell_shared.tasks.task import Status, Task
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
 KEEP = timedelta(days=30)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_shared.json_schema import find_fault
-from duebell_worker.payload_type import InvalidPayload, decoder, schema_of
+from duebell_shared.payloads.json_schema import find_fault
+from duebell_worker.actions.payload_type import InvalidPayload, decoder, schema_of
 
 
 class Colour(enum.Enum):

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.lane_sizes import GIGABYTE, LaneSizes
-from duebell_shared.new_task import new_task
+from duebell_shared.queue.lane_sizes import GIGABYTE, LaneSizes
+from duebell_shared.queue.store import Claimed, Inserted, Saved
 from duebell_shared.settings import Settings
-from duebell_shared.store import Claimed, Inserted, Saved
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.simulation.wire.calm import calm_network
 from tests.simulation.wire.clients import backend_over
 from tests.support import NOON, Calls

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
 from duebell_shared.keeping import Keeping
-from duebell_shared.lane import Lane
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.store import Store
-from duebell_shared.table import DynamoTable
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.queue.store import Store
+from duebell_shared.queue.table import DynamoTable
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
 from tests.support import NOON
 

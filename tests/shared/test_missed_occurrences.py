@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Missed, Recurrence, Result
-from duebell_shared.schedule import make_schedule
-from duebell_shared.task import Status
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Missed, Recurrence, Result
+from duebell_shared.tasks.task import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, hourly, started
 from tests.support import NOON
 

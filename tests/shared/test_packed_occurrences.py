@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from duebell_shared.counts import LARGEST
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.occurrence import MAX_OCCURRENCES, Occurrence, Result
-from duebell_shared.packed_occurrences import (
+from duebell_shared.tasks.occurrence import MAX_OCCURRENCES, Occurrence, Result
+from duebell_shared.tasks.packed_occurrences import (
     MAX_PACKED,
     bounded_occurrences,
     pack_occurrences,

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.payload import MAX_BYTES, check_text, decode, decode_or_text, encode
+from duebell_shared.payloads.payload import MAX_BYTES, check_text, decode, decode_or_text, encode
 
 _JSON = st.recursive(
     st.none()

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_shared.instants import render, to_utc
-from duebell_shared.items import changes, item_of, task_of
-from duebell_shared.new_task import new_task
-from duebell_shared.queue_order import parse_queued, render_queued
-from duebell_shared.task import queue_key
+from duebell_shared.queue.items import changes, item_of, task_of
+from duebell_shared.queue.queue_order import parse_queued, render_queued
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import queue_key
 from tests.support import NOON
 
 _TIMES = st.integers(min_value=-3, max_value=3).map(lambda n: NOON + n * timedelta(milliseconds=1))

@@ -13,15 +13,15 @@ ROOT = Path(__file__).parents[2]
 
 #: Modules that quote names from settings or from the user's code, which no caller gives.
 OWN_NAMES = {
-    "shared/duebell_shared/batch_read.py",
-    "shared/duebell_shared/batching.py",
-    "shared/duebell_shared/relocation.py",
-    "shared/duebell_shared/refusals.py",
-    "shared/duebell_shared/rule.py",
-    "worker/duebell_worker/handles.py",
-    "worker/duebell_worker/loader.py",
-    "worker/duebell_worker/parameters.py",
-    "worker/duebell_worker/payload_type.py",
+    "shared/duebell_shared/queue/batch_read.py",
+    "shared/duebell_shared/queue/batching.py",
+    "shared/duebell_shared/queue/relocation.py",
+    "shared/duebell_shared/queue/refusals.py",
+    "shared/duebell_shared/bell/rule.py",
+    "worker/duebell_worker/actions/handles.py",
+    "worker/duebell_worker/actions/loader.py",
+    "worker/duebell_worker/actions/parameters.py",
+    "worker/duebell_worker/actions/payload_type.py",
     "worker/duebell_worker/worker.py",
 }
 

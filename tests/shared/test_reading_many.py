@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.store import Inserted
-from duebell_shared.table import DynamoTable
-from duebell_shared.task import QueueKey
+from duebell_shared.queue.store import Inserted
+from duebell_shared.queue.table import DynamoTable
+from duebell_shared.tasks.task import QueueKey
 from tests.shared.batches import THREE, store, task
 from tests.shared.table_calls import client_of
 from tests.support import NOON, Calls, Clock

@@ -6,9 +6,9 @@ import pytest
 
 from duebell_shared.errors import TaskConflict
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import MAX_ASIDE, Result
-from duebell_shared.task import Status
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import MAX_ASIDE, Result
+from duebell_shared.tasks.task import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 

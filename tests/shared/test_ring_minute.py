@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duebell_shared.bell.ring_times import LEAD, early_minute, ring_minute
 from duebell_shared.instants import LATEST, NEVER
-from duebell_shared.ring_times import LEAD, early_minute, ring_minute
 
 MINUTE = timedelta(minutes=1)
 

@@ -8,10 +8,10 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind, BellState
+from duebell_shared.bell.bell import BellKind, BellState
+from duebell_shared.bell.expression import FAR_SENTINEL, expression_at, is_set_for, minute_of, next_ring
+from duebell_shared.bell.ring_schedule import RingSchedule
 from duebell_shared.errors import NotDeployed
-from duebell_shared.expression import FAR_SENTINEL, expression_at, is_set_for, minute_of, next_ring
-from duebell_shared.ring_schedule import RingSchedule
 from duebell_shared.settings import Settings
 from tests.shared.fake_events import FakeScheduler
 from tests.support import NOON, SCHEDULED, Calls, Clock, create_schedule

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell import CALL_LIMIT, Bell, BellKind, BellState
+from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellKind, BellState
+from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.expression import SENTINEL, expression_at
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.support import NOON, Calls, Clock
 

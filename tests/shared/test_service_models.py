@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import UnknownServiceError
 from botocore.loaders import create_loader
 
-from duebell_shared.aws_session import client_maker
-from duebell_shared.service_models import QuickLoader
+from duebell_shared.aws.aws_session import client_maker
+from duebell_shared.aws.service_models import QuickLoader
 
 SERVICES = ("dynamodb", "events", "lambda", "cloudwatch", "sns")
 

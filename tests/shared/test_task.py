@@ -8,9 +8,9 @@ import pytest
 
 from duebell_shared.errors import TaskConflict
 from duebell_shared.keeping import Keeping
-from duebell_shared.lanes import lane_of
-from duebell_shared.new_task import new_task
-from duebell_shared.task import Failure, Status, Task
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Failure, Status, Task
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.armer import HOLD, Armer
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.armer import HOLD, Armer
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.lane import Lane
 from duebell_shared.errors import NotArmed
-from duebell_shared.expression import SENTINEL, expression_at
 from duebell_shared.instants import MOST_SKEW, NEVER
-from duebell_shared.lane import Lane
 from tests.shared.fake_events import FakeEvents, refusal
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.failure import Failure
 from duebell_shared.instants import to_json
-from duebell_shared.worker_record import (
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.worker_record import (
     MOST_BYTES,
     ActionDescription,
     DeclaredTask,

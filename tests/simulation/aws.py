@@ -6,9 +6,9 @@ from functools import partial
 from typing import TypeVar
 
 from duebell_infra.testing import MemoryStore
-from duebell_shared.bell import BellKind
-from duebell_shared.cron import parse_aws
-from duebell_shared.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.schedules.cron import parse_aws
 
 from .faults import SERVICES, Faults, LaneOutage, Outage
 from .world import Process, World

@@ -1,4 +1,4 @@
-"""A history in which a live queue changes its bell, by the steps of `duebell_infra.bells`."""
+"""A history in which a live queue changes its bell, by the steps of `duebell_infra.deploy.bells`."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from duebell_editor import AwsError, NotArmed
-from duebell_infra.bells import arm_by
+from duebell_infra.deploy.bells import arm_by
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 
 from .faults import Faults
 from .history import History

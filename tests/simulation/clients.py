@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from tests.support import SCHEDULED
 
 from .aws import Aws

@@ -16,22 +16,22 @@ import msgspec
 
 from duebell_infra.testing import MemoryStore
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.function import Function
-from duebell_shared.gauge import Gauge
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.function import Function
+from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER
-from duebell_shared.lanes import lane_of
-from duebell_shared.limits import Limits
-from duebell_shared.new_task import new_task
+from duebell_shared.limits.gauge import Gauge
+from duebell_shared.limits.limits import Limits
 from duebell_shared.parallel import Parallel
-from duebell_shared.past_index import Past, PastKey
-from duebell_shared.rule import Rule
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
+from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
-from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
-from duebell_shared.task import QueueKey, Status, Task
-from duebell_shared.transactions import Other, TaskWrite, Transacted
-from duebell_shared.worker_record import WorkerRecord
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker import Worker
 
 from .processes import context_of

@@ -10,9 +10,9 @@ from zlib import crc32
 
 from duebell_editor import Editor, Status, Task, Then
 from duebell_shared.backend import Backend
-from duebell_shared.follow_up import Cause
 from duebell_shared.instants import render
-from duebell_shared.recurrence import Result
+from duebell_shared.tasks.follow_up import Cause
+from duebell_shared.tasks.recurrence import Result
 
 from .notes import Known, Start
 from .world import Process, World

@@ -14,7 +14,7 @@ from duebell_editor import AwsError, NotArmed, Task
 from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from duebell_worker.process import Process as HostedProcess
+from duebell_worker.process.process import Process as HostedProcess
 
 from .faults import Faults
 from .history import History, Over

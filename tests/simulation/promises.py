@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from duebell_editor import Status, Task
-from duebell_shared.expression import FAR_SENTINEL, SENTINEL, minute_of
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL, minute_of
 from duebell_shared.instants import NEVER
-from duebell_shared.lanes import lane_of
+from duebell_shared.queue.lanes import lane_of
 
 from .notes import LIMITS, Known, Start
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from random import Random
 
 from duebell_editor import AwsError, NotArmed, TaskConflict
-from duebell_editor.relane import relane
+from duebell_editor.library.relane import relane
 from duebell_shared.backend import Backend
-from duebell_shared.lanes import lane_of
+from duebell_shared.queue.lanes import lane_of
 
 from .world import Process, World
 

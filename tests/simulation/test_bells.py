@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.settings import Settings
 from tests.simulation.changed_bell import ChangedBell
 from tests.simulation.faults import Faults

@@ -6,8 +6,8 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_shared.lanes import lane_of
-from duebell_shared.ring_times import LEAD
+from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
 from tests.simulation.history import History
 from tests.simulation.lateness import lateness

@@ -18,8 +18,8 @@ from duebell_editor import (
     TransactionCancelled,
 )
 from duebell_shared.backend import Backend
-from duebell_shared.task import Status
-from duebell_shared.transactions import Other
+from duebell_shared.queue.transactions import Other
+from duebell_shared.tasks.task import Status
 
 from .notes import Known, Start
 from .store import NO_VERSION

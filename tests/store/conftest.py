@@ -7,8 +7,8 @@ import pytest
 
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
-from duebell_shared.store import Store
 from tests.simulation.wire.calm import store_on_the_wire
 from tests.support import create_table
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from duebell_shared.new_task import new_task
-from duebell_shared.task import QueueKey, Task
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON
 
 __all__ = ["LATER", "key", "keys", "task"]

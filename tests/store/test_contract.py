@@ -9,17 +9,17 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.failure import FailedAttempt, Failure
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.keeping import Keeping
-from duebell_shared.lane import Lane
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Missed, Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.store import Inserted, Store
-from duebell_shared.task import QueueKey, Status, Task
-from duebell_shared.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
+from duebell_shared.queue.store import Inserted, Store
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Missed, Recurrence
+from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
 

@@ -8,14 +8,14 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
-from duebell_shared.failure import Failure
 from duebell_shared.keeping import Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.schedule import make_schedule
+from duebell_shared.queue.store import Failed, Saved, Store
+from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.settings import Settings
-from duebell_shared.store import Failed, Saved, Store
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.full_lanes import bytes_in_lanes, lanes_hold
 from tests.simulation.wire.calm import calm_network
 from tests.simulation.wire.clients import backend_over

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from duebell_shared.failure import Failure
 from duebell_shared.keeping import Keeping
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.store import AT_ONCE, Claimed, Inserted, NotEligible, Saved, Store, Taken
-from duebell_shared.task import Status
+from duebell_shared.queue.store import AT_ONCE, Claimed, Inserted, NotEligible, Saved, Store, Taken
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Status
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
 

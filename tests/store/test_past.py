@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_shared.failure import Failure
 from duebell_shared.keeping import History, Keeping
-from duebell_shared.new_task import new_task
-from duebell_shared.past_index import RECURRING_KINDS, Past, PastKey
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.schedule import make_schedule
-from duebell_shared.store import Inserted, NotEligible, Saved, Store
-from duebell_shared.task import Status, Task
+from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey
+from duebell_shared.queue.store import Inserted, NotEligible, Saved, Store
+from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Status, Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON
 

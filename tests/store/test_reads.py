@@ -9,11 +9,11 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.history import history
-from duebell_editor.timeline import Step, timeline
+from duebell_editor.listing.history import history
+from duebell_editor.listing.timeline import Step, timeline
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.models import WORKER
+from duebell_shared.queue.models import WORKER
 from duebell_worker import Worker
 from tests.support import Clock
 

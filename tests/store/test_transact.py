@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from duebell_shared.keeping import Keeping
-from duebell_shared.store import Store
-from duebell_shared.task import Status, Task
-from duebell_shared.transactions import TaskWrite
+from duebell_shared.queue.store import Store
+from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.tasks.task import Status, Task
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
 

@@ -12,7 +12,7 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_infra.verify.checks import CHECKS
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.settings import Precision
 from tests.support import Clock, create_schedule

@@ -9,11 +9,11 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.verify import Result, When
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import NotDeployed
-from duebell_shared.expression import SENTINEL
 from duebell_shared.keeping import Keeping
-from duebell_shared.status import Status
-from duebell_worker import handles
+from duebell_shared.tasks.status import Status
+from duebell_worker.actions import handles
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 

@@ -2,8 +2,8 @@
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.task import QueueKey, Status, Task
-from duebell_worker.lease import LEASE, Lease
+from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_worker.run.lease import LEASE, Lease
 from tests.support import Clock
 
 __all__ = ["die", "die_while_running", "key_of"]

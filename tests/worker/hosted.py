@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 from duebell_editor import Editor, Task
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.expression import minute_of
+from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from duebell_worker.process import Process
+from duebell_worker.process.process import Process
 from tests.support import Clock
 from tests.worker.called import Called
 from tests.worker.log_lines import Log

@@ -8,8 +8,8 @@ from typing import Any
 
 from duebell_infra.testing import MemoryStore
 from duebell_shared.errors import AwsError, AwsUnavailable
-from duebell_shared.store import Claimed, Failed, NotEligible, Saved, or_failed
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.queue.store import Claimed, Failed, NotEligible, Saved, or_failed
+from duebell_shared.tasks.task import QueueKey, Status, Task
 
 __all__ = ["READS", "WRITES", "RefusingStore"]
 

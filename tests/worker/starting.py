@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_worker import entry, version
+from duebell_worker import entry
+from duebell_worker.actions import version
 
 __all__ = ["CONTEXT", "WORKING", "deploy", "start"]
 

@@ -9,9 +9,9 @@ import pytest
 from duebell_editor import Editor, ProblemKind
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.store import Failed
+from duebell_shared.queue.store import Failed
 from duebell_worker import Status, Task, Worker
-from duebell_worker.lease import LEASE
+from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 from tests.worker.stage import Stage

@@ -10,7 +10,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Status, Worker
-from duebell_worker.lease import Lease
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
 from tests.worker.hooks import Hooks

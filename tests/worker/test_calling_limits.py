@@ -9,12 +9,12 @@ import pytest
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
-from duebell_worker.lease import LEASE, Lease
+from duebell_worker.run.lease import LEASE, Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import FollowUp, InvalidSchedule, InvalidTask, Then
-from duebell_shared.worker_record import DeclaredTask
+from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker import Action, ArgumentsAction, PayloadAction, Task, Worker
 
 

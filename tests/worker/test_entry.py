@@ -14,9 +14,9 @@ import boto3
 import pytest
 
 from duebell_editor import Editor, InvalidSettings
-from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.expression import minute_of
 from duebell_shared.settings import Settings
 from duebell_worker import Worker, entry
 from tests.support import NOON, Calls, Clock

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_editor import Editor, InvalidSettings
-from duebell_shared.arming import GRACE
-from duebell_shared.expression import minute_of
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.expression import minute_of
 from tests.support import Clock
 from tests.worker.log_lines import Log
 from tests.worker.starting import WORKING, deploy, start
@@ -102,7 +102,7 @@ def test_a_process_that_ends_in_the_import_is_told_by_its_mark(
     clock.advance(HOUR + GRACE + timedelta(seconds=1))
     deploy("import builtins\nraise builtins.Killed()")
     monkeypatch.setattr("builtins.Killed", Killed, raising=False)
-    monkeypatch.setattr("duebell_worker.registration.Registration.fail", lambda *_: None)
+    monkeypatch.setattr("duebell_worker.actions.registration.Registration.fail", lambda *_: None)
     # When it is started
     with pytest.raises(Killed):
         start()
@@ -133,7 +133,7 @@ sys.path.insert(0, {str(tmp_path)!r})
 from duebell.testing import MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import entry
 

@@ -11,11 +11,11 @@ import pytest
 from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.task import QueueKey
 from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks

@@ -10,15 +10,15 @@ import pytest
 from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.task import QueueKey
 from duebell_worker import Status, Worker
-from duebell_worker.lease import Lease
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.dead import die_while_running

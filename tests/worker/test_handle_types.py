@@ -9,7 +9,7 @@ import pytest
 
 from duebell import ArgumentsAction, Backoff, Editor, NewTask, PayloadAction, TaskExists, Worker
 from duebell.testing import Rehearsal
-from duebell_worker import handles
+from duebell_worker.actions import handles
 from tests.worker.rehearsed import HOUR, rehearsal, worker
 
 __all__ = ["rehearsal", "worker"]

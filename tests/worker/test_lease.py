@@ -11,7 +11,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Status, Task, Worker
-from duebell_worker.lease import LEASE, Lease, LeaseLost
+from duebell_worker.run.lease import LEASE, Lease, LeaseLost
 from tests.support import NOON, Clock
 from tests.worker.dead import die
 from tests.worker.hooks import Hooks

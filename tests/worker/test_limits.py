@@ -12,10 +12,10 @@ from duebell_editor import Editor, InvalidTask, Status
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
+from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
-from duebell_shared.gauge import Gauge, Permits
-from duebell_shared.limits import Limits
-from duebell_shared.rule import Rule
+from duebell_shared.limits.gauge import Gauge, Permits
+from duebell_shared.limits.limits import Limits
 from duebell_shared.settings import Settings
 from duebell_worker import Backoff, Task, Worker
 from tests.support import NOON, Clock

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_worker import Task
 from tests.support import NOON

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from duebell_editor import Status
-from duebell_shared.gauge import Gauge, Permits
+from duebell_shared.limits.gauge import Gauge, Permits
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 

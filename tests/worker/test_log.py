@@ -12,8 +12,8 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.instants import render
 from duebell_worker import Worker
-from duebell_worker.lease import LEASE
 from duebell_worker.log import emit
+from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_worker import Status

@@ -12,7 +12,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.task import QueueKey
+from duebell_shared.tasks.task import QueueKey
 from duebell_worker import Worker
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks

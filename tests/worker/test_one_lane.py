@@ -9,9 +9,9 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
+from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
-from duebell_shared.lanes import lane_of
-from duebell_shared.rule import Rule
+from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
 from duebell_worker import Status, Worker
 from tests.support import NOON, Clock

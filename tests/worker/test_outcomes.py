@@ -10,13 +10,13 @@ import pytest
 
 from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
-from duebell_shared.task import Failure, Status, Task
+from duebell_shared.tasks.task import Failure, Status, Task
 from duebell_worker import Abort, Backoff, Retry
-from duebell_worker.action import Action
-from duebell_worker.handles import new_action
-from duebell_worker.outcome import Unfinished, after_attempt, without_attempt
-from duebell_worker.payload_type import InvalidPayload
-from duebell_worker.report import Outcome
+from duebell_worker.actions.action import Action
+from duebell_worker.actions.handles import new_action
+from duebell_worker.actions.payload_type import InvalidPayload
+from duebell_worker.run.outcome import Unfinished, after_attempt, without_attempt
+from duebell_worker.run.report import Outcome
 from tests.support import NOON
 
 DAY = timedelta(days=1)

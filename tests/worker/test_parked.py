@@ -8,7 +8,7 @@ import pytest
 
 from duebell_editor import Editor, Then
 from duebell_shared.backend import Backend
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running

@@ -7,12 +7,12 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
-from duebell_shared.arming import HEAD_START
 from duebell_shared.backend import Backend
-from duebell_shared.ring_times import LEAD
+from duebell_shared.bell.arming import HEAD_START
+from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
-from duebell_worker.lease import Lease
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage

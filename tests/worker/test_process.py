@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_shared.arming import HEAD_START, ArmingRecord
-from duebell_worker.lease import LEASE
+from duebell_shared.bell.arming import HEAD_START, ArmingRecord
+from duebell_worker.run.lease import LEASE
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from duebell_shared.errors import AwsUnavailable
-from duebell_worker.lease import LEASE
-from duebell_worker.process import Health, State
+from duebell_worker.process.process import Health, State
+from duebell_worker.run.lease import LEASE
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 

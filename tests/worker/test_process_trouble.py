@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable, NotArmed, NotDeployed
 from tests.support import NOON
 from tests.worker.hosted import MINUTE, SECOND, Hosted

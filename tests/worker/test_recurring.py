@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from duebell_editor import Editor, Result, Status
-from duebell_shared.expression import expression_at
+from duebell_shared.bell.expression import expression_at
 from duebell_shared.instants import render
 from duebell_worker import Retry, RunReport, Task, Worker
 from tests.support import NOON, Clock

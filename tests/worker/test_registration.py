@@ -10,9 +10,10 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
+from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import Settings
-from duebell_shared.zones import TZDATA_VERSION
-from duebell_worker import Worker, entry, version
+from duebell_worker import Worker, entry
+from duebell_worker.actions import version
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

@@ -9,7 +9,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL
+from duebell_shared.bell.expression import SENTINEL
 from duebell_worker import Task, Worker
 from tests.support import NOON, Calls, Clock
 from tests.worker.stage import Stage

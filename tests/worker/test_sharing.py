@@ -10,11 +10,11 @@ from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Status, Task, Worker
-from duebell_worker.lease import Lease
-from duebell_worker.shares import Pace, dealt
+from duebell_worker.run.lease import Lease
+from duebell_worker.run.shares import Pace, dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage

@@ -5,8 +5,9 @@ import pytest
 
 from duebell_editor import Editor, LastRun, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.zones import TZDATA_VERSION
-from duebell_worker import Worker, report
+from duebell_shared.schedules.zones import TZDATA_VERSION
+from duebell_worker import Worker
+from duebell_worker.run import report
 
 
 def test_a_run_says_which_time_zones_the_worker_has(editor: Editor, worker: Worker) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
-from duebell_shared.armer import HOLD
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.owner import LONGEST, other_try_ends, owner_of, request_of
+from duebell_shared.bell.armer import HOLD
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.owner import LONGEST, other_try_ends, owner_of, request_of
 from duebell_worker import Status, Worker
-from duebell_worker.lease import LEASE, Lease
+from duebell_worker.run.lease import LEASE, Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
 from tests.worker.hooks import Hooks

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from duebell_shared.bell.run_notes import RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
-from duebell_shared.run_notes import RestingLane
-from duebell_shared.task import QueueKey
-from duebell_worker.trouble import Call, Trouble
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.run.trouble import Call, Trouble
 from tests.support import NOON, Clock
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_infra.testing import InlinePool
-from duebell_shared.task import Status
+from duebell_shared.tasks.task import Status
 from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 

@@ -1,15 +1,15 @@
 """The worker: actions, and the Lambda that runs them when the rule rings. Users import it from `duebell`."""
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.failure import Failure
 from duebell_shared.settings import Settings
-from duebell_shared.status import Status
-from duebell_shared.task import Task
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
-from .action import Action
-from .handles import ArgumentsAction, PayloadAction
-from .outcome import Abort, Retry, Snooze
-from .report import RunReport
+from .actions.action import Action
+from .actions.handles import ArgumentsAction, PayloadAction
+from .run.outcome import Abort, Retry, Snooze
+from .run.report import RunReport
 from .worker import Worker
 
 __all__ = [

@@ -26,9 +26,9 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 
-from .loader import load
+from .actions.loader import load
+from .actions.registration import Registration
 from .log import emit, to_stdout
-from .registration import Registration
 from .worker import LambdaContext, Worker
 
 __all__ = ["connected_backend", "handler", "load"]

@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Protocol
 
 from duebell_shared.backend import Backend
+from duebell_shared.bell.function import lanes_in
+from duebell_shared.bell.owner import owner_of
 from duebell_shared.errors import AwsUnavailable, NotArmed
-from duebell_shared.function import lanes_in
-from duebell_shared.owner import owner_of
 
-from .context import RESERVE
 from .log import emit
-from .report import RunReport
+from .run.context import RESERVE
+from .run.report import RunReport
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "run_invocation"]
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
-from .lane_reader import LaneReader
 from .log import emit
-from .report import Outcome
+from .run.lane_reader import LaneReader
+from .run.report import Outcome
 
 __all__ = ["NAMESPACE", "UNKNOWN", "Metrics", "queue_metrics"]
 

@@ -11,32 +11,32 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff
-from duebell_shared.function import token_in
+from duebell_shared.bell.function import token_in
 from duebell_shared.instants import time_text
-from duebell_shared.limits import Limit
+from duebell_shared.limits.limits import Limit
 from duebell_shared.settings import Settings
-from duebell_shared.task import Task
-from duebell_shared.worker_record import DeclaredTask
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.worker_record import DeclaredTask
 
-from .action import Action
-from .actions import Actions, DeliveryOptions
-from .context import Deliver, RunContext, end_of_run
-from .declaring import RecurringOptions, declare_among, declared_task
-from .handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
-from .host import Host
+from .actions.action import Action
+from .actions.actions import Actions, DeliveryOptions
+from .actions.declaring import RecurringOptions, declare_among, declared_task
+from .actions.handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
+from .actions.registration import Registration
 from .invocation import FailedOnPurpose, LambdaContext, run_invocation
 from .log import invocation
 from .metrics import Metrics
-from .pool import Pool, ThreadPool
-from .registration import Registration
-from .report import RunReport
-from .run import execute
+from .process.host import Host
+from .run.context import Deliver, RunContext, end_of_run
+from .run.pool import Pool, ThreadPool
+from .run.report import RunReport
+from .run.run import execute
 
 if TYPE_CHECKING:
     import boto3
 
     from duebell_editor import Editor
-    from duebell_shared.delivery import Delivery
+    from duebell_shared.deliveries.delivery import Delivery
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 
@@ -238,7 +238,7 @@ class Worker:
         A task is done when the service has accepted it. Returns a handle whose `add` takes any payload.
         Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.
         """
-        from duebell_shared.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)
+        from duebell_shared.deliveries.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)
 
         return self._actions.add_delivery(Delivery(name=name, to=to, **options))
 

@@ -10,12 +10,12 @@ from django.core import checks
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from duebell_editor.editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_shared.coroutines import call_in_thread
 from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
-from duebell_shared.given import check_priority
 from duebell_shared.quoting import quoted
-from duebell_shared.task import Task as StoredTask
+from duebell_shared.tasks.given import check_priority
+from duebell_shared.tasks.task import Task as StoredTask
 
 from .framework import (
     BaseTaskBackend,

@@ -11,9 +11,9 @@ import msgspec
 from django.conf import settings
 from django.utils import timezone
 
-from duebell_shared.failure import FailedAttempt
-from duebell_shared.status import Status
-from duebell_shared.task import Task as StoredTask
+from duebell_shared.tasks.failure import FailedAttempt
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task as StoredTask
 
 from .framework import Task, TaskError, TaskResult, TaskResultStatus, task_backends
 from .priorities import told_priority

@@ -13,7 +13,7 @@ from django.utils.module_loading import module_has_submodule
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.quoting import quoted
-from duebell_shared.task import Task as StoredTask
+from duebell_shared.tasks.task import Task as StoredTask
 from duebell_worker import Abort, Snooze, Worker
 
 from .backend import DuebellBackend

@@ -17,9 +17,9 @@ from duebell_editor import (
     Task,
     Verb,
 )
+from duebell_editor.library.change_many import MAX_MANY
 from duebell_shared.quoting import quoted
 
-from ..change_many import MAX_MANY
 from . import options
 from .completion import ids as ids_completed
 from .context import Context

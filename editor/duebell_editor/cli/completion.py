@@ -8,10 +8,10 @@ import boto3
 import typer
 
 from duebell_editor import Editor, Status, Task, Verb
+from duebell_editor.library.change_many import statuses_for
+from duebell_shared.schedules.zones import zone_names
 from duebell_shared.settings import LOCAL
-from duebell_shared.zones import zone_names
 
-from ..change_many import statuses_for
 from .context import Context
 from .places import known_places
 

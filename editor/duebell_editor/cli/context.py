@@ -15,7 +15,8 @@ import botocore.session
 import typer
 
 from duebell_editor import Editor, Settings
-from duebell_shared.aws_session import default_session
+from duebell_editor.library.caller import caller
+from duebell_shared.aws.aws_session import default_session
 from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.instants import utc_now
@@ -23,7 +24,6 @@ from duebell_shared.nearest import did_you_mean
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import LOCAL
 
-from ..caller import caller
 from .errors import WrongUsage, describe, describe_as_json
 from .local_stack import LocalStack
 from .named import OURS, find, is_embedded

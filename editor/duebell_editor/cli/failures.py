@@ -9,9 +9,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from duebell_editor import FailureGroup, Failures
+from duebell_editor.library.json_fields import plain_values
+from duebell_editor.listing.failures import MOST_READ
 
-from ..failures import MOST_READ
-from ..json_fields import plain_values
 from .context import Context
 from .output import console, in_one_line, plain, when
 from .program import with_json

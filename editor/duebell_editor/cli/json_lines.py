@@ -6,9 +6,9 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
-from duebell_shared import strict_json
 from duebell_shared.errors import InvalidTask
-from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.payloads import strict_json
+from duebell_shared.payloads.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted
 
 from .parsing import instant

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from duebell_editor import ActionLimit
+from duebell_editor.library.json_fields import plain_values
 from duebell_shared.errors import InvalidTask
 
-from ..json_fields import plain_values
 from .context import Context
 from .options import flag
 from .output import plain

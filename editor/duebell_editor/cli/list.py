@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from duebell_editor import Page
+from duebell_editor.listing.filters import MAX_LIMIT
+from duebell_editor.listing.listing import QUICKLY
+from duebell_editor.listing.places import place_from
 
-from ..filters import MAX_LIMIT
-from ..listing import QUICKLY
-from ..places import place_from
 from .context import Context
 from .errors import WrongUsage
 from .options import (

@@ -9,10 +9,10 @@ import typer
 from msgspec import UNSET
 
 from duebell_editor import Missed, Then
+from duebell_editor.listing.filters import Listed
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.zones import zone_of
+from duebell_shared.schedules.zones import zone_of
 
-from ..filters import Listed
 from .completion import actions, ids, names, profiles, zones
 from .context import Context
 from .errors import WrongUsage

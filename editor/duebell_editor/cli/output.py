@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ..json_fields import as_text
+from duebell_editor.library.json_fields import as_text
 
 __all__ = ["Output", "console", "in_one_line", "local", "plain", "relative", "short", "when"]
 

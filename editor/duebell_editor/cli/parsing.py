@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 
 from msgspec import UNSET
 
-from duebell_shared import strict_json
 from duebell_shared.instants import parse
-from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.payloads import strict_json
+from duebell_shared.payloads.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
-from duebell_shared.wall_clock import instant_of
+from duebell_shared.schedules.wall_clock import instant_of
 
 from .errors import WrongUsage
 

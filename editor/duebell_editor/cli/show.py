@@ -19,9 +19,9 @@ from duebell_editor import (
     Task,
     make_schedule,
 )
+from duebell_editor.library.json_fields import status_fields, task_fields
+from duebell_editor.listing.queue_counts import MOST_COUNTED
 
-from ..json_fields import status_fields, task_fields
-from ..queue_counts import MOST_COUNTED
 from .context import Context
 from .errors import Exit
 from .limit import in_words

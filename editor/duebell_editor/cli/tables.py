@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from duebell_editor import FailedAttempt, Occurrence
+from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Color
-from duebell_shared.zones import zone_of
 
 from .output import in_one_line, local, relative, short
 

@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 from rich.console import RenderableType
 from rich.text import Text
 
+from duebell_editor.library.json_fields import task_fields
 from duebell_shared.instants import render
-from duebell_shared.task import Status, Task
-from duebell_shared.zones import zone_of
+from duebell_shared.schedules.zones import zone_of
+from duebell_shared.tasks.task import Status, Task
 
-from ..json_fields import task_fields
 from .context import Context
 from .output import console, in_one_line, local, relative, short, when
 from .tables import Cell, Grid, block, first_that_fits

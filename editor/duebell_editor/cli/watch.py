@@ -17,9 +17,9 @@ from rich.live import Live
 from rich.text import Text
 
 from duebell_editor import AwsUnavailable, Editor, Page, SchedulerStatus
+from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.instants import render
 
-from ..listing import QUICKLY
 from .context import Context
 from .options import Action, Prefix, StatusOption, option
 from .output import console, local, plain

@@ -8,8 +8,8 @@ import typer
 from rich.text import Text
 
 from duebell_editor import ActionDescription, SyncReport, SyncVerb, WorkerDescription
+from duebell_editor.library.json_fields import plain_values
 
-from ..json_fields import plain_values
 from .context import Context
 from .errors import Exit, describe_as_json, words_of
 from .limit import in_words

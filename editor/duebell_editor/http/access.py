@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duebell_editor import Editor
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.given import fit_changed_by
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.given import fit_changed_by
 
 from .paths import is_open, is_reading
 from .problems import problem

@@ -25,12 +25,12 @@ from duebell_editor import (
     TaskHistory,
     WorkerDescription,
 )
-from duebell_editor.json_fields import as_text, plain_values, task_fields
-from duebell_shared.follow_up import FollowUp
+from duebell_editor.library.json_fields import as_text, plain_values, task_fields
 from duebell_shared.instants import Instant
-from duebell_shared.recurrence import Recurrence
-from duebell_shared.task import Task
-from duebell_shared.verbs import Verb
+from duebell_shared.tasks.follow_up import FollowUp
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.verbs import Verb
 
 from .problems import ProblemDocument, kind_of
 from .struct_schemas import reference, schemas_of

@@ -11,9 +11,9 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
-from duebell_editor.failures import MOST_READ
-from duebell_editor.health import OVERDUE
-from duebell_editor.queue_counts import MORNING, MOST_COUNTED
+from duebell_editor.listing.failures import MOST_READ
+from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED
+from duebell_editor.status.health import OVERDUE
 
 from .access import Access, check_access
 from .access_log import AccessLog

@@ -37,9 +37,9 @@ from duebell_editor import (
     TaskNotFound,
     WorkerDescription,
 )
-from duebell_editor.json_fields import status_fields, task_fields
-from duebell_shared.recurrence import Occurrence, Recurrence, Result
-from duebell_shared.schedule import Schedule
+from duebell_editor.library.json_fields import status_fields, task_fields
+from duebell_shared.schedules.schedule import Schedule
+from duebell_shared.tasks.recurrence import Occurrence, Recurrence, Result
 
 from .answers import (
     BulkAnswer,

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from msgspec import Struct
 from pydantic import BeforeValidator, Field
 
-from duebell_editor.action_limits import ActionLimit
+from duebell_editor.status.action_limits import ActionLimit
 from duebell_shared.errors import InvalidTask
-from duebell_shared.limits import (
+from duebell_shared.limits.limits import (
     LEAST_PER_SECOND,
     MOST_AT_A_TIME,
     MOST_PER_SECOND,

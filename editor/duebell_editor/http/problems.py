@@ -12,7 +12,6 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
-from duebell_shared.add_report import AddReport
 from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,
@@ -28,6 +27,7 @@ from duebell_shared.errors import (
     TransactionCancelled,
 )
 from duebell_shared.quoting import shortened
+from duebell_shared.tasks.add_report import AddReport
 
 from .headers import HEADERS
 from .paths import STREAM, path_of

@@ -20,14 +20,15 @@ from pydantic import (
 )
 from starlette.exceptions import HTTPException
 
-from duebell_editor import IfExists, InvalidTask, values
-from duebell_editor.change_many import MAX_MANY
-from duebell_editor.filters import MAX_LIMIT, Listed
-from duebell_editor.timeline import MAX_BUCKETS, Step
-from duebell_shared import strict_json
-from duebell_shared.given import MAX_NAME
-from duebell_shared.payload import MAX_LEVELS
-from duebell_shared.verbs import Verb
+from duebell_editor import IfExists, InvalidTask
+from duebell_editor.library import values
+from duebell_editor.library.change_many import MAX_MANY
+from duebell_editor.listing.filters import MAX_LIMIT, Listed
+from duebell_editor.listing.timeline import MAX_BUCKETS, Step
+from duebell_shared.payloads import strict_json
+from duebell_shared.payloads.payload import MAX_LEVELS
+from duebell_shared.tasks.given import MAX_NAME
+from duebell_shared.tasks.verbs import Verb
 
 from .problems import ONE_TASK
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duebell_shared.task_warnings import collected_warnings
+from duebell_shared.tasks.task_warnings import collected_warnings
 
 __all__ = ["WARNINGS", "Warned"]
 

@@ -6,14 +6,14 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from duebell_shared.delivery_target import DeliveryTarget
+from duebell_editor.library.editor import Editor
+from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
+from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, UnreadableTask
 from duebell_shared.instants import utc_now
-from duebell_shared.intake_queue import DeadLetter, IntakeQueue, Returned
 from duebell_shared.log_lines import log_event
 from duebell_shared.parallel import Parallel
 
-from ..editor import Editor
 from .effects import take_effect
 from .messages import Entry, Message, entries_of
 

@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from duebell_editor.library.editor import Editor
+from duebell_editor.library.taken_ids import IfExists
+from duebell_editor.library.values import NewTask
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
@@ -26,12 +29,9 @@ from duebell_shared.errors import (
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief
-from duebell_shared.task import Status
-from duebell_shared.verbs import Verb
+from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.verbs import Verb
 
-from ..editor import Editor
-from ..taken_ids import IfExists
-from ..values import NewTask
 from .marks import Made, Mark, is_before_push
 from .messages import Change, Entry, Push
 

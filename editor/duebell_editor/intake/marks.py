@@ -20,8 +20,8 @@ from datetime import datetime
 import msgspec
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.given import check_changed_by, fit_changed_by
 from duebell_shared.instants import render
+from duebell_shared.tasks.given import check_changed_by, fit_changed_by
 
 __all__ = ["Made", "Mark", "is_before_push"]
 

@@ -13,17 +13,17 @@ from typing import Any, Self
 import msgspec
 from msgspec import UNSET
 
-from duebell_shared import strict_json
+from duebell_editor.library.change_many import MAX_MANY
+from duebell_editor.library.debounce import check_at_most, check_not_recurring
+from duebell_editor.library.taken_ids import IfExists
+from duebell_editor.library.values import NewTask, TaskChange, read_seconds
 from duebell_shared.errors import InvalidInput, InvalidTask
-from duebell_shared.given import check_due, check_name
-from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.payloads import strict_json
+from duebell_shared.payloads.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
-from duebell_shared.verbs import Verb
+from duebell_shared.tasks.given import check_due, check_name
+from duebell_shared.tasks.verbs import Verb
 
-from ..change_many import MAX_MANY
-from ..debounce import check_at_most, check_not_recurring
-from ..taken_ids import IfExists
-from ..values import NewTask, TaskChange, read_seconds
 from .marks import Mark
 
 __all__ = ["Change", "Entry", "Message", "Push", "entries_of"]

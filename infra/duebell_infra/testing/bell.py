@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from duebell_shared.expression import SENTINEL
+from duebell_shared.bell.expression import SENTINEL
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

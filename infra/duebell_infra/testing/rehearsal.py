@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from duebell_editor import Editor, SyncReport
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of
-from duebell_shared.rule import Rule
+from duebell_shared.bell.expression import minute_of
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_shared.task import Task
+from duebell_shared.tasks.task import Task
 from duebell_worker import RunReport, Worker
 
 from .bell import Bell
@@ -18,7 +18,7 @@ from .inline import InlinePool
 from .memory import MemoryStore
 
 if TYPE_CHECKING:
-    from duebell_shared.delivery import Delivery
+    from duebell_shared.deliveries.delivery import Delivery
     from duebell_worker.deliveries import Message
 
 __all__ = ["FrozenClock", "Rehearsal"]

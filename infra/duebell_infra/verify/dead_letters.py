@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from duebell_shared.bell import BellKind
-from duebell_shared.function import failing_event, qualifier_of
+from duebell_infra.aws import answer_unless, code_of
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.function import failing_event, qualifier_of
 
-from ..aws import answer_unless, code_of
 from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check, expect
 from .scene import Scene
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from botocore.exceptions import ClientError
 
+from duebell_shared.aws.intake_queue import is_missing
 from duebell_shared.errors import TaskNotFound
-from duebell_shared.intake_queue import is_missing
 from duebell_shared.quoting import quoted
-from duebell_shared.reserved import VERIFY
+from duebell_shared.tasks.reserved import VERIFY
 
 from .check import Found, When, Wrong, check
 from .scene import Scene

@@ -16,16 +16,16 @@ import msgspec
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
+from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.keeping import Keeping
-from duebell_shared.lanes import lane_of
-from duebell_shared.past_index import Past
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.past_index import Past
 from duebell_shared.quoting import quoted
-from duebell_shared.reserved import VERIFY
-from duebell_shared.task import QueueKey, Task, queue_key
+from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
-from ..aws import code_of
 from .check import Found, Wrong, check, expect
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from datetime import timedelta
 from random import randrange
 from typing import Any
 
-from duebell_shared.endpoint import is_here
+from duebell_shared.aws.endpoint import is_here
 from duebell_shared.errors import NotDeployed
-from duebell_shared.past_index import Past, PastKey
-from duebell_shared.task import QueueKey, Status
+from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.tasks.task import QueueKey, Status
 
 from .check import Found, NotMade, Wrong, check, expect
 from .own_tasks import LANE, key_of

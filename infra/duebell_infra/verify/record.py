@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.bell import BellState
-from duebell_shared.ring_times import LEAD
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.bell import BellState
+from duebell_shared.bell.ring_times import LEAD
 
 from .check import Found, NotMade, Wrong, check, expect
 from .scene import Scene

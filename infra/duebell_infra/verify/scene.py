@@ -10,9 +10,9 @@ from botocore.config import Config
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.bell import BellKind
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.instants import NEVER
-from duebell_shared.store import Store
+from duebell_shared.queue.store import Store
 
 from .answers import Answers
 from .own_tasks import OwnTasks

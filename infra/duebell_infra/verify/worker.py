@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import GRACE, ArmingRecord
+from duebell_shared.bell.arming import GRACE, ArmingRecord
+from duebell_shared.bell.function import Function
+from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.errors import TaskNotFound
-from duebell_shared.function import Function
 from duebell_shared.instants import ceil_to_minute
 from duebell_shared.quoting import quoted
-from duebell_shared.reserved import VERIFY
-from duebell_shared.ring_times import LEAD
-from duebell_shared.task import Status, Task
+from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.task import Status, Task
 
 from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check
 from .finding import Result

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from duebell_shared.failure import Failure
-from duebell_shared.store import Claimed, Failed, NotEligible, Taken
-from duebell_shared.task import Status, Task
+from duebell_shared.queue.store import Claimed, Failed, NotEligible, Taken
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.task import Status, Task
 
 from .check import Found, check, expect
 from .finding import Result

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from duebell_editor import Editor, Status, Task
-from duebell_editor.relane import relane
+from duebell_editor.library.relane import relane
 from duebell_infra.testing import MemoryStore
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.lanes import lane_of
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import MAX_LANES
 from tests.editor.memory import Scheduler
 

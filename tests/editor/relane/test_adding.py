@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from duebell_editor import NewTask, Task, TaskExists
-from duebell_editor.relane import relane
+from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.keeping import History
-from duebell_shared.lanes import lane_of
+from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from tests.editor.memory import Scheduler

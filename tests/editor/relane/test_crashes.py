@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from duebell_editor import AwsUnavailable, TaskConflict
-from duebell_editor.relane import relane
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.lanes import lane_of
-from duebell_shared.store import Failed, NotEligible, Relocated
+from duebell_editor.library.relane import relane
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.store import Failed, NotEligible, Relocated
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from duebell_editor import NewTask, Status, Task, TaskExists
-from duebell_editor.relane import Relaned, relane
-from duebell_shared.lanes import lane_of
-from duebell_shared.store import Relocated
-from duebell_shared.task import QueueKey
+from duebell_editor.library.relane import Relaned, relane
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.store import Relocated
+from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import FROM, HOUR, MINUTE, TO, misplaced, newcomer, record_of, stale, waiting
 from tests.support import NOON

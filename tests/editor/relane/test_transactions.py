@@ -7,8 +7,8 @@ import pytest
 
 from duebell_editor import Status, TransactionCancelled
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.lanes import lane_of
-from duebell_shared.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 

@@ -1,7 +1,7 @@
 """The simulated network with nothing that goes wrong on it, for tests outside of a history."""
 
+from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
-from duebell_shared.store import Store
 from tests.simulation.aws import Aws
 from tests.simulation.faults import Faults
 from tests.simulation.world import Process, World

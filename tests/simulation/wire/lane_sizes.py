@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from duebell_shared.models import ARMING, WORKER
+from duebell_shared.queue.models import ARMING, WORKER
 from tests.full_lanes import bytes_in_lane
 from tests.partiql import FULL
 

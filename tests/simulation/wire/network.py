@@ -17,12 +17,12 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from duebell_shared.arming import ArmingRecord
-from duebell_shared.items import task_of
-from duebell_shared.models import ARMING, GAUGE, LIMITS, WORKER
-from duebell_shared.packed_record import unpack
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.queue.items import task_of
+from duebell_shared.queue.models import ARMING, GAUGE, LIMITS, WORKER
+from duebell_shared.queue.packed_record import unpack
 from duebell_shared.settings import Settings
-from duebell_shared.task import Task
+from duebell_shared.tasks.task import Task
 from tests.simulation.aws import Aws
 from tests.simulation.world import Process
 

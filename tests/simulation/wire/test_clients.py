@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.new_task import new_task
+from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
-from duebell_shared.store import Store
-from duebell_shared.task import Task
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Task
 from tests.simulation.aws import Aws
 from tests.simulation.faults import Faults
 from tests.simulation.wire.clients import backend_over

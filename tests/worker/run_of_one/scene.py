@@ -7,10 +7,10 @@ from typing import Any
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.bell import Bell as AnyBell
-from duebell_shared.expression import next_ring
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.bell import Bell as AnyBell
+from duebell_shared.bell.expression import next_ring
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.refusing_store import RefusingStore

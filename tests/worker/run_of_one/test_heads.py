@@ -3,8 +3,8 @@
 import pytest
 
 from duebell_editor import Editor
-from duebell_shared.armer import HOLD
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import HOLD
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from duebell_worker import Retry, Status, Worker
 from tests.support import Clock

@@ -8,14 +8,14 @@ import pytest
 
 from duebell_editor import Editor, NotArmed
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.lanes import lane_of
-from duebell_shared.rule import Rule
-from duebell_shared.run_notes import LastRun, RestingLane
+from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
-from duebell_shared.task import QueueKey, Task
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker import Retry, Worker
 from tests.support import NOON, Clock
 from tests.worker.called import Called

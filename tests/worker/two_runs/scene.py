@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.task import QueueKey
-from duebell_worker.lease import Lease
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.run.lease import Lease
 from tests.support import Clock
 
 __all__ = [

@@ -4,12 +4,12 @@ from datetime import datetime, timedelta
 
 from duebell_editor import Editor
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from duebell_worker.lease import LEASE
+from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage

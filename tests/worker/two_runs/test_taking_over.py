@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from duebell_editor import Editor
-from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_worker import Worker
-from duebell_worker.lease import LEASE, Lease
+from duebell_worker.run.lease import LEASE, Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage

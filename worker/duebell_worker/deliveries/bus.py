@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from duebell_shared.delivery import Delivery
+from duebell_shared.deliveries.delivery import Delivery
 
 from .deliverer import Deliverer
 from .faults import Answer

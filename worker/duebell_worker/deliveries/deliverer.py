@@ -5,8 +5,8 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any, Protocol
 
-from duebell_shared.delivery import Delivery, Kind
-from duebell_shared.task import Task
+from duebell_shared.deliveries.delivery import Delivery, Kind
+from duebell_shared.tasks.task import Task
 
 from .clients import Clients
 from .faults import Answer, concerns_all, fault_of, fault_of_call

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.delivery import DeliverySecret, DeliveryTarget
-from duebell_shared.endpoint import way_out
-from duebell_worker.outcome import Undeliverable, Undelivered
+from duebell_shared.aws.endpoint import way_out
+from duebell_shared.deliveries.delivery import DeliverySecret, DeliveryTarget
+from duebell_worker.run.outcome import Undeliverable, Undelivered
 
 __all__ = ["Answer", "concerns_all", "fault_of", "fault_of_call"]
 

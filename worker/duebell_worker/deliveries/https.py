@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import urllib3
 
-from duebell_shared.delivery import Delivery, DeliveryTarget
-from duebell_worker.outcome import Retry, Undeliverable, Undelivered
+from duebell_shared.deliveries.delivery import Delivery, DeliveryTarget
+from duebell_worker.run.outcome import Retry, Undeliverable, Undelivered
 
 from .connections import TIMEOUT, connections
 from .deliverer import Deliverer

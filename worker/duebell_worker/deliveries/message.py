@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import msgspec
 
-from duebell_shared.delivery import Delivery, Form
+from duebell_shared.deliveries.delivery import Delivery, Form
 from duebell_shared.instants import render
-from duebell_shared.task import Task
+from duebell_shared.tasks.task import Task
 
 __all__ = ["BATCH", "Message", "fitting", "message_of"]
 

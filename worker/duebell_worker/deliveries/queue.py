@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from duebell_shared.delivery import Delivery
+from duebell_shared.deliveries.delivery import Delivery
 
 from .deliverer import Deliverer
 from .faults import Answer

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.delivery import DeliverySecret
-from duebell_worker.outcome import Undeliverable
+from duebell_shared.deliveries.delivery import DeliverySecret
+from duebell_worker.run.outcome import Undeliverable
 
 from .faults import fault_of_call
 

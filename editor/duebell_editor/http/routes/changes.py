@@ -13,15 +13,14 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from duebell_editor import DuebellError, Editor, Look, SchedulerStatus, TaskNotFound
-from duebell_editor.json_fields import status_fields
+from duebell_editor.http.access import VisitorsEditor
+from duebell_editor.http.answers import to_json
+from duebell_editor.http.description import AWS, Responses, problems_only
+from duebell_editor.http.requests import Following, StrictRoute
+from duebell_editor.http.shared_readings import SharedReadings
+from duebell_editor.library.json_fields import status_fields
 from duebell_shared.instants import NEVER, utc_now
-from duebell_shared.zones import zone_of
-
-from ..access import VisitorsEditor
-from ..answers import to_json
-from ..description import AWS, Responses, problems_only
-from ..requests import Following, StrictRoute
-from ..shared_readings import SharedReadings
+from duebell_shared.schedules.zones import zone_of
 
 __all__ = ["router"]
 

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from ..access import VisitorsEditor
-from ..answers import Json
-from ..description import AWS, answers
-from ..limit_schemas import Limits, NewLimit
-from ..requests import StrictRoute
+from duebell_editor.http.access import VisitorsEditor
+from duebell_editor.http.answers import Json
+from duebell_editor.http.description import AWS, answers
+from duebell_editor.http.limit_schemas import Limits, NewLimit
+from duebell_editor.http.requests import StrictRoute
 
 __all__ = ["router"]
 

@@ -5,14 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from duebell_editor import make_schedule
-from duebell_editor.json_fields import status_fields
+from duebell_editor.http.access import VisitorsEditor
+from duebell_editor.http.answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
+from duebell_editor.http.description import AWS, answers
+from duebell_editor.http.requests import RecurringTasks, SchedulePreview, StatusZone, StrictRoute, TimeSpan
+from duebell_editor.library.json_fields import status_fields
 from duebell_shared.instants import utc_now
-from duebell_shared.zones import TZDATA_VERSION, zone_names
-
-from ..access import VisitorsEditor
-from ..answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
-from ..description import AWS, answers
-from ..requests import RecurringTasks, SchedulePreview, StatusZone, StrictRoute, TimeSpan
+from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 
 __all__ = ["router"]
 

@@ -21,17 +21,25 @@ from duebell_editor import (
     Selection,
     Task,
     TaskExists,
-    listing,
 )
-from duebell_editor.json_fields import task_fields
+from duebell_editor.http.access import VisitorsEditor
+from duebell_editor.http.answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
+from duebell_editor.http.description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
+from duebell_editor.http.etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
+from duebell_editor.http.requests import (
+    BulkChange,
+    Filters,
+    Move,
+    NewTask,
+    NewTasks,
+    Search,
+    StrictRoute,
+    TaskChange,
+)
+from duebell_editor.library.json_fields import task_fields
+from duebell_editor.listing import listing
 from duebell_shared.quoting import quoted
-from duebell_shared.verbs import Verb
-
-from ..access import VisitorsEditor
-from ..answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
-from ..description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
-from ..etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
-from ..requests import BulkChange, Filters, Move, NewTask, NewTasks, Search, StrictRoute, TaskChange
+from duebell_shared.tasks.verbs import Verb
 
 __all__ = ["router"]
 

@@ -1,0 +1,153 @@
+"""Adding tasks: set the lane, insert, resolve ids that are taken, arm the rule."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import timedelta
+
+import msgspec
+
+from duebell_editor.listing.queue import Queue
+from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.tasks.add_report import AddFailure, AddReport
+from duebell_shared.tasks.task import Status, Task
+
+from .batches import write_all
+from .change_log import added_as, log_change, logged
+from .rule_setter import RuleSetter
+from .taken_ids import IfExists, insert_many, is_same_add, settle, settle_all
+from .transfer import ImportReport, read_chunks, write_chunk
+
+__all__ = ["Adder"]
+
+#: Errors of an add whose id is taken, perhaps by an earlier call of the same add.
+_TAKEN = (TaskExists, TaskConflict)
+
+
+def _placed(task: Task, lanes: int) -> Task:
+    """The task with its lane set, in a queue with this number of lanes."""
+    return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
+
+
+class Adder:
+    """Stores tasks that are already checked, and arms the rule for them."""
+
+    def __init__(self, backend: Backend, queue: Queue, rule: RuleSetter) -> None:
+        self._parallel = backend.parallel
+        self._queue = queue
+        self._rule = rule
+
+    def add(
+        self,
+        checked: Task,
+        if_exists: IfExists,
+        *,
+        rev: int | None = None,
+        at_most: timedelta | None = None,
+        is_generated: bool = False,
+        is_again: bool = False,
+    ) -> Task:
+        """Insert a task into its lane, and arm.
+
+        `is_again`: it was inserted before, and deleted as a twin of a task with the same id.
+        """
+        while True:
+            lanes = self._queue.lanes  # not before the checks: the first read creates the arming record
+            new = _placed(checked, lanes)
+            if is_again and (there := self._queue.get(new.id)) and is_same_add(there, new):
+                # The stored task comes from this very call: an earlier write took effect late.
+                self._rule.arm([there])
+                return there
+            is_elsewhere = not is_generated and self._queue.placed_before([new.id])
+            if not is_elsewhere and self._queue.store.insert(new):
+                log_change(added_as(new), None, new)
+                task = new
+            else:
+                task = self._settle(new, if_exists, rev, at_most)
+            if task is not new:
+                self._rule.arm([task])
+                return task
+            if not self._rule.arm_added([new], lanes):
+                return new if self._queue.lanes == lanes else self._queue.get(new.id) or new
+            is_again = True
+
+    def add_many(
+        self,
+        checked: Sequence[Task],
+        chosen: Collection[str],
+        if_exists: IfExists,
+        progress: Callable[[int], None],
+        *,
+        at_most: timedelta | None = None,
+    ) -> AddReport:
+        """Insert these tasks, and arm once; `chosen` are the ids that were given, not generated."""
+        lanes = self._queue.lanes if checked else 0
+        new = [_placed(task, lanes) for task in checked]
+        stored, report = write_all(
+            new,
+            logged("add", lambda tasks: insert_many(self._queue, tasks, chosen)),
+            lambda taken: settle_all(self._queue, taken, if_exists, at_most=at_most),
+            progress,
+        )
+        index = {task.id: index for index, task in enumerate(new)}
+        refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
+        try:
+            twins = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
+            failures = self._add_again(twins, if_exists, at_most)
+            report = report.corrected(
+                AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
+            )
+            self._rule.arm([task for task in stored if task is not new[index[task.id]]])
+            self._rule.arm_ids(refused)
+        except NotArmed as error:
+            error.report = report
+            raise
+        return report
+
+    def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
+        """Insert the tasks of an export in chunks, and arm after each chunk."""
+        done = 0
+        report = ImportReport(written=0, there=0)
+        for chunk in read_chunks(lines):
+            lanes = self._queue.lanes
+            part, written, there = write_chunk(
+                [_placed(task, lanes) for task in chunk],
+                logged("import", lambda tasks: insert_many(self._queue, tasks, {task.id for task in tasks})),
+            )
+            failures = self._add_again(self._rule.arm_added(written, lanes), IfExists.KEEP)
+            self._rule.arm(there)
+            report = report + part.corrected(
+                AddFailure(index=index, id=task.id, error=failures[task.id])
+                for index, task in enumerate(chunk)
+                if task.id in failures
+            )
+            done += len(chunk)
+            progress(done)
+        return report
+
+    def _settle(self, new: Task, if_exists: IfExists, rev: int | None, at_most: timedelta | None) -> Task:
+        """Apply the policy to a task whose id is taken. Returns the task that is stored in the end."""
+        try:
+            return settle(self._queue, new, if_exists, rev=rev, at_most=at_most)
+        except _TAKEN as taken:
+            # The stored task may be that of an earlier call without an answer, and the rule not set for it.
+            there = self._queue.get_many([new.id])
+            self._rule.arm_after(taken, there.values())
+            if new.id in there and there[new.id].status is Status.RESERVED:
+                raise TaskExists(new.id, reserved_until=there[new.id].reserved_until) from taken
+            raise
+
+    def _add_again(
+        self, tasks: Sequence[Task], if_exists: IfExists, at_most: timedelta | None = None
+    ) -> dict[str, DuebellError]:
+        """Add tasks that were deleted as twins. Returns the errors by id. Raises NotArmed."""
+        added = self._parallel(lambda task: self.add(task, if_exists, at_most=at_most, is_again=True), tasks)
+        failed = {
+            task.id: error
+            for task, error in zip(tasks, added, strict=True)
+            if isinstance(error, DuebellError)
+        }
+        for error in failed.values():
+            if isinstance(error, NotArmed):
+                raise error
+        return failed

@@ -1,0 +1,21 @@
+"""The user of this process, as the author of its changes. Makes no call to AWS."""
+
+import getpass
+import os
+import socket
+
+from duebell_shared.tasks.given import fit_changed_by
+
+__all__ = ["caller"]
+
+
+def caller(by: str) -> str | None:
+    """The user of this process, the machine, and the tool `by` which: `anna@laptop via cli`."""
+    return fit_changed_by(f"{_user()}@{socket.gethostname()} via {by}")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return f"uid {os.getuid()}"

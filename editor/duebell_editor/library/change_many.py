@@ -1,0 +1,156 @@
+"""One change made to many tasks, which a filter finds or which are named."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_editor.listing import listing
+from duebell_editor.listing.filters import QUEUED, Filter
+from duebell_editor.listing.queue import Queue
+from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.verbs import Verb
+
+if TYPE_CHECKING:
+    from .editor import Editor
+
+__all__ = [
+    "MAX_MANY",
+    "ChangeFailure",
+    "ChangeReport",
+    "Selection",
+    "change_all",
+    "check_verb",
+    "filter_for",
+    "select_found",
+    "select_named",
+    "statuses_for",
+]
+
+MAX_MANY = 1_000
+
+#: Changes made in parallel.
+_THREADS = 16
+
+
+class ChangeFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that was not changed, and why."""
+
+    id: str
+    error: DuebellError
+
+
+class ChangeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a change to many tasks: the changed tasks as they are now, and the failures."""
+
+    changed: tuple[Task, ...]
+    failures: tuple[ChangeFailure, ...] = ()
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """The ids of tasks to change; `is_all` is false when the filter matches more than these."""
+
+    ids: tuple[str, ...]
+    is_all: bool = True
+
+
+def check_verb(given: object) -> Verb:
+    """The verb of this name. Raises InvalidQuery unless it can be applied to many tasks."""
+    verbs = [verb for verb in Verb if verb.rule.for_many]
+    if isinstance(given, str) and given in set(verbs):
+        return Verb(given)
+    raise InvalidQuery(
+        "verb", f"{quoted(given)} cannot be done to many tasks: it is one of {', '.join(verbs)}"
+    )
+
+
+def select_found(queue: Queue, which: Filter) -> Selection:
+    """The tasks that the filter finds, up to its limit."""
+    found: dict[str, None] = {}  # each once: a task that is moved meanwhile can be on two pages
+    most_keys = None if which.prefix else listing.QUICKLY  # a group is read to its end rather
+    while True:
+        page = listing.list_tasks(queue, which, most_keys=most_keys)
+        found |= dict.fromkeys(task.id for task in page.tasks)
+        if len(found) >= which.limit or page.cursor is None:
+            ids = tuple(found)
+            is_all = len(ids) <= which.limit and page.cursor is None
+            return Selection(ids=ids[: which.limit], is_all=is_all)
+        which = which.following(page.cursor)
+
+
+def select_named(queue: Queue, verb: Verb, ids: Iterable[str]) -> Selection:
+    """The named tasks that exist and that the verb applies to."""
+    named = tuple(dict.fromkeys(ids))
+    found = queue.get_many(named)
+    return Selection(ids=tuple(id for id in named if id in found and found[id].status in verb.rule.statuses))
+
+
+def statuses_for(verb: Verb) -> frozenset[Status]:
+    """The statuses that the verb is for unless others are asked for: those in the queue, or else all."""
+    return verb.rule.statuses & QUEUED or verb.rule.statuses
+
+
+def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
+    """The filter, for the statuses that the verb applies to, of those asked for.
+
+    Raises InvalidQuery when the verb applies to none of the statuses asked for.
+    """
+    allowed = verb.rule.statuses
+    if not has_status:
+        return replace(which, statuses=statuses_for(verb))
+    statuses, failing = which.statuses & allowed, which.failing & allowed
+    if not statuses and not failing:
+        needed = " or ".join(sorted(allowed))
+        raise InvalidQuery("status", f"to {verb.rule.words} a task it must be {needed}")
+    return replace(which, statuses=statuses, failing=failing)
+
+
+def change_all(editor: "Editor", verb: Verb, ids: Iterable[str]) -> ChangeReport:
+    """Apply the verb to each of these tasks, in parallel. A refusal is a failure in the report.
+
+    When AWS stops answering, the rest is not tried. Raises AwsError or NotDeployed when all failed by these.
+    """
+    change: Callable[[str], Task] = getattr(editor, verb)
+    unanswered: list[AwsUnavailable] = []  # the errors since AWS answered last
+
+    def attempt(id: str) -> Task | ChangeFailure:
+        if len(errors := tuple(unanswered)) >= _THREADS:
+            return ChangeFailure(id=id, error=errors[-1])
+        try:
+            task = change(id)
+        except AwsUnavailable as error:
+            unanswered.append(error)
+            return ChangeFailure(id=id, error=error)
+        except DuebellError as error:
+            return ChangeFailure(id=id, error=error)
+        unanswered.clear()
+        return task
+
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:
+        results = list(pool.map(attempt, dict.fromkeys(ids)))
+    if any(_is_unarmed(result) for result in results):
+        results = _arm_again(editor, results)
+    elif verb.rule.queues and not results:
+        editor.ensure_armed()  # an earlier call may have changed all of them, and failed to arm
+    changed = tuple(result for result in results if isinstance(result, Task))
+    failures = tuple(result for result in results if isinstance(result, ChangeFailure))
+    if failures and not changed and all(isinstance(one.error, AwsError | NotDeployed) for one in failures):
+        raise failures[0].error
+    return ChangeReport(changed=changed, failures=failures)
+
+
+def _is_unarmed(result: Task | ChangeFailure) -> bool:
+    return isinstance(result, ChangeFailure) and isinstance(result.error, NotArmed)
+
+
+def _arm_again(editor: "Editor", results: list[Task | ChangeFailure]) -> list[Task | ChangeFailure]:
+    """Arm once more. If that succeeds, the tasks that were stored but not armed for count as changed."""
+    try:
+        editor.ensure_armed()
+        return [editor.get(result.id) if _is_unarmed(result) else result for result in results]
+    except DuebellError:
+        return results

@@ -1,0 +1,336 @@
+"""The library that services embed: add tasks to the queue, look at them, change them."""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from duebell_editor.listing.filters import check_flag, check_ids
+from duebell_editor.status.health import Problem, silence_problem
+from duebell_editor.status.status import Diagnosis, SchedulerStatus, after_repair
+from duebell_shared.backend import Backend
+from duebell_shared.errors import InvalidTask
+from duebell_shared.settings import Settings
+from duebell_shared.tasks.add_report import AddReport
+from duebell_shared.tasks.follow_up import Then
+from duebell_shared.tasks.given import check_changed_by, check_progress, check_rev
+from duebell_shared.tasks.recurrence import Missed
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.verbs import Verb
+
+from .batches import check_all
+from .change_many import ChangeReport, change_all, check_verb
+from .debounce import check_at_most, check_push, limited
+from .limit_editor import LimitEditor
+from .taken_ids import IfExists, check_if_exists
+from .values import NewTask, TaskChange
+
+if TYPE_CHECKING:
+    import boto3
+
+__all__ = ["Editor", "IfExists"]
+
+
+class Editor(LimitEditor):
+    """Adds tasks and changes them. Thread-safe; make one and keep it.
+
+    Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
+    rule is confirmed to ring for it. They raise NotArmed when the change is stored, but not confirmed.
+
+    Methods that change one task take the `rev` that it had when it was read. If it was changed since then,
+    they change nothing and raise TaskChanged.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        session: "boto3.Session | None" = None,
+        backend: Backend | None = None,
+        changed_by: str | None = None,
+    ) -> None:
+        """Settings default to the environment's, the session to the AWS SDK's own. Makes no call to AWS.
+
+        backend     used instead of both, for tests with a clock of their own
+        changed_by  the author of this editor's changes, 1 to 128 printable characters, stored on each task
+                    that it adds or changes; the settings' if not given
+
+        Raises InvalidTask.
+        """
+        author = check_changed_by(changed_by)
+        backend = backend or Backend.connect(settings or Settings.from_env(), session)
+        super().__init__(backend, author or backend.settings.changed_by)
+
+    @classmethod
+    def from_env(cls) -> Self:
+        """An editor set up by the `DUEBELL_…` variables and the AWS SDK's own. Raises InvalidSettings."""
+        return cls(Settings.from_env())
+
+    def acting_as(self, changed_by: str | None) -> Self:
+        """A copy of this editor with another author of changes, such as the user of one request.
+
+        1 to 128 printable characters, or None for unknown. Raises InvalidTask.
+        """
+        other = copy.copy(self)
+        other.changed_by = check_changed_by(changed_by)
+        return other
+
+    def add(
+        self,
+        action: str,
+        *,
+        due: datetime | timedelta | None = None,
+        schedule: str | None = None,
+        timezone: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        missed: Missed | Literal["once", "all", "skip"] | None = None,
+        max_runs: int | None = None,
+        spread: timedelta | None = None,
+        expires_after: timedelta | None = None,
+        priority: int | None = None,
+        on_failed: str | None = None,
+        then: Then | Mapping[str, Any] | None = None,
+        payload: object = None,
+        id: str | None = None,
+        if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
+        at_most: timedelta | None = None,
+        rev: int | None = None,
+    ) -> Task:
+        """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
+
+        action         name of an action of the worker, 1 to 256 printable characters; a warning,
+                       UnknownAction, if the worker has no such action, and InvalidTask if the settings say so
+        due            an aware datetime, or a timedelta from now; a time in the past means at once (the first
+                       minute that a rule can safely ring in)
+        schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
+                       five cron fields, or `at(2026-12-31T09:00:00)`; 1 KB at most
+        timezone       the schedule's, an IANA name; UTC if not given
+        start, end     the schedule's first and last possible moment, aware; a rate counts from its start
+        missed         the policy for occurrences that passed while nothing could run: make up for them once
+                       (the default), for all, or skip them: see Missed
+        max_runs       the number of occurrences after which the schedule ends
+        spread         delay the task by up to this long, the same each time for the same id, so that many
+                       tasks of one time do not all run at once; at most a day
+        expires_after  do not run the task if it cannot start within this time after its due date; a century
+                       at most
+        priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
+                       much, higher ones go first
+        on_failed      name of the action or delivery that gets a task of its own when this one has failed for
+                       good: its payload is the failed task in JSON. It goes before that of the task's action,
+                       and empty is none
+        then           the task to add when this one is done: `Then("invoice", {"order": 42})`
+        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
+                       levels. A set is refused, unless its field in such a type says that it is one. It must
+                       fit the action's type, as far as the worker has made that known
+        id             1 to 256 printable characters; generated if not given
+        if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
+                       it: if it waits, it gets the new due date and payload (debounce). One that is reserved
+                       for a transaction is not kept (TaskExists): it may never be added; replace and push
+                       make its transaction fail
+        at_most        with push: never due later than this after the first add of the task that waits
+        rev            replace it only if it is at this rev (TaskChanged if not)
+
+        Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
+        """
+        if_exists = check_if_exists(if_exists)
+        if check_rev(rev) is not None and if_exists is not IfExists.REPLACE:
+            raise InvalidTask("rev", "goes with if_exists='replace'")
+        at_most = check_at_most(at_most, is_push=if_exists is IfExists.PUSH)
+        given = NewTask(
+            action=action,
+            due=due,
+            schedule=schedule,
+            timezone=timezone,
+            start=start,
+            end=end,
+            missed=missed,
+            max_runs=max_runs,
+            spread=spread,
+            expires_after=expires_after,
+            priority=priority,
+            on_failed=on_failed,
+            then=then,
+            payload=payload,
+            id=id,
+        )
+        checked = self._check(given)
+        if if_exists is IfExists.PUSH:
+            check_push(checked, is_generated=id is None)
+            checked = limited(checked, at_most)
+        return self._adder.add(checked, if_exists, rev=rev, at_most=at_most, is_generated=id is None)
+
+    def add_many(
+        self,
+        tasks: Iterable[NewTask | Mapping[str, Any]],
+        *,
+        if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
+        at_most: timedelta | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> AddReport:
+        """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
+
+        All are checked before any is written, and InvalidTask names the first that is wrong. The report has
+        the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
+        `if_exists` and `at_most` are as in `add`, for all of them. `progress` is called with the number of
+        tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
+        not be confirmed.
+        """
+        if_exists = check_if_exists(if_exists)
+        at_most = check_at_most(at_most, is_push=if_exists is IfExists.PUSH)
+        check_progress(progress)
+        chosen: set[str] = set()
+
+        def check(given: NewTask) -> Task:
+            task = self._check(given)
+            if if_exists is IfExists.PUSH:
+                check_push(task, is_generated=given.id is None)
+                task = limited(task, at_most)
+            chosen.update([] if given.id is None else [task.id])
+            return task
+
+        return self._adder.add_many(check_all(tasks, check), chosen, if_exists, progress, at_most=at_most)
+
+    def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
+        """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
+
+        A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
+        tried. Raises InvalidQuery; AwsError or NotDeployed when all tasks failed by these.
+        """
+        return change_all(self, check_verb(verb), check_ids(ids))
+
+    def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
+        """Give a scheduled, paused or running task another due date; its attempts count from 0 again.
+
+        A running attempt is not stopped, but its outcome no longer applies. Of a recurring task, only the
+        current occurrence is moved, and only while it does not run.
+        Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
+        """
+        return self._change(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
+
+    def update(
+        self,
+        id: str,
+        *,
+        payload: object = UNSET,
+        action: str | UnsetType = UNSET,
+        due: datetime | timedelta | UnsetType = UNSET,
+        schedule: str | UnsetType = UNSET,
+        timezone: str | UnsetType | None = UNSET,
+        start: datetime | UnsetType | None = UNSET,
+        end: datetime | UnsetType | None = UNSET,
+        missed: Missed | Literal["once", "all", "skip"] | UnsetType | None = UNSET,
+        max_runs: int | UnsetType | None = UNSET,
+        spread: timedelta | UnsetType | None = UNSET,
+        expires_after: timedelta | UnsetType | None = UNSET,
+        priority: int | UnsetType | None = UNSET,
+        on_failed: str | UnsetType | None = UNSET,
+        then: Then | Mapping[str, Any] | UnsetType | None = UNSET,
+        rev: int | None = None,
+    ) -> Task:
+        """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
+
+        What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
+        `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
+        holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
+        is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
+        A failed task can be given another payload or action, before it is retried.
+        Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
+        """
+        change = TaskChange(
+            payload=payload,
+            action=action,
+            due=due,
+            schedule=schedule,
+            timezone=timezone,
+            start=start,
+            end=end,
+            missed=missed,
+            max_runs=max_runs,
+            spread=spread,
+            expires_after=expires_after,
+            priority=priority,
+            on_failed=on_failed,
+            then=then,
+        )
+        change.check()
+        return self._change(Verb.UPDATE, id, self._change_of(change), rev)
+
+    def cancel(self, id: str, *, rev: int | None = None) -> Task:
+        """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
+
+        A running attempt is not stopped, but its outcome no longer applies.
+        Raises TaskNotFound, TaskConflict.
+        """
+        keep = self._backend.settings.keeping
+        return self._change(Verb.CANCEL, id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
+
+    def pause(self, id: str, *, rev: int | None = None) -> Task:
+        """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
+        return self._change(Verb.PAUSE, id, Task.paused, rev)
+
+    def resume(self, id: str, *, rev: int | None = None) -> Task:
+        """Put a paused task back; it runs at once if its due date has passed.
+
+        A recurring task's `missed` policy applies to the occurrences that passed meanwhile.
+        Raises TaskNotFound, TaskConflict, NotArmed.
+        """
+        return self._change(Verb.RESUME, id, lambda task: task.resumed(now=self._clock()), rev)
+
+    def run_now(self, id: str, *, rev: int | None = None) -> Task:
+        """Run a recurring task one more time now, without a change to its schedule.
+
+        A scheduled task that runs once is run now instead of at its due date.
+        Raises TaskNotFound, TaskConflict, NotArmed.
+        """
+        return self._change(Verb.RUN_NOW, id, lambda task: task.run_now(now=self._clock()), rev)
+
+    def retry(self, id: str, *, rev: int | None = None) -> Task:
+        """Run a failed or expired task again now; its attempts count from 0 again.
+
+        Raises TaskNotFound, TaskConflict, NotArmed.
+        """
+        return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
+
+    def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
+
+        It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
+        the worker's role may send to them cannot be seen from here. It looks whether the worker takes the
+        messages of the intake queue.
+        A problem that the repair could have solved and did not says what to do now, and is not mendable.
+        Raises AwsUnavailable, NotArmed.
+        """
+        before = self.status().problems if check_flag("fix", fix) else ()
+        if fix:
+            self._backend.armer.verify()
+        status = self.status(thorough=True)
+        wrong, unseen = self._look_at_targets()
+        if self._backend.intake:
+            from duebell_editor.status.intake_state import look_at_intake  # noqa: PLC0415 (most have no intake queue)
+
+            status, unseen_intake = look_at_intake(status, self._backend)
+            unseen = (*unseen, *unseen_intake)
+        status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
+        still = {problem.kind for problem in status.problems}
+        mended = tuple(one for one in before if one.mendable and one.kind not in still)
+        silence = self._backend.alarms.silence() if self._backend.alarms else None
+        advice = unseen if silence is None else (*unseen, silence_problem(silence))
+        return Diagnosis(status=after_repair(status) if fix else status, mended=mended, advice=advice)
+
+    def _look_at_targets(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """The problems of the deliveries' targets, and those targets that may not be looked at."""
+        worker, client = self.worker(), self._backend.client
+        if client is None or worker is None or not any(one.to for one in worker.actions):
+            return (), ()
+        from duebell_editor.status.delivery_targets import look_at_all  # noqa: PLC0415 (most have no deliveries)
+
+        return look_at_all(worker, client, self._backend.parallel)
+
+    def ensure_armed(self) -> SchedulerStatus:
+        """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
+        self._backend.armer.verify()
+        return self.status()

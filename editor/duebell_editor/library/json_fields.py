@@ -1,0 +1,55 @@
+"""Tasks and the status of the scheduler as JSON objects, the same on the command line and in the API."""
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from duebell_editor.status.status import SchedulerStatus
+from duebell_shared.instants import MILLISECOND, render
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.task import Task
+
+__all__ = ["as_text", "plain_values", "status_fields", "task_fields"]
+
+#: Occurrences to come that a recurring task tells.
+_UPCOMING = 5
+
+#: A value of the library as JSON's own types, but for times and lengths of time.
+plain_values = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
+
+
+def as_text(value: datetime | timedelta) -> str | float:
+    """A time as ISO-8601 text, a length of time as seconds: for `json.dumps(default=…)`."""
+    return render(value) if isinstance(value, datetime) else value.total_seconds()
+
+
+def task_fields(task: Task) -> dict[str, Any]:
+    """A task with its payload as a value, the verbs that apply to it, and its schedule in words."""
+    fields: dict[str, Any] = plain_values(task) | {"payload": task.payload, "can": list(task.can)}
+    del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
+    del fields["reservation"]  # internal to the transaction
+    if task.then:
+        fields["then"] = {
+            "action": task.then.action,
+            "payload": task.then.payload,
+            "after": task.then.after,
+        }
+    if task.recurrence:
+        words = task.recurrence.schedule.describe()
+        fields["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}
+    return fields
+
+
+def status_fields(status: SchedulerStatus) -> dict[str, Any]:
+    """The status, and whether all is well."""
+    return {**plain_values(status), "healthy": status.healthy}
+
+
+def _upcoming(recurrence: Recurrence) -> list[datetime]:
+    if recurrence.next_due is None:
+        return []
+    left = recurrence.runs_left
+    most = _UPCOMING if left is None else min(_UPCOMING, left)
+    return recurrence.schedule.preview(most, recurrence.next_due - MILLISECOND)

@@ -1,0 +1,134 @@
+"""Checks tasks by what the worker says of itself, before they are stored."""
+
+import logging
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.nearest import did_you_mean
+from duebell_shared.payloads.payload_faults import ignored_field, misfit
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.reserved import is_reserved
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
+from duebell_shared.tasks.worker_record import WorkerRecord
+
+__all__ = ["KnownWorker", "unknown_action"]
+
+_LOG = logging.getLogger("duebell.editor")
+
+#: The worker record is read no sooner again, unless a task would be refused.
+_FRESH = timedelta(minutes=1)
+
+#: Names of actions in a message.
+_MOST_NAMES = 10
+
+
+class _Problem(NamedTuple):
+    """A doubt about a task.
+
+    warning   its category; None if the task is refused instead
+    will_run  true if the task runs all the same, so that it is never refused
+    """
+
+    error: InvalidTask
+    warning: type[UserWarning] | None = None
+    will_run: bool = False
+
+
+class KnownWorker:
+    """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
+
+    A payload is refused that cannot fit its type. If the type may convert it, or leaves out one of its
+    fields, that is a warning.
+
+    While nothing is known, every task is right: no worker has started yet, a new one is starting or could
+    not, or the record cannot be read.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._store = backend.store
+        self._clock = backend.clock
+        self._is_strict = backend.settings.strict_actions
+        self._record: WorkerRecord | None = None
+        self._read_at: datetime | None = None
+        self._missing: set[str] = set()  # actions that a strongly consistent read of the record did not find
+        self._is_told = False
+
+    def check_all(self, task: Task, payload: object) -> None:
+        """`check` the task and its follow-ups; not what `on_failed` gets, for that is told later."""
+        self.check(task, payload)
+        if task.then:
+            following = replace(task, action=task.then.action, payload_json=task.then.payload_json)
+            self.check(following, task.then.payload, within="then")
+        if task.on_failed:
+            self.check(replace(task, action=task.on_failed, payload_dropped=0), None, within="on_failed")
+
+    def check(self, task: Task, payload: object, *, within: str = "") -> None:
+        """Warn of an action that the worker does not have, or refuse it if actions are strict.
+
+        Warns of a field of the payload, as it was given, that its type leaves out: the task will run.
+        Raises InvalidTask, for a payload that does not fit its action's schema, too. `within` is the field
+        that the task is described in.
+        """
+        if is_reserved(task.action):
+            return
+        now = self._clock()
+        if self._read_at is None or not timedelta(0) <= now - self._read_at < _FRESH:
+            self._read(now, consistent=False)
+        problem = self._problem(task, payload)
+        if problem is None:
+            return
+        if problem.warning is not UnknownAction or task.action not in self._missing or self._is_strict:
+            self._read(now, consistent=True)  # a new version may have been deployed
+            problem = self._problem(task, payload)
+        if problem is None:
+            return
+        error = problem.error
+        if within:
+            field = f"{within}.{error.field}" if within == "then" else within
+            error = InvalidTask(field, error.reason)
+        if problem.warning is None or (self._is_strict and not problem.will_run):
+            raise error
+        if problem.warning is UnknownAction:
+            self._missing.add(task.action)
+        warn_user(error, problem.warning)
+
+    def _problem(self, task: Task, payload: object) -> _Problem | None:
+        worker = self._record.known if self._record else None
+        if self._record is None or worker is None:
+            return None
+        action = worker.action(task.action)
+        if action is None:
+            if not self._record.is_all:
+                return None
+            return _Problem(unknown_action(task.action, [one.name for one in worker.actions]), UnknownAction)
+        if not action.schema or task.payload_dropped is not None:
+            return None
+        if error := misfit(task.payload_json, action.schema, action.name):
+            return _Problem(error, DoubtfulPayload if action.converts else None)
+        error = ignored_field(payload, task.payload_json, action.schema, action.name)
+        return _Problem(error, DoubtfulPayload, will_run=True) if error else None
+
+    def _read(self, now: datetime, *, consistent: bool) -> None:
+        self._read_at, self._record, self._missing = now, None, set()
+        try:
+            self._record = self._store.read_worker(consistent=consistent)
+        except DuebellError as error:
+            level = logging.DEBUG if self._is_told else logging.WARNING
+            _LOG.log(level, "actions and payloads are not checked, as the worker is unknown: %s", error)
+            self._is_told = True
+
+
+def unknown_action(name: str, names: list[str]) -> InvalidTask:
+    """The error for an action that the worker, which has these, does not have."""
+    known = ", ".join(names[:_MOST_NAMES]) or "none at all"
+    more = f" and {len(names) - _MOST_NAMES:,} more" if names[_MOST_NAMES:] else ""
+    if near := did_you_mean(name, names):
+        way_out = f"{near} It has {known}{more}; if it is right, deploy one that has it"
+    else:
+        way_out = f"; it has {known}{more}: deploy one that has it"
+    return InvalidTask("action", f"the worker has no action {quoted(name)}{way_out}")

@@ -1,0 +1,313 @@
+"""More lanes for a queue in use: no process is stopped, and no task is lost, moved twice or hidden.
+
+The steps; a crash is safe after each:
+
+1. Mark the arming record. From then on runs claim no lanes, and those that hold some leave.
+2. When no run holds a lane: one swap of the record gives the queue its new lanes, all held by the relaner.
+   Its lease is their watchdog, so the rule is armed for its end. From then on tasks are placed by the new
+   number of lanes.
+3. Move tasks that wait, run or are paused to the lane that their id has now, each in one transaction, until
+   a pass finds none. Ended tasks stay: the record keeps the earlier numbers of lanes to find them by.
+4. Clear the lanes, read their heads, give them back and take the mark away, in one swap; arm the rule.
+
+After a crash the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task is. The
+mark stays, and says that the relane is to be repeated. Until then some ids cost a second read, no more.
+"""
+
+import heapq
+import itertools
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import (
+    AwsError,
+    AwsUnavailable,
+    DuebellError,
+    InvalidSettings,
+    NotDeployed,
+    TaskConflict,
+    UnreadableTask,
+)
+from duebell_shared.instants import NEVER
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.store import Failed, NotEligible, Relocated
+from duebell_shared.queue.twins import drop_twin
+from duebell_shared.quoting import quoted
+from duebell_shared.settings import MAX_LANES
+from duebell_shared.tasks.task import QueueKey
+
+__all__ = ["Relaned", "relane"]
+
+_LOG = logging.getLogger("duebell.relane")
+
+#: The relaner's lease of the lanes and of the mark; both are renewed at half. As long as a run's lease.
+_LEASE = timedelta(minutes=2)
+
+#: The longest wait for runs to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
+_PATIENCE = timedelta(minutes=18)
+
+#: Seconds between two checks whether runs have left.
+_LOOK_AGAIN = 1.0
+
+#: Tasks in a group, moved one after the other; and groups moved in parallel before the lease is checked.
+_GROUP, _GROUPS = 10, 32
+
+#: Passes in a row with errors and nothing moved, before giving up; and seconds between two.
+_PASSES, _PAUSE = 5, 2.0
+
+
+class Relaned(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a relane: the number of lanes, of tasks moved, and the ids of tasks left behind."""
+
+    lanes: int
+    moved: int = 0
+    left: tuple[str, ...] = ()
+
+
+def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> Relaned:
+    """Give the queue this many lanes, and move the waiting tasks; `progress` is called with lines to show.
+
+    No task is started meanwhile: until the running actions have ended and all tasks are moved. Repeat an
+    interrupted relane with the same number. Raises InvalidSettings for fewer lanes or too many, TaskConflict
+    while another process does this or a run does not leave, AwsError, NotArmed, NotDeployed.
+    """
+    record = backend.armer.read()
+    before = len(record.lanes)
+    if type(lanes) is not int or not before <= lanes <= MAX_LANES:
+        raise InvalidSettings("lanes", f"must be {before}, as many as there are, to {MAX_LANES}")
+    if lanes == before and record.relaner is None:
+        return Relaned(lanes=lanes)
+    relaner = _Relaner(backend, lanes, progress, is_repeated=record.relaner is not None)
+    relaner.mark()
+    try:
+        relaner.widen()
+        relaner.move()
+        return relaner.finish()
+    except BaseException:
+        relaner.leave()
+        raise
+
+
+class _Relaner:
+    """One relane and its state."""
+
+    def __init__(
+        self, backend: Backend, lanes: int, progress: Callable[[str], None], *, is_repeated: bool
+    ) -> None:
+        self._backend = backend
+        self._store = backend.store
+        self._armer = backend.armer
+        self._clock = backend.clock
+        self._lanes = lanes
+        self._progress = progress
+        self._me = uuid.uuid4().hex
+        self._until = self._clock()
+        self._is_begun = is_repeated
+        self._may_move_later = False
+        self._moved = 0
+        self._left: set[tuple[int, str]] = set()
+
+    def mark(self) -> None:
+        """Mark the record, so that runs leave. Raises TaskConflict when another process has marked it."""
+
+        def mark(record: ArmingRecord) -> ArmingRecord:
+            if record.is_relaned(self._clock()):
+                raise TaskConflict("another process is giving the queue more lanes: try again in a minute")
+            return record.relaning(self._me, until=until)
+
+        until = self._clock() + _LEASE
+        self._armer.change(mark)
+        self._until = until
+
+    def widen(self) -> None:
+        """Add the lanes once no run holds one, and hold them all. Raises TaskConflict, NotArmed."""
+        give_up = self._clock() + _PATIENCE
+        runs: set[str] = set()
+
+        def widen(record: ArmingRecord) -> ArmingRecord:
+            nonlocal runs
+            if record.relaner != self._me:
+                raise _lost()
+            runs = record.owners(self._clock())
+            if not runs:
+                return record.relaning(self._me, until=until).widened(self._lanes)
+            return record.relaning(self._me, until=until) if self._is_half_over() else record
+
+        while True:
+            until = self._clock() + _LEASE
+            record = self._armer.change(widen)
+            self._until = record.relaner_until
+            if not runs:
+                break
+            if self._clock() > give_up:
+                raise TaskConflict(f"run {min(runs)} still holds lanes: wait until it is over, and try again")
+            self._progress(f"waiting until {len(runs)} runs have left")
+            self._backend.sleep(_LOOK_AGAIN)
+        self._is_begun = True
+        self._armer.ensure(record)
+
+    def move(self) -> None:
+        """Move tasks that are not in the lane of their id, pass by pass, until one moves none."""
+        passes_left = _PASSES
+        while passes_left:
+            self._may_move_later = True
+            moved, errors = self._moved, self._pass()
+            self._may_move_later = bool(errors)
+            if not errors and self._moved == moved:
+                return
+            if errors:
+                passes_left = _PASSES if self._moved > moved else passes_left - 1
+                if not passes_left:
+                    raise errors[-1]
+                self._backend.sleep(_PAUSE)
+
+    def finish(self) -> Relaned:
+        """Give the lanes back, due at their heads, and take the mark away. Raises TaskConflict, NotArmed."""
+        self._armer.change(lambda record: self._check_holds(record).cleared(self._me))
+        heads = self._armer.heads(range(self._lanes))
+        record = self._armer.ensure(
+            self._armer.change(lambda record: self._check_holds(record).relaned(heads))
+        )
+        self._backend.hasten(record)
+        return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
+
+    def leave(self) -> None:
+        """Let runs go on with the lanes as they are, if the record can be written.
+
+        A move without an answer may still take effect, after a run has read the lane's head. In that case the
+        lanes are held for another lease.
+        """
+
+        def leave(record: ArmingRecord) -> ArmingRecord:
+            now = self._clock()
+            if record.relaner != self._me:
+                return record
+            if self._may_move_later:
+                return record.relaning(self._me, until=now + _LEASE)
+            return record.left_unfinished(now) if self._is_begun else record.relaned({})
+
+        try:
+            self._armer.ensure(self._armer.change(leave))
+        except DuebellError as error:
+            _LOG.warning("the lanes could not be given back, so runs go on when the lease ends: %s", error)
+
+    def _pass(self) -> list[DuebellError]:
+        """Move the tasks that are misplaced now, in groups. Returns the errors."""
+        errors: list[DuebellError] = []
+        keys = self._misplaced()
+        while some := self._next_keys(keys, errors):
+            groups = [some[first : first + _GROUP] for first in range(0, len(some), _GROUP)]
+            for group, outcomes in zip(groups, self._backend.parallel(self._relocate, groups), strict=True):
+                if isinstance(outcomes, DuebellError):
+                    errors.append(outcomes)
+                    continue
+                self._moved += outcomes.count(Relocated())
+                errors += [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
+                for key, outcome in zip(group, outcomes, strict=True):
+                    if isinstance(outcome, NotEligible) and not self._is_settled(key):
+                        errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
+            self._renew(some)
+            self._progress(f"{self._moved:,} tasks moved")
+        return errors
+
+    def _next_keys(self, keys: Iterator[QueueKey], errors: list[DuebellError]) -> list[QueueKey]:
+        try:
+            return list(itertools.islice(keys, _GROUP * _GROUPS))
+        except AwsError as error:
+            errors.append(error)
+            return []
+
+    def _relocate(self, keys: Sequence[QueueKey]) -> list[Relocated | NotEligible | Failed]:
+        return self._store.relocate(keys, lanes=self._lanes, now=self._clock())
+
+    def _misplaced(self) -> Iterator[QueueKey]:
+        """The keys of tasks that wait, run or are paused in another lane than that of their id."""
+        lanes = range(max(self._armer.read().earlier, default=0))
+        keys = itertools.chain(
+            heapq.merge(*map(self._store.queued, lanes)),
+            itertools.chain.from_iterable(map(self._paused, lanes)),
+        )
+        return (
+            key
+            for key in keys
+            if lane_of(key.id, self._lanes) != key.lane and (key.lane, key.id) not in self._left
+        )
+
+    def _paused(self, lane: int) -> Iterator[QueueKey]:
+        try:
+            for kind in (Past.PAUSED, Past.PAUSED_RECURRING):
+                for key in self._store.past(lane, kind):
+                    yield QueueKey(queued=NEVER, id=key.id, lane=lane)
+        except NotDeployed as error:  # no harm: paused tasks are also found in their earlier lanes
+            _LOG.warning("paused tasks stay in their lanes: %s", error)
+
+    def _is_settled(self, key: QueueKey) -> bool:
+        """Tell whether a task that was not moved needs no other try: it is gone, was a twin, or must stay.
+
+        A task stays if another task has its id in the new lane, or if it cannot be read.
+        """
+        try:
+            if drop_twin(self._store, key, self._lanes, self._clock()):
+                return True
+            there, taken = (
+                self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))
+            )
+        except UnreadableTask as error:
+            _LOG.warning("left in lane %d: %s", key.lane, error)
+            self._left.add((key.lane, key.id))
+            return True
+        except AwsError as error:
+            _LOG.warning("to be looked at again: %s", error)
+            return False
+        if there and taken and not (taken.expires_at and taken.expires_at <= self._clock()):
+            self._left.add((key.lane, key.id))
+            return True
+        return there is None
+
+    def _renew(self, moved: Sequence[QueueKey]) -> None:
+        """Renew the lease if half of it is over. Raises TaskConflict when it was lost.
+
+        In that case a run may have read the heads of the new lanes before these tasks were moved there. So
+        the rule is armed for them first, as an editor does.
+        """
+
+        def renew(record: ArmingRecord) -> ArmingRecord:
+            if not self._holds(record):
+                return record
+            return record.relaning(self._me, until=until) if self._is_half_over() else record
+
+        until = self._clock() + _LEASE
+        record = self._armer.change(renew)
+        if self._holds(record):
+            self._until = record.relaner_until
+            self._armer.ensure(record)
+            return
+        dues: dict[int, datetime] = {}
+        for key in moved:
+            lane = lane_of(key.id, self._lanes)
+            dues[lane] = min(key.queued, dues.get(lane, NEVER))
+        self._armer.lower(dues)
+        self._check_holds(record)
+
+    def _holds(self, record: ArmingRecord) -> bool:
+        return record.relaner == self._me and len(record.lanes_of(self._me)) == len(record.lanes)
+
+    def _is_half_over(self) -> bool:
+        return self._clock() >= self._until - _LEASE / 2
+
+    def _check_holds(self, record: ArmingRecord) -> ArmingRecord:
+        """The record, if this relaner holds all lanes. Raises TaskConflict."""
+        if not self._holds(record):
+            raise _lost()
+        return record
+
+
+def _lost() -> TaskConflict:
+    return TaskConflict("this took too long, and others went on meanwhile: repeat it with the same number")

@@ -1,0 +1,246 @@
+"""Brings the recurring tasks of the queue to what the worker's code declares.
+
+Repeating it is safe, also after a crash in the middle. The worker record lists the tasks that were ever added
+for a declaration, before they are added; one that is declared no more leaves the list after it was cancelled.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_editor.listing.queue import Queue
+from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
+from duebell_shared.payloads import payload as payloads
+from duebell_shared.tasks.recurrence import Missed
+from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.verbs import Verb
+from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
+
+from .adder import Adder
+from .change_many import ChangeFailure
+from .rule_setter import RuleSetter
+from .taken_ids import TRIES, IfExists
+from .values import NewTask, TaskChange
+
+__all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
+
+
+class SyncVerb(StrEnum):
+    """The change of a recurring task that the code declares, or declared before."""
+
+    ADD = "add"
+    CHANGE = "change"
+    CANCEL = "cancel"
+
+
+class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One change to the queue.
+
+    verb      add, change or cancel
+    id        the task's id
+    action    its action
+    schedule  its schedule, as declared; for one that is cancelled, as it was
+    fields    the fields that change
+    """
+
+    verb: SyncVerb
+    id: str
+    action: str
+    schedule: str
+    fields: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        changes = f", {', '.join(self.fields)}" if self.fields else ""
+        return f"{self.verb} {self.id} ({self.action}, {self.schedule}){changes}"
+
+
+class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of `Editor.sync`.
+
+    version    the version of the worker whose code declares the tasks
+    steps      the changes to the queue: made, or with `dry_run` to be made
+    unchanged  the number of tasks that are as declared
+    failures   those of the steps that could not be made; repeat it
+    """
+
+    version: str
+    steps: tuple[SyncStep, ...] = ()
+    unchanged: int = 0
+    failures: tuple[ChangeFailure, ...] = ()
+
+
+class Syncer:
+    """One queue, to be brought to what its worker declares.
+
+    change  stores what the function makes of a task; at this rev only, unless it is None
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        queue: Queue,
+        adder: Adder,
+        rule: RuleSetter,
+        *,
+        change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task],
+        changed_by: str | None,
+    ) -> None:
+        self._keeping = backend.settings.keeping
+        self._store = backend.store
+        self._clock = backend.clock
+        self._queue = queue
+        self._adder = adder
+        self._rule = rule
+        self._change = change
+        self._changed_by = changed_by
+
+    def sync(self, *, dry_run: bool) -> SyncReport:
+        """Make the steps, unless it is a dry run. Raises WorkerNotStarted, NotArmed."""
+        record = self._store.read_worker(consistent=True)
+        worker = record.known if record else None
+        if record is None or worker is None:
+            raise _not_started(record.described(self._clock()) if record else None)
+        declared = {task.id: task for task in record.declared}
+        there = self._queue.get_many({*declared, *record.synced})
+        steps = tuple(_steps(declared, record.synced, there))
+        unchanged = len(declared) - sum(step.verb is not SyncVerb.CANCEL for step in steps)
+        report = SyncReport(version=worker.version, steps=steps, unchanged=unchanged)
+        if dry_run:
+            return report
+        self._note(lambda synced: synced | declared.keys())
+        # An earlier call may have stored these, and failed to arm.
+        self._rule.arm([there[id] for id in declared if id in there])
+        failures = []
+        for step in steps:
+            try:
+                self._make(step, declared.get(step.id), there.get(step.id))
+            except NotArmed:
+                raise
+            except DuebellError as error:
+                failures.append(ChangeFailure(id=step.id, error=error))
+        failed = {failure.id for failure in failures}
+        self._note(lambda synced: {id for id in synced if id in declared or id in failed})
+        return replace(report, failures=tuple(failures))
+
+    def _make(self, step: SyncStep, declared: DeclaredTask | None, there: Task | None) -> None:
+        if declared is None or step.verb is SyncVerb.CANCEL:
+            self._cancel(there)
+        elif step.verb is SyncVerb.ADD:
+            if there and not there.status.is_finished:
+                raise TaskExists(there.id)
+            if_exists = IfExists.REPLACE if there else IfExists.KEEP
+            new = replace(_task(declared, self._clock()), changed_by=self._changed_by)
+            self._adder.add(new, if_exists, rev=there.rev if there else None)
+        elif there:
+            self._change(
+                Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, self._clock()), None
+            )
+
+    def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
+        """Write the list of tasks that are there for a declaration, with this change."""
+        for _ in range(TRIES):
+            record = self._store.read_worker(consistent=True) or WorkerRecord()
+            changed = replace(record, synced=tuple(sorted(change(set(record.synced)))))
+            if changed == record or self._store.swap_worker(record, changed):
+                return
+        raise TaskConflict("the worker record kept changing while this was tried: try again")
+
+    def _cancel(self, there: Task | None) -> None:
+        if there:
+            keep = self._keeping
+            self._change(
+                Verb.CANCEL, there.id, lambda task: task.cancelled(now=self._clock(), keep=keep), there.rev
+            )
+
+
+def _not_started(worker: WorkerDescription | None) -> WorkerNotStarted:
+    if worker and worker.error:
+        return WorkerNotStarted(f"the worker cannot start: {worker.error}")
+    return WorkerNotStarted("no worker has made itself known in this queue, or a new one is starting")
+
+
+def _steps(
+    declared: Mapping[str, DeclaredTask], synced: Iterable[str], there: Mapping[str, Task]
+) -> Iterator[SyncStep]:
+    """The steps from the tasks that are there to those declared. Pure."""
+    for task in declared.values():
+        found = there.get(task.id)
+        fields = _differences(task, found) if found and found.recurrence else ()
+        is_gone = found is None or found.recurrence is None or found.status is Status.CANCELLED
+        if is_gone or (found and found.status.is_finished and fields):
+            yield _step(SyncVerb.ADD, task)
+        elif fields:
+            yield _step(SyncVerb.CHANGE, task, fields)
+    for id in synced:
+        found = there.get(id)
+        if id in declared or found is None or found.recurrence is None:
+            continue
+        if found.recurrence.declared and not found.status.is_finished:
+            expression = found.recurrence.schedule.expression
+            yield SyncStep(verb=SyncVerb.CANCEL, id=id, action=found.action, schedule=expression)
+
+
+def _step(verb: SyncVerb, task: DeclaredTask, fields: tuple[str, ...] = ()) -> SyncStep:
+    return SyncStep(verb=verb, id=task.id, action=task.action, schedule=task.schedule, fields=fields)
+
+
+def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:
+    """The fields in which a task is not as it is declared; `declared` if code did not declare it before."""
+    recurrence = task.recurrence
+    if recurrence is None:
+        return ()
+    schedule = recurrence.schedule
+    pairs: dict[str, tuple[object, object]] = {
+        "action": (declared.action, task.action),
+        "payload": (declared.payload_json, task.payload_json),
+        "schedule": (declared.schedule, schedule.expression),
+        "timezone": (declared.timezone or "UTC", schedule.timezone),
+        "end": (None, schedule.end),
+        "missed": (declared.missed or Missed.ONCE, recurrence.missed),
+        "max_runs": (None, recurrence.max_runs),
+        "spread": (declared.spread, task.spread),
+        "expires_after": (declared.expires_after, task.expires_after),
+        "on_failed": (declared.on_failed, task.on_failed),
+        "then": (declared.then, task.then),
+        "declared": (True, recurrence.declared),
+    }
+    return tuple(name for name, (wanted, found) in pairs.items() if wanted != found)
+
+
+def _task(declared: DeclaredTask, now: datetime) -> Task:
+    """The declared task, to be added. Raises InvalidTask, InvalidSchedule."""
+    return _marked(NewTask(id=declared.id, **_given(declared)).task(now))
+
+
+def _as_declared(task: Task, declared: DeclaredTask, now: datetime) -> Task:
+    """The task as it is declared. Raises TaskConflict while it runs, InvalidTask, InvalidSchedule."""
+    given = {**_given(declared), "end": None, "max_runs": None}
+    fields = _differences(declared, task)
+    if {"schedule", "timezone", "end"}.isdisjoint(fields):
+        changes = {name: given[name] for name in fields if name in given}
+    else:  # a schedule comes with its own time zone, start and end
+        changes = {name: given[name] for name in ("schedule", "timezone", *fields) if name in given}
+    return _marked(TaskChange(**changes).applied_to(task, now=now))
+
+
+def _given(declared: DeclaredTask) -> dict[str, Any]:
+    return {
+        "action": declared.action,
+        "schedule": declared.schedule,
+        "timezone": declared.timezone,
+        "payload": payloads.decode(declared.payload_json),
+        "missed": declared.missed,
+        "spread": declared.spread or None,
+        "expires_after": declared.expires_after,
+        "on_failed": declared.on_failed,
+        "then": declared.then,
+    }
+
+
+def _marked(task: Task) -> Task:
+    return replace(task, recurrence=task.recurrence and replace(task.recurrence, declared=True))

@@ -1,0 +1,183 @@
+"""Filters for listing tasks, and checks of their arguments."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Self
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidQuery, InvalidTask
+from duebell_shared.instants import FIRST, NEVER, floor, to_utc
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.given import check_name
+from duebell_shared.tasks.task import QueueKey, Status, Task
+
+from .places import Key, Place, is_failing, place_from
+
+__all__ = [
+    "FAILING",
+    "MAX_LIMIT",
+    "QUEUED",
+    "Filter",
+    "Listed",
+    "check_cursor",
+    "check_flag",
+    "check_ids",
+    "check_instant",
+    "check_limit",
+    "check_text",
+    "make_filter",
+]
+
+MAX_LIMIT = 1000
+
+#: Statuses of the tasks in the queue's index.
+QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING, Status.RESERVED})
+
+#: Asked for like a status: recurring tasks whose last occurrence failed, which wait for the next one.
+FAILING = "failing"
+
+#: The statuses that can be listed, and FAILING.
+Listed = StrEnum("Listed", [*Status.__members__.items(), ("FAILING", FAILING)])  # type: ignore[misc]
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """The tasks to list, and their order. Made by `make_filter`, which checks it.
+
+    failing  the statuses of recurring tasks whose last occurrence failed that are listed as well
+    """
+
+    statuses: frozenset[Status]
+    failing: frozenset[Status]
+    action: str | None
+    error: str | None
+    prefix: str
+    text: str
+    after: datetime
+    before: datetime
+    latest_first: bool
+    limit: int
+    start: Place | None
+
+    def wants(self, key: Key, task: Task) -> bool:
+        """Tell whether the task fits the filter; reading the index bounds the time, where it has one."""
+        has_action = self.action is None or task.action == self.action
+        has_error = self.error is None or (task.failure is not None and task.failure.type == self.error)
+        has_prefix = task.id.startswith(self.prefix)
+        has_text = self.text in task.id or self.text in task.payload_json
+        return has_action and has_error and has_prefix and has_text and self._has_status(key, task)
+
+    def _has_status(self, key: Key, task: Task) -> bool:
+        """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
+        goes_on = task.owes is not None and task.owes.queued is not None
+        if isinstance(key, QueueKey) and task.owes and not goes_on:
+            return False  # it is listed by its key in the index of the past
+        # A recurring task that owes a follow-up is done or failed for that long only
+        status = Status.SCHEDULED if goes_on else task.status
+        if not is_failing(key):
+            return status in self.statuses and not (self.failing and task.consecutive_failures)
+        failed_at = task.last.finished_at if task.last else task.due
+        return status in self.failing and self.after <= failed_at <= self.before
+
+    def following(self, cursor: str) -> Self:
+        """The same filter, for the page after this cursor. Raises InvalidQuery."""
+        return replace(self, start=place_from(cursor))
+
+
+def make_filter(
+    *,
+    status: Status | str | Iterable[Status | str] | None = None,
+    action: str | None = None,
+    error: str | None = None,
+    prefix: str = "",
+    text: str = "",
+    after: datetime | None = None,
+    before: datetime | None = None,
+    latest_first: bool = False,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Filter:
+    """Check the arguments. Raises InvalidQuery with the field and the reason."""
+    statuses, failing = _statuses(status)
+    return Filter(
+        statuses=statuses,
+        failing=failing,
+        action=None if action is None else check_text("action", action),
+        error=None if error is None else check_text("error", error),
+        prefix=check_text("prefix", prefix),
+        text=check_text("text", text),
+        after=FIRST if after is None else to_utc(check_instant("after", after)),
+        before=NEVER if before is None else floor(check_instant("before", before)),
+        latest_first=check_flag("latest_first", latest_first),
+        limit=check_limit(limit),
+        start=None if (given := check_cursor(cursor)) is None else place_from(given),
+    )
+
+
+def _statuses(
+    status: Status | str | Iterable[Status | str] | None,
+) -> tuple[frozenset[Status], frozenset[Status]]:
+    """The statuses asked for; and those of the failing tasks, if they are asked for."""
+    if status is None:
+        return QUEUED, frozenset()
+    if not isinstance(status, Iterable):
+        raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
+    asked = [status] if isinstance(status, str) else list(status)
+    statuses = frozenset(_status(one) for one in asked if one != FAILING)
+    return statuses, QUEUED if FAILING in asked else frozenset()
+
+
+def _status(given: object) -> Status:
+    if isinstance(given, str) and given in set(Status):
+        return Status(given)
+    allowed = ", ".join(Listed)
+    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {allowed}")
+
+
+def check_ids(given: object) -> tuple[str, ...]:
+    """The ids of tasks, each once. Raises InvalidQuery."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidQuery("ids", f"must be ids of tasks, in a list for example, not {type(given).__name__}")
+    try:
+        return tuple(dict.fromkeys(check_name("ids", id) for id in given))
+    except InvalidTask as error:
+        raise InvalidQuery(error.field, error.reason) from None
+
+
+def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_LIMIT) -> int:
+    """A whole number from 1 to `most`. Raises InvalidQuery."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= (most or given):
+        allowed = "1 or more" if most is None else f"1 to {most}"
+        raise InvalidQuery(field, f"must be {allowed}, not {quoted(given)}")
+    return given
+
+
+def check_cursor(given: object) -> str | None:
+    """A cursor, not read yet. Raises InvalidQuery."""
+    return None if given is None else check_text("cursor", given)
+
+
+def check_flag(field: str, given: object) -> bool:
+    """True or False. Raises InvalidQuery."""
+    if not isinstance(given, bool):
+        raise InvalidQuery(field, f"must be True or False, not {quoted(given)}")
+    return given
+
+
+def check_text(field: str, given: object) -> str:
+    """Text. Raises InvalidQuery."""
+    if not isinstance(given, str):
+        raise InvalidQuery(field, f"must be text, not {type(given).__name__}")
+    return given
+
+
+def check_instant(field: str, instant: object) -> datetime:
+    """`instant` in UTC, within the bounds of the calendar. Raises InvalidQuery."""
+    if not isinstance(instant, datetime) or instant.utcoffset() is None:
+        raise InvalidQuery(field, f"must be a datetime with a time zone, not {quoted(instant)}")
+    try:
+        return min(instant.astimezone(UTC), NEVER)
+    except OverflowError:
+        return FIRST if instant.year == 1 else NEVER

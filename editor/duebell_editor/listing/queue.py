@@ -1,0 +1,138 @@
+"""Reading tasks from all lanes of the queue, without history that has expired."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TypeVar
+
+from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.instants import NEVER
+from duebell_shared.queue.lanes import lane_of, places_of
+from duebell_shared.queue.past_index import PastKey, key_of
+from duebell_shared.tasks.task import QueueKey, Task
+
+__all__ = ["BATCH", "Queue", "has_expired"]
+
+#: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
+BATCH = 100
+
+
+_K = TypeVar("_K", bound=QueueKey | PastKey)
+
+
+class Queue:
+    """Reads what a backend's store holds. All reads are strongly consistent, and none is a Scan."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.store = backend.store
+        self.clock = backend.clock
+        self.parallel = backend.parallel
+        self._armer = backend.armer
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of lanes that tasks were placed by, the current one first; read once."""
+        return self.record().counts
+
+    def counts_now(self) -> tuple[int, ...]:
+        """Read `counts` again."""
+        counts = self.record().counts
+        self.__dict__["counts"] = counts  # replaced, not deleted: other threads may be reading it
+        return counts
+
+    @property
+    def lanes(self) -> int:
+        """The number of lanes that tasks are placed by, as it was read last."""
+        return self.counts[0]
+
+    def lanes_now(self) -> int:
+        """Read the number of lanes again."""
+        return self.counts_now()[0]
+
+    def lane_of(self, id: str) -> int:
+        """The lane that a new task with this id is put in."""
+        return places_of(id, self.counts)[0]
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+        """The tasks with these ids that exist; expired history counts as deleted."""
+        ids = list(ids)
+        counts = self.counts if ids else ()
+        found = self._first_found({id: _places(id, counts) for id in ids}, self.clock())
+        if len(found) < len(ids) and (counts_now := self.counts_now()) != counts:
+            left = (id for id in ids if id not in found)
+            found |= self._first_found({id: _places(id, counts_now) for id in left}, self.clock())
+        return found
+
+    def placed_before(self, ids: Iterable[str]) -> dict[str, Task]:
+        """The tasks with these ids that are in their lanes by earlier numbers of lanes."""
+        counts = self.counts
+        if not counts[1:]:
+            return {}
+        return self._first_found({id: places_of(id, counts)[1:] for id in ids}, self.clock())
+
+    def in_lanes(self, lanes: int, ids: Iterable[str]) -> dict[str, Task]:
+        """The tasks with these ids that are in their lanes by this number of lanes."""
+        return self._first_found({id: [lane_of(id, lanes)] for id in ids}, self.clock())
+
+    def record(self) -> ArmingRecord:
+        """Read the arming record."""
+        return self._armer.read()
+
+    def get(self, id: str, *, now: datetime | None = None) -> Task | None:
+        """The task with this id. Expired history counts as deleted, even before DynamoDB has deleted it."""
+        counts = self.counts
+        task = self._find(id, counts, now)
+        if task is None and (counts_now := self.counts_now()) != counts:
+            task = self._find(id, counts_now, now)
+        return task
+
+    def _find(self, id: str, counts: Sequence[int], now: datetime | None) -> Task | None:
+        there = (self.store.get(lane, id) for lane in _places(id, counts))
+        return next((task for task in there if task and not has_expired(task, now or self.clock())), None)
+
+    def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
+        """The tasks with these ids, each from the first of its lanes that has it."""
+        found: dict[str, Task] = {}
+        for index in range(max(map(len, places.values()), default=0)):
+            left = [id for id, lanes in places.items() if id not in found and len(lanes) > index]
+            keys = (QueueKey(queued=NEVER, id=id, lane=places[id][index]) for id in left)
+            while some := list(itertools.islice(keys, BATCH)):
+                there = self.store.get_many(some)
+                found |= {id: task for id, task in there.items() if not has_expired(task, now)}
+        return found
+
+    def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
+        """The tasks that still have these keys, each with its key; read in batches."""
+        return ((key, task) for key, task in self.tasks_of(keys) if _is_at(task, key))
+
+    def tasks_of(self, keys: Iterable[_K]) -> Iterator[tuple[_K, Task]]:
+        """The tasks that these keys were of, each with its key; read in batches."""
+        to_come = iter(keys)
+        while some := list(itertools.islice(to_come, BATCH)):
+            found = self.store.get_many([QueueKey(queued=NEVER, id=key.id, lane=key.lane) for key in some])
+            now = self.clock()
+            for key in some:
+                task = found.get(key.id)
+                if task and not has_expired(task, now):
+                    yield key, task
+
+
+def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
+    return task.queued == key.queued if isinstance(key, QueueKey) else key_of(task) == key
+
+
+def _places(id: str, counts: Sequence[int]) -> list[int]:
+    """The lanes to read for a task, in order: the current one, the earlier ones, the current one again.
+
+    A relaner moves tasks from an earlier lane to the current one. The last read finds a task that it moved
+    between the first two.
+    """
+    places = places_of(id, counts)
+    return [*places, places[0]] if places[1:] else places
+
+
+def has_expired(task: Task, now: datetime) -> bool:
+    """Tell whether the task is history that DynamoDB has yet to delete."""
+    return task.expires_at is not None and task.expires_at <= now

@@ -1,0 +1,125 @@
+"""Counts of the queue at one moment: all of it, overdue, due tonight, running, owing a follow-up.
+
+One read of each lane's first keys answers all of it, and one batch of tasks tells which of them run or owe.
+"""
+
+import itertools
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError
+from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.tasks.task import QueueKey, Status, Task
+
+from .owing_tasks import due_tasks, owes
+
+__all__ = ["MORNING", "MOST_COUNTED", "QueueCounts", "next_morning", "read_queue"]
+
+#: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.
+MOST_COUNTED = 1_000
+
+#: The night ends at this hour, by the clocks of the time zone asked for.
+MORNING = 6
+
+_LOG = logging.getLogger("duebell.editor")
+
+
+class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The times of the lanes' first tasks, the numbers of tasks, each at most 1,000, and those that owe.
+
+    heads     of each lane the time of its first task that waits or runs; NEVER if there is none
+    next_due  the first of these times, and of those at which recurring tasks that owe go on
+    owing     the tasks that owe a follow-up; of the first thousand that are due
+    """
+
+    heads: tuple[datetime, ...]
+    next_due: datetime
+    queued: int
+    overdue: int
+    due_tonight: int
+    running: int
+    owing: tuple[Task, ...]
+
+
+def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
+    """The next six o'clock in the morning of this time zone, in UTC."""
+    local = now.astimezone(zone)
+    morning = datetime(local.year, local.month, local.day, MORNING, tzinfo=zone)
+    return to_utc(morning if morning > local else morning + timedelta(days=1))
+
+
+def read_queue(
+    backend: Backend, lanes: int, *, now: datetime, overdue_before: datetime, tonight: datetime
+) -> QueueCounts:
+    """Read the first keys of each lane. Tasks that are queued up to `overdue_before` should have started.
+
+    A lane that cannot be read counts as due now, as for the armer.
+
+    Raises AwsError, NotDeployed when none can be read.
+    """
+    found = backend.parallel(lambda lane: _first_keys(backend, lane), range(lanes))
+    failed = [keys for keys in found if isinstance(keys, DuebellError)]
+    if failed and len(failed) == lanes:
+        raise failed[0]
+    for lane, keys in enumerate(found):
+        if isinstance(keys, DuebellError):
+            _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, keys)
+    by_lane = [[] if isinstance(keys, DuebellError) else keys for keys in found]
+    running, owing = _look_at_due(backend, by_lane, now)
+    heads = [
+        now if isinstance(keys, DuebellError) else _head(key for key in keys if key not in owing)
+        for keys in found
+    ]
+    waiting = [key.queued for key in itertools.chain(*by_lane) if key not in owing]
+    # A task that recurs and owes waits for its next time, as one in the queue once.
+    going_on = [task.owes.queued for task in owing.values() if task.owes and task.owes.queued]
+    dues = [*waiting, *going_on]
+    return QueueCounts(
+        heads=tuple(heads),
+        next_due=min([*heads, *going_on]),
+        queued=_most(len(dues)),
+        overdue=_most(sum(due <= overdue_before for due in dues)),
+        due_tonight=_most(sum(overdue_before < due <= tonight for due in dues)),
+        running=running,
+        owing=tuple(owing.values()),
+    )
+
+
+def _first_keys(backend: Backend, lane: int) -> list[QueueKey]:
+    return list(itertools.islice(backend.store.queued(lane, page_size=MOST_COUNTED), MOST_COUNTED))
+
+
+def _head(keys: Iterator[QueueKey]) -> datetime:
+    first = next(keys, None)
+    return first.queued if first else NEVER
+
+
+def _most(count: int) -> int:
+    return min(count, MOST_COUNTED)
+
+
+def _look_at_due(
+    backend: Backend, by_lane: Sequence[Sequence[QueueKey]], now: datetime
+) -> tuple[int, dict[QueueKey, Task]]:
+    """Count the running ones among the first of the due tasks, and find those that owe.
+
+    A run claims the first of each lane first.
+    """
+    due = _in_turns((key for key in keys if key.queued <= now) for keys in by_lane)
+    running, owing = 0, {}
+    for key, task in due_tasks(backend.store, due):
+        running += task.status is Status.RUNNING
+        if owes(key, task):
+            owing[key] = task
+    return running, owing
+
+
+def _in_turns(lanes: Iterable[Iterator[QueueKey]]) -> Iterator[QueueKey]:
+    """The first key of each lane, then the second of each, and so on."""
+    for row in itertools.zip_longest(*lanes):
+        yield from (key for key in row if key)

@@ -1,0 +1,218 @@
+"""Counts of what is to run, by minute, hour, day or month, without reading the whole queue.
+
+In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
+and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
+timeline costs 20 calls at most in a queue of four lanes, however long that is; where tasks are overdue, one
+more for each lane, to leave out those that only owe a follow-up; and where actions are paused a read and up
+to 20 counts more.
+"""
+
+import bisect
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from duebell_editor.status.health import overdue_before
+from duebell_shared.errors import InvalidQuery
+from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
+from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.store import Store
+from duebell_shared.quoting import quoted
+
+from .filters import check_instant, check_limit
+from .owing_tasks import due_tasks, owes
+from .queue import Queue
+from .recurring import coming, recurring_keys
+from .sampling import PAGE, evenly, first_keys, sample_lanes
+
+__all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
+
+MAX_BUCKETS = 100
+
+#: The most that DynamoDB counts in one answer.
+_COUNTED = 10_000
+
+#: In a long queue, the times at which tasks of paused actions are counted: ten actions have twenty.
+_PARKED = 20
+
+#: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.
+_RECURRING = 300
+
+
+class Step(StrEnum):
+    """The length of a bucket; days and months are those of a time zone."""
+
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+
+
+class Bucket(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of tasks and occurrences that are to run from `start` on and before `end`.
+
+    count        tasks in the queue, and occurrences of recurring tasks after their next
+    occurrences  how many of these are such occurrences
+    overdue      how many of these should have started, as the status counts them, and have not ended
+    paused       how many of these were put back to then while their action is paused: they are only looked at
+    is_estimate  whether one lane was counted for all, or some recurring tasks for all
+    """
+
+    start: Instant
+    end: Instant
+    count: int
+    occurrences: int = 0
+    overdue: int = 0
+    paused: int = 0
+    is_estimate: bool = False
+
+
+class _Waiting(NamedTuple):
+    """The numbers of tasks of one lane in each bucket, overdue and paused ones, and keys read."""
+
+    counts: list[int]
+    overdue: list[int]
+    paused: list[int]
+    read: int
+    is_exact: bool
+
+
+def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
+    """`count` buckets; the first is the step that `start` is in. Overdue tasks count when they were due.
+
+    Raises InvalidQuery.
+    """
+    borders, now = edges(start, step, count, zone), queue.clock()
+    record = queue.record()
+    lanes, late = record.counts[0], overdue_before(record, now)
+    limits = queue.store.read_limits() if record.limits else None
+    parked = limits.parked(now) if limits else ()
+    counted, factor = sample_lanes(
+        queue,
+        lanes,
+        lambda lane: _waiting(queue.store, lane, borders, late, parked),
+        size=lambda lane: lane.read,
+    )
+    more, is_all = _occurrences(queue, lanes, borders, now)
+    waiting = [factor * sum(column) for column in zip(*(lane.counts for lane in counted), strict=True)]
+    overdue = [factor * sum(column) for column in zip(*(lane.overdue for lane in counted), strict=True)]
+    paused = [factor * sum(column) for column in zip(*(lane.paused for lane in counted), strict=True)]
+    is_exact = is_all and factor == 1 and all(lane.is_exact for lane in counted)
+    return tuple(
+        Bucket(
+            start=borders[n],
+            end=borders[n + 1],
+            count=waiting[n] + more[n],
+            occurrences=more[n],
+            overdue=overdue[n],
+            paused=paused[n],
+            is_estimate=not is_exact,
+        )
+        for n in range(count)
+    )
+
+
+def check_step(given: object) -> Step:
+    """A step of a timeline. Raises InvalidQuery."""
+    if isinstance(given, str) and given in set(Step):
+        return Step(given)
+    raise InvalidQuery("step", f"{quoted(given)} is no step: it is one of {', '.join(Step)}")
+
+
+def edges(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datetime]:
+    """The borders of the buckets in UTC: each start, and the last end. Raises InvalidQuery."""
+    check_limit(count, field="count", most=MAX_BUCKETS)
+    start = check_instant("start", start)
+    try:
+        borders = [to_utc(border) for border in _borders(start.astimezone(zone), step, count, zone)]
+    except (OverflowError, ValueError):
+        raise InvalidQuery("start", f"{start} is too near an end of the calendar") from None
+    if borders[-1] > NEVER:
+        raise InvalidQuery("start", f"{start} is too near the end of the calendar")
+    return borders
+
+
+def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datetime]:
+    match step:
+        case Step.MINUTE | Step.HOUR:  # elapsed time, whatever clocks are set to
+            length = timedelta(minutes=1) if step is Step.MINUTE else timedelta(hours=1)
+            begin = start.replace(second=0, microsecond=0)
+            begin = begin.replace(minute=0) if step is Step.HOUR else begin
+            first = to_utc(begin)
+            return [first + n * length for n in range(count + 1)]
+        case Step.DAY:
+            return [
+                datetime(start.year, start.month, start.day, tzinfo=zone) + timedelta(days=n)
+                for n in range(count + 1)
+            ]
+        case Step.MONTH:
+            months = range(start.year * 12 + start.month - 1, start.year * 12 + start.month + count)
+            return [datetime(month // 12, month % 12 + 1, 1, tzinfo=zone) for month in months]
+
+
+def _waiting(
+    store: Store, lane: int, borders: Sequence[datetime], late: datetime, parked: Collection[datetime]
+) -> _Waiting:
+    """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
+
+    Those that were due before `late` are overdue, those at times of `parked` are paused. Those that have
+    ended and owe a follow-up count only at the time at which they go on, if they recur.
+    """
+    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
+    read, is_cut = first_keys(keys)
+    first_late = itertools.takewhile(lambda key: key.queued < late, read)
+    owing = {key: task.owes for key, task in due_tasks(store, first_late) if owes(key, task)}
+    dues = [key.queued for key in read if key not in owing]
+    dues += [owed.queued for owed in owing.values() if owed and owed.queued]
+    counts, overdue, paused = ([0] * (len(borders) - 1) for _ in range(3))
+    for due in dues:
+        if borders[0] <= due < borders[-1]:
+            place = bisect.bisect_right(borders, due) - 1
+            counts[place] += 1
+            overdue[place] += due < late
+            paused[place] += due in parked
+    if is_cut:
+        last = read[-1].queued
+        for at in [at for at in parked if last < at < borders[-1]][:_PARKED]:
+            paused[bisect.bisect_right(borders, at) - 1] += store.count(
+                lane, after=at, before=at, most=_COUNTED
+            )
+        first = bisect.bisect_right(borders, last) - 1
+        for begin, end in _stretches(first, len(counts)):
+            bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}
+            found = store.count(lane, **bounds, most=_COUNTED)
+            counts[begin:end] = _shared_out(found, borders[begin : end + 1])
+            overdue[begin:end] = [n if borders[begin] < late else 0 for n in counts[begin:end]]
+    return _Waiting(counts, overdue, paused, len(read), not is_cut)
+
+
+def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Stretches of buckets, each twice as long as the one before: eight of them for a hundred buckets."""
+    length = 1
+    while first < end:
+        yield first, min(first + length, end)
+        first, length = first + length, 2 * length
+
+
+def _shared_out(count: int, borders: Sequence[datetime]) -> list[int]:
+    """The count, shared out to the buckets by their lengths."""
+    whole = borders[-1] - borders[0]
+    up_to = [round(count * ((border - borders[0]) / whole)) for border in borders]
+    return [after - before for before, after in itertools.pairwise(up_to)]
+
+
+def _occurrences(
+    queue: Queue, lanes: int, borders: Sequence[datetime], now: datetime
+) -> tuple[list[int], bool]:
+    """Count the occurrences of recurring tasks after their next; tell whether all such tasks were read."""
+    if borders[-1] <= now:
+        return [0] * (len(borders) - 1), True
+    keys = [key for key in recurring_keys(queue, lanes) if key.kind is not Past.PAUSED_RECURRING]
+    read = evenly(keys, _RECURRING)
+    counts = coming((task for _, task in queue.tasks_of(read)), borders, now)
+    return [count * len(keys) // max(1, len(read)) for count in counts], len(read) == len(keys)

@@ -1,0 +1,96 @@
+"""The limits of actions as they are now, and how many tasks wait for them.
+
+Tasks of a paused action wait at times that nothing else is due at, so they are counted by the index. Of those
+that wait for a rate or a number at a time, the action's gauge tells how many there are, about.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+
+from duebell_editor.listing.queue_counts import MOST_COUNTED
+from duebell_shared.backend import Backend
+from duebell_shared.instants import Instant
+from duebell_shared.limits.limits import Limit, Limits
+from duebell_shared.tasks.worker_record import WorkerRecord
+
+__all__ = ["ActionLimit", "action_limit", "read_limits"]
+
+
+class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """The limit of an action, over all runs together.
+
+    action      the action's name
+    at_most     attempts at a time; None for no limit, 0 while it is paused
+    per_second  attempts that are started a second; None for no limit, 0 while it is paused
+    paused      whether nothing of it is started
+    declared_at_most, declared_per_second  what its code declares; None for no limit
+    since       when it was set to something else than its code declares; None if it is as declared
+    changed_by  who set it, if the editor was told; None if it is as declared
+    waiting     the tasks that wait for it: of a paused action those that have been put back, at most 1,000;
+                else about, as tasks that were cancelled may count for a day. None in the answer of `limit`
+    """
+
+    action: str
+    at_most: int | None
+    per_second: float | None
+    paused: bool
+    declared_at_most: int | None = None
+    declared_per_second: float | None = None
+    since: Instant | None = None
+    changed_by: str | None = None
+    waiting: int | None = None
+
+
+def read_limits(
+    backend: Backend, record: WorkerRecord | None, limits: Limits, *, lanes: int, now: datetime
+) -> Iterator[ActionLimit]:
+    """Read the limits of all actions that have some, declared or set, by name, with what waits for them.
+
+    Makes one read for each, and for a paused one two queries of each lane.
+    """
+    known = record.worker.actions if record and record.worker else ()
+    declared = {one.name for one in known if one.at_most is not None or one.per_second is not None}
+    overridden = {name for name, one in limits.overrides.items() if one.is_any}
+    for name in sorted(declared | overridden):
+        limit = action_limit(name, record, limits)
+        waiting = _parked if limit.paused else _in_line
+        yield msgspec.structs.replace(limit, waiting=waiting(backend, limits, name, lanes=lanes, now=now))
+
+
+def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
+    """The limit of one action, without what waits for it."""
+    described = record.worker.action(action) if record and record.worker else None
+    declared = Limit()
+    if described:
+        declared = Limit(at_most=described.at_most, per_second=described.per_second)
+    limit, override = limits.of(action, declared), limits.overrides.get(action)
+    is_set = override is not None and override.is_any
+    return ActionLimit(
+        action=action,
+        at_most=limit.at_most,
+        per_second=limit.per_second,
+        paused=limit.is_paused,
+        declared_at_most=declared.at_most,
+        declared_per_second=declared.per_second,
+        since=override.since if override and is_set else None,
+        changed_by=override.by if override and is_set else None,
+    )
+
+
+def _parked(backend: Backend, limits: Limits, action: str, *, lanes: int, now: datetime) -> int:
+    places = [
+        (lane, at) for at, name in limits.parked(now).items() if name == action for lane in range(lanes)
+    ]
+
+    def count(place: tuple[int, datetime]) -> int:
+        lane, at = place
+        return backend.store.count(lane, after=at, before=at, most=MOST_COUNTED)
+
+    return min(sum(backend.parallel.all(count, places)), MOST_COUNTED)
+
+
+def _in_line(backend: Backend, limits: Limits, action: str, *, lanes: int, now: datetime) -> int:
+    gauge = backend.store.read_gauge(action)
+    return gauge.waiting if gauge and max(gauge.line, gauge.late) > now else 0

@@ -1,0 +1,187 @@
+"""A transaction over the user's own tables and the queue, as a context manager."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+
+from duebell_editor.library.change_log import log_change
+from duebell_editor.library.task_fields import ChangeFields, TaskFields
+from duebell_editor.library.values import NewTask
+from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
+from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.verbs import Verb
+
+from .commit import commit, drop_reservations
+from .transaction_writes import check_write, put_of
+
+if TYPE_CHECKING:
+    from boto3.dynamodb.conditions import ConditionBase
+
+__all__ = ["Transaction", "TransactionSteps"]
+
+
+class TransactionSteps(NamedTuple):
+    """The steps of a transaction that its editor makes.
+
+    backend  the queue, and DynamoDB
+    check    makes a task of a new one, checked; raises InvalidTask
+    reserve  stores such tasks as reserved, with the rule set; returns each, or its error
+    cancel, move, update  make the change of a task that is there, as the editor's methods of these names
+    """
+
+    backend: Backend
+    check: Callable[[NewTask], Task]
+    reserve: Callable[[list[Task], timedelta], list[Task | DuebellError]]
+    cancel: Callable[..., TaskWrite]
+    move: Callable[..., TaskWrite]
+    update: Callable[..., TaskWrite]
+
+
+class Transaction:
+    """Writes to tables of your own and changes of tasks: all of them take effect, or none does.
+
+    with editor.transaction() as tx:
+        tx.put(table="trials", item={"id": 42}, condition="attribute_not_exists(id)")
+        tx.add("expire_trial", due=timedelta(days=14), id="trial-42")
+
+    Nothing is written before the end of the block, and nothing at all if it raises. A task that is added is
+    run if and only if the transaction is committed. The tables must be in the queue's account and region.
+
+    At the end of the block: raises TransactionCancelled if a condition does not hold, TransactionUnknown if
+    DynamoDB does not answer, InvalidTransaction for more than 100 writes, and for the tasks that are added
+    TaskExists, QueueFull and NotArmed. But for TransactionUnknown, nothing is written then. Also AwsRefused,
+    if a permission is missing for example: see docs/how-to/transactions.md.
+
+    tasks  the tasks that it added or changed, in their order, as the commit has left them; none before it
+    """
+
+    def __init__(self, steps: TransactionSteps, grace: timedelta) -> None:
+        self.tasks: tuple[Task, ...] = ()
+        self._steps = steps
+        self._grace = grace
+        self._writes: list[Other | TaskWrite | Task] = []
+        self._verbs: list[Verb] = []
+        self._ids: set[str] = set()
+        self._is_open: bool | None = None
+
+    def __enter__(self) -> Self:
+        if self._is_open is not None:
+            raise InvalidTransaction("transaction", "is over: begin another with editor.transaction()")
+        self._is_open = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._is_open = False
+        if kind is None and self._writes:
+            self._commit()
+
+    def put(
+        self, *, table: str, item: Mapping[str, Any], condition: "ConditionBase | str | None" = None
+    ) -> None:
+        """Put an item into a table of yours.
+
+        item       attributes and their values, in Python's types as boto3's Table takes them: numbers are
+                   whole or Decimal
+        condition  made with boto3's `Attr`, or an expression without placeholders, such as
+                   `attribute_not_exists(id)`
+
+        Raises InvalidTransaction.
+        """
+        self._take(put_of(table, item, condition))
+
+    def write(self, item: Mapping[str, Any]) -> None:
+        """Any write, `{"Put" | "Update" | "Delete" | "ConditionCheck": …}` as the SDK's client takes it.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItem.html
+        Raises InvalidTransaction.
+        """
+        self._take(check_write(item))
+
+    def add(self, action: str, **fields: Unpack[TaskFields]) -> Task:
+        """Add a task; the arguments are those of `Editor.add`, but for `if_exists`, `at_most` and `rev`.
+
+        Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
+        """
+        self._check_open()
+        task = self._steps.check(NewTask.from_mapping({"action": action, **fields}))
+        self._take(task)
+        return task
+
+    def cancel(self, id: str, *, rev: int | None = None) -> Task:
+        """Cancel a task, as `Editor.cancel` does. Returns it as it will be.
+
+        Raises TaskNotFound, TaskConflict; AwsRefused and the like if it cannot be read.
+        """
+        return self._change(Verb.CANCEL, lambda: self._steps.cancel(id, rev=rev))
+
+    def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
+        """Move a task to a later due date, as `Editor.move` does. Returns it as it will be.
+
+        Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel`.
+        """
+        return self._change(Verb.MOVE, lambda: self._steps.move(id, due=due, rev=rev))
+
+    def update(self, id: str, *, rev: int | None = None, **changes: Unpack[ChangeFields]) -> Task:
+        """Change a task, as `Editor.update` does. Returns it as it will be; raises as `move`."""
+        return self._change(Verb.UPDATE, lambda: self._steps.update(id, rev=rev, **changes))
+
+    def _change(self, verb: Verb, make: Callable[[], TaskWrite]) -> Task:
+        self._check_open()
+        write = make()
+        self._take(write)
+        self._verbs.append(verb)
+        return write.new
+
+    def _take(self, write: Other | TaskWrite | Task) -> None:
+        self._check_open()
+        if isinstance(write, TaskWrite | Task):
+            id = write.id if isinstance(write, Task) else write.old.id
+            if id in self._ids:
+                raise InvalidTransaction("id", f"{quoted(id)} is in this transaction already: one write each")
+            self._ids.add(id)
+        self._writes.append(write)
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise InvalidTransaction(
+                "transaction", "takes writes inside its block: `with editor.transaction() as tx:`"
+            )
+
+    def _commit(self) -> None:
+        if len(self._writes) > MOST_WRITES:
+            raise InvalidTransaction(
+                "transaction",
+                f"has {len(self._writes):,} writes, and DynamoDB takes {MOST_WRITES} at most: make several",
+            )
+        backend = self._steps.backend
+        confirming, error = self._reserve()
+        reserved = iter(confirming)
+        try:
+            if error:
+                raise error
+            writes = [next(reserved) if isinstance(write, Task) else write for write in self._writes]
+            commit(backend, writes)
+        except DuebellError as error:
+            if not isinstance(error, TransactionUnknown):
+                drop_reservations(backend, confirming)
+            raise
+        changes = [write for write in writes if isinstance(write, TaskWrite)]
+        verbs = iter(self._verbs)
+        for change in changes:
+            is_new = change.old.status is Status.RESERVED
+            log_change("confirm" if is_new else next(verbs), change.old, change.new)
+        self.tasks = tuple(change.new for change in changes)
+
+    def _reserve(self) -> tuple[list[TaskWrite], DuebellError | None]:
+        """Reserve the tasks that are added. Returns the writes that confirm them, and the first error."""
+        new = [write for write in self._writes if isinstance(write, Task)]
+        reserved = self._steps.reserve(new, self._grace)
+        errors = [one for one in reserved if isinstance(one, DuebellError)]
+        made = [one for one in reserved if isinstance(one, Task)]
+        return [TaskWrite(one, one.confirmed()) for one in made], errors[0] if errors else None

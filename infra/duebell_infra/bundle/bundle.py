@@ -1,0 +1,144 @@
+"""The worker's bundle: everything that the Lambda function runs, in one zip."""
+
+import hashlib
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from duebell_infra.errors import BundleFailed
+from duebell_shared.deliveries.delivery import Delivery
+
+from .archive import Files, pack
+from .bundle_version import with_version
+from .bytecode import compiled_files
+from .dependencies import IN_RUNTIME, install
+from .import_check import Imported, Surroundings, check_import
+from .sources import actions_files, own_files, search_path
+from .target import Target
+
+__all__ = ["Bundle", "build"]
+
+#: The most that a function may have unpacked, in bytes.
+#: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+_UNPACKED_LIMIT = 250 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """A zip for Lambda.
+
+    data        the zip's bytes
+    actions     the `module:attribute` of the Worker in it; empty if it has no actions
+    target      what it was built for
+    files       how many files are in it
+    unpacked    how large they are, in bytes
+    note        what of it could not be tried here; empty if all was
+    hint        what would make it start quicker; empty if nothing would
+    deliveries  those that its code declares; None if they are not known, as it was not imported
+    """
+
+    data: bytes
+    actions: str
+    target: Target
+    files: int
+    unpacked: int
+    note: str = ""
+    hint: str = ""
+    deliveries: tuple[Delivery, ...] | None = ()
+
+    @property
+    def hash(self) -> str:
+        """The hash of the contents, which is the same for the same inputs."""
+        return hashlib.sha256(self.data).hexdigest()[:32]
+
+    def __str__(self) -> str:
+        packed, unpacked = (f"{size / 1e6:.1f} MB" for size in (len(self.data), self.unpacked))
+        return f"{packed} ({unpacked} unpacked, {self.files} files) for {self.target}"
+
+
+def build(
+    actions: str | None,
+    target: Target,
+    *,
+    requirements: Path | None = None,
+    folder: Path | None = None,
+    leave_out: Collection[str] = IN_RUNTIME,
+    surroundings: Surroundings | None = Surroundings(),  # noqa: B008 (a value)
+) -> Bundle:
+    """Build the bundle of the core, its libraries, the user's actions and their requirements, and import it.
+
+    All of these are in it as sources, and compiled for the target's Python if there is one on this machine.
+
+    actions       `module:attribute` of the user's Worker; None makes a worker without code of yours
+    requirements  a requirements file or a pyproject.toml, with what the actions need besides
+    folder        where the actions are looked for first; the current one if not given
+    leave_out     libraries that are there where the bundle runs
+    surroundings  those of the bundle where it will run; None: it is not imported here
+
+    The same inputs give the same bytes. Raises BundleFailed, also for a bundle that could not run.
+    """
+    users = actions_files(actions, folder=folder) if actions else {}
+    ours = {**users, **own_files()}
+    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
+        libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
+        files = with_version({**libraries, **ours}, Path(made))
+        compiled = compiled_files(files, target, Path(made, "compiled"))
+        if _size(files) + _size(compiled) > _UNPACKED_LIMIT:
+            compiled, hint = {}, "without compiled files, with which it would be too large"
+        else:
+            hint = "" if compiled else _no_compiler(target)
+        files = {**files, **compiled}
+        if (unpacked := _size(files)) > _UNPACKED_LIMIT:
+            raise BundleFailed(
+                f"the bundle is {unpacked / 1e6:.0f} MB unpacked, and Lambda takes at most "
+                f"{_UNPACKED_LIMIT / 1e6:.0f} MB: require less, or keep large files in S3"
+            )
+        data = pack(files)
+    imported = Imported(deliveries=None if actions else ())
+    if actions and surroundings:
+        try:
+            tried, note = _importable(data, ours, target, requirements=requirements, leave_out=leave_out)
+        except BundleFailed as error:
+            imported = Imported(f"not imported, for there are no libraries to import it with here: {error}")
+        else:
+            imported = check_import(tried, actions, target, surroundings, search_path(folder))
+            imported = imported._replace(note=imported.note or note)
+    return Bundle(
+        data=data,
+        actions=actions or "",
+        target=target,
+        files=len(files),
+        unpacked=unpacked,
+        note=imported.note,
+        hint=hint,
+        deliveries=imported.deliveries,
+    )
+
+
+def _importable(
+    data: bytes, ours: Files, target: Target, *, requirements: Path | None, leave_out: Collection[str]
+) -> tuple[bytes, str]:
+    """The bundle as this machine can import it, and a note on what differs from the one for the target.
+
+    Raises BundleFailed if there are no libraries for this machine.
+    """
+    if target.runs_here:
+        return data, ""
+    here = Target.this_machine()
+    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
+        libraries = install(Path(made, "here"), here, requirements=requirements, leave_out=leave_out)
+        note = f"imported with libraries for {here}; those for {target} were not tried"
+        return pack({**libraries, **ours}), note if requirements else ""
+
+
+def _size(files: Files) -> int:
+    """The bytes of these files."""
+    return sum(file.stat().st_size for file in files.values())
+
+
+def _no_compiler(target: Target) -> str:
+    return (
+        f"without compiled files, so a cold start takes a third longer: there is no Python {target.python} "
+        f"on this machine; install it, or choose --python {Target.this_machine().python}"
+    )

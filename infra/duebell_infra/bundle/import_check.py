@@ -1,0 +1,207 @@
+"""The bundle, imported as Lambda would import it, before anything of it is uploaded."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from duebell_infra.errors import BundleFailed
+from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.quoting import quoted
+
+from .dependencies import IN_RUNTIME
+from .target import Place, Target
+
+__all__ = ["Imported", "Surroundings", "check_import"]
+
+_CHILD = Path(__file__).with_name("import_check_child.py")
+
+#: Seconds. Lambda gives an import ten, and once more as much as a run; this machine may be busy.
+_LIMIT = 60.0
+
+#: The variables of our environment that the interpreter has, too: what Python needs to start.
+_INHERITED = ("LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
+
+#: No file with somebody's credentials is read, and no address of the network is asked for some.
+_NO_CREDENTIALS = {
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_REGION": "us-east-1",
+}
+
+#: Errors of a network or an AWS that is not there, as it may well be where the bundle runs.
+_OF_THE_PLACE = {
+    "botocore.exceptions.BotoCoreError",
+    "botocore.exceptions.ClientError",
+    "builtins.ConnectionError",
+    "builtins.TimeoutError",
+    "socket.gaierror",
+}
+
+#: Errors that say what is wrong with the bundle itself, whatever the environment is.
+_OF_THE_BUNDLE = {
+    "builtins.FileNotFoundError",
+    "builtins.ImportError",
+    "builtins.NameError",
+    "builtins.SyntaxError",
+    "builtins.SystemExit",
+    "duebell_shared.errors.InvalidSettings",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """The surroundings of the bundle where it will run.
+
+    environment  the variables that the actions find; None: not known here
+    has_layers   True if layers bring modules as well
+    """
+
+    environment: Mapping[str, str] | None = None
+    has_layers: bool = False
+
+
+class Imported(NamedTuple):
+    """The outcome of an import.
+
+    note        what could not be tried, or ""
+    deliveries  those that the code declares, with target and secret only; None if they are not known
+    """
+
+    note: str = ""
+    deliveries: tuple[Delivery, ...] | None = None
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """The outcome that the child writes; without types, the Worker was loaded."""
+
+    types: tuple[str, ...] = ()
+    message: str = ""
+    module: str | None = None
+    where: str = ""
+    deliveries: dict[str, dict[str, Any]] = {}
+
+    def is_a(self, *types: str) -> bool:
+        return not set(types).isdisjoint(self.types)
+
+    def __str__(self) -> str:
+        name = self.types[0].removeprefix("builtins.").rpartition(".")[2]
+        file = self.where.partition(",")[0]
+        where = "" if f"{file}:" in self.message else self.where  # the message may name its place itself
+        return ": ".join(filter(None, (where, name, " ".join(self.message.split()))))
+
+
+def check_import(
+    data: bytes, actions: str, target: Target, surroundings: Surroundings, path: Sequence[str]
+) -> Imported:
+    """Import the Worker of a bundle in a clean interpreter.
+
+    data  the zip, with libraries that run on this machine
+    path  where modules that are missing in it are looked for, to say how they come into it
+
+    On its path is the bundle and what Lambda brings; for a bundle that runs here, what is installed here. It
+    has no credentials. Raises BundleFailed if the bundle cannot run.
+    """
+    with tempfile.TemporaryDirectory(prefix="duebell-import-") as folder:
+        outcome = _tried(data, actions, target, surroundings, Path(folder).resolve())
+    if isinstance(outcome, str):
+        return Imported(outcome)
+    if not outcome.types:
+        declared = [Delivery(name=name, **given) for name, given in outcome.deliveries.items()]
+        return Imported(deliveries=tuple(declared))
+    if why := _undecided(outcome, target, surroundings):
+        return Imported(f"not imported to the end here ({outcome}): {why}")
+    raise BundleFailed(f"the bundle cannot be imported: {outcome}{_way_out(outcome, path)}")
+
+
+def _tried(
+    data: bytes, actions: str, target: Target, surroundings: Surroundings, folder: Path
+) -> _Outcome | str:
+    """The outcome of the import; a note if it took too long. Raises BundleFailed if there is none."""
+    bundle, written = folder / "bundle", folder / "outcome.json"
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        archive.extractall(bundle)
+    is_here = target.place is Place.THIS_MACHINE
+    asked = {
+        "bundle": str(bundle),
+        "beside": {} if is_here else _runtime_modules(),
+        "actions": actions,
+        "outcome": str(written),
+    }
+    alone = ["-I"] if is_here else ["-I", "-S"]
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    told = folder / "stderr"  # a file, as a process that the module starts would hold a pipe open
+    try:
+        with told.open("wb") as stderr:
+            done = subprocess.run(  # noqa: S603
+                [sys.executable, *alone, str(_CHILD), json.dumps(asked)],
+                cwd=bundle,
+                env={**inherited, **_NO_CREDENTIALS, **(surroundings.environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                timeout=_LIMIT,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        return f"not imported to the end here: it took longer than {_LIMIT:.0f} seconds"
+    if not written.is_file():
+        said = told.read_text(errors="replace").strip().splitlines()
+        last = f": {said[-1]}" if said else ""
+        raise BundleFailed(
+            f"importing {actions} ends the interpreter with status {done.returncode}{last}; as a Lambda it "
+            f"would never run"
+        )
+    return msgspec.json.decode(written.read_bytes(), type=_Outcome)
+
+
+def _undecided(outcome: _Outcome, target: Target, surroundings: Surroundings) -> str | None:
+    """The reason why the import may well succeed where the bundle runs; None if it cannot."""
+    if outcome.is_a(*_OF_THE_PLACE):
+        return "the network and AWS are not for this interpreter"
+    if outcome.module and surroundings.has_layers:
+        return "a layer may have it"
+    is_of_the_python = not outcome.module and outcome.is_a("builtins.ImportError", "builtins.SyntaxError")
+    if is_of_the_python and target.python != Target.this_machine().python:
+        return f"it may be right in Python {target.python}"
+    if surroundings.environment is None and not outcome.is_a(*_OF_THE_BUNDLE):
+        return "it may depend on the environment that it gets"
+    return None
+
+
+def _way_out(outcome: _Outcome, path: Sequence[str]) -> str:
+    if outcome.module is None:
+        return ""
+    top = outcome.module.partition(".")[0]
+    for name in metadata.packages_distributions().get(top, []):
+        return f"; it is installed here with {name}: name {name} among the requirements (--requirements FILE)"
+    if any(Path(place, name).exists() for place in path for name in (top, f"{top}.py")):
+        return f"; it is imported by a computed name: write `import {top}` in a module that is in the bundle"
+    return f"; there is no {quoted(top)} in {path[0]}, and none is installed here"
+
+
+def _runtime_modules() -> dict[str, str]:
+    """The modules that Lambda's runtime brings, each with the folder where it is installed here."""
+    found = {}
+    for name in IN_RUNTIME:
+        try:
+            distribution = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        for top in {file.parts[0] for file in distribution.files or []}:
+            place = Path(str(distribution.locate_file(top)))
+            if place.suffix in {"", ".py"} and place.exists():
+                found[place.stem] = str(place.parent)
+    return found

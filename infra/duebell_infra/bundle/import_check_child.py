@@ -1,0 +1,73 @@
+"""Loads the Worker of an unpacked bundle, and writes how that ended: a script for a clean interpreter.
+
+It imports nothing of duebell but what is in the bundle.
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Any
+
+#: The packages of duebell in a bundle.
+OWN = ("duebell", "duebell_editor", "duebell_shared", "duebell_worker")
+
+
+class BesideTheBundle:
+    """Finds the libraries that Lambda brings, where they are installed here, and nothing beside them."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: object = None
+    ) -> ModuleSpec | None:
+        """The module's spec, as the import system asks for it."""
+        place = self._places.get(name)
+        return None if place is None else PathFinder.find_spec(name, [place])
+
+
+def loaded(bundle: Path, actions: str) -> dict[str, Any]:
+    """The outcome of loading the Worker: what it delivers to, else what was raised, and where."""
+    try:
+        from duebell_worker.actions.loader import load  # noqa: PLC0415 (it is in the bundle)
+
+        worker = load(actions)
+    except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)
+        return {
+            "types": [f"{one.__module__}.{one.__qualname__}" for one in type(error).__mro__],
+            "message": str(error).replace(f"{bundle}{os.sep}", ""),
+            "module": error.name if isinstance(error, ModuleNotFoundError) else None,
+            "where": _where(error, bundle),
+        }
+    return {"deliveries": {one.name: {"to": one.to, "secret": one.secret} for one in worker.deliveries}}
+
+
+def _where(error: BaseException, bundle: Path) -> str:
+    """The last line of the bundle's files that the error passed; of duebell's own files none."""
+    frames = [(one.filename, one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append((error.filename, error.lineno))
+    for name, line in reversed(frames):
+        file = Path(name)
+        if file.is_relative_to(bundle) and file.relative_to(bundle).parts[0] not in OWN:
+            return f"{file.relative_to(bundle).as_posix()}, line {line}"
+    return ""
+
+
+def main() -> None:
+    """Load what the JSON document in the first argument says."""
+    asked = json.loads(sys.argv[1])
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, asked["bundle"])
+    sys.meta_path.append(BesideTheBundle(asked["beside"]))
+    outcome = loaded(Path(asked["bundle"]), asked["actions"])
+    Path(asked["outcome"]).write_text(json.dumps(outcome), encoding="utf-8")
+    os._exit(0)  # threads that the module started must not keep it
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""The Python files that go into the bundle as they are: our own packages and the user's project."""
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+
+from duebell_infra.errors import BundleFailed
+from duebell_shared.quoting import quoted, shortened
+
+from .archive import Files
+from .imports import imported_modules
+
+__all__ = ["actions_files", "own_files", "search_path"]
+
+#: The packages that a worker runs on; actions use the editor to add tasks that follow.
+_OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
+
+#: Packages that are never taken for a part of the user's project.
+_OURS = (*_OWN, "duebell_infra")
+
+#: Parts of these that a Lambda does not need; they import the extras.
+_LEFT_OUT = (
+    "duebell/__main__",
+    "duebell/cdk",
+    "duebell/http",
+    "duebell/testing",
+    "duebell_editor/cli",
+    "duebell_editor/http",
+)
+
+_REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
+
+#: The folders that pip installs into. What is there comes into a bundle by the requirements.
+_INSTALLED = {"dist-packages", "site-packages"}
+
+_SKIPPED_FILES = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py|.*\.py[cod]")
+
+
+def own_files() -> Files:
+    """The packages of duebell that the worker needs, wherever they are installed."""
+    files: dict[str, Path] = {}
+    for name in _OWN:
+        spec = find_spec(name)
+        if spec is None:
+            raise BundleFailed(f"the package {name} is missing: install duebell again")
+        files.update(_files_of(name, spec))
+    return {name: file for name, file in files.items() if not name.startswith(_LEFT_OUT)}
+
+
+def actions_files(actions: str, *, folder: Path | None = None) -> Files:
+    """The top-level package or module that `actions`, a `module:attribute`, is in, and what it imports.
+
+    That is: packages, whole, and modules of the project, found by following their imports; not what is
+    installed, which the requirements bring. All are looked for as Python would, first in `folder` (the
+    current one if not given), and not imported. Left out are tests, caches and whatever is hidden. Raises
+    BundleFailed.
+    """
+    reference = _REFERENCE.fullmatch(actions)
+    if reference is None:
+        raise BundleFailed(
+            f"{quoted(actions)} does not name a Worker: write MODULE:ATTRIBUTE, such as "
+            f"myservice.actions:worker"
+        )
+    module = reference["module"]
+    top = module.split(".")[0]
+    path = search_path(folder)
+    spec = PathFinder.find_spec(top, path)
+    files = {} if spec is None else _files_of(top, spec)
+    inner = module.replace(".", "/")
+    if not files.keys() & {f"{inner}.py", f"{inner}/__init__.py"}:
+        raise BundleFailed(
+            f"there is no module {quoted(module)} in {path[0]} or among the installed packages; run this in "
+            f"the folder from which `import {shortened(module)}` works"
+        )
+    source = files.get(f"{inner}.py") or files[f"{inner}/__init__.py"]
+    if not _may_hold(source, reference["attribute"].split(".")[0]):
+        raise BundleFailed(
+            f"the module {quoted(module)} has no {quoted(reference['attribute'])}: name the Worker in it"
+        )
+    return _with_imports(files, top, path)
+
+
+def search_path(folder: Path | None) -> list[str]:
+    """The folders in which modules are looked for: the given one, or the current, and Python's own."""
+    return [str((folder or Path.cwd()).resolve()), *sys.path]
+
+
+def _with_imports(files: Files, top: str, path: Sequence[str]) -> dict[str, Path]:
+    """The files of a module or package, and those of the project's others that these import."""
+    found = dict(files)
+    looked_for = {top, *sys.stdlib_module_names, *_OURS}
+    waiting = files
+    while waiting:
+        wanted = {
+            name for file in waiting.values() if file.suffix == ".py" for name in imported_modules(file)
+        }
+        waiting = {}
+        for name in sorted(wanted - looked_for):
+            spec = PathFinder.find_spec(name, path)
+            if spec is not None and _is_of_the_project(spec):
+                waiting |= _files_of(name, spec)
+        looked_for |= wanted
+        found |= waiting
+    return found
+
+
+def _is_of_the_project(spec: ModuleSpec) -> bool:
+    """Return True if a module's source is here, and was not installed by pip."""
+    if spec.submodule_search_locations is not None:
+        place = Path(next(iter(spec.submodule_search_locations)))
+    elif spec.origin is not None and spec.origin.endswith(".py"):
+        place = Path(spec.origin)
+    else:
+        return False
+    return _INSTALLED.isdisjoint(place.parts)
+
+
+def _may_hold(source: Path, name: str) -> bool:
+    """Return True if the source of a module, which is not imported, may bind this name."""
+    try:
+        tree = ast.parse(source.read_bytes(), filename=str(source))
+    except (SyntaxError, ValueError):  # importing the bundle tells what is wrong
+        return True
+    nodes = list(ast.walk(tree))
+    if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
+        return True  # it may bring any name
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imported = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return name in stored | imported | defined or "__getattr__" in defined
+
+
+def _package_files(root: Path) -> Iterator[Path]:
+    """The files of a package's folder without tests, caches, virtual environments and hidden files."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
+        for name in sorted(names):
+            if not name.startswith(".") and not _SKIPPED_FILES.fullmatch(name):
+                yield Path(folder, name)
+
+
+def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
+    if spec.submodule_search_locations is not None:
+        # A folder without __init__.py may be in several places; the first is what a user's own folder is.
+        root = Path(next(iter(spec.submodule_search_locations)))
+        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
+    if spec.origin is None or not Path(spec.origin).is_file():
+        raise BundleFailed(f"{top} is built into Python and cannot hold actions")
+    return {Path(spec.origin).name: Path(spec.origin)}
+
+
+def _is_wanted_folder(folder: Path) -> bool:
+    if folder.name.startswith(".") or folder.name in _SKIPPED_FOLDERS or folder.name.endswith(".egg-info"):
+        return False
+    return not (folder / "pyvenv.cfg").exists()

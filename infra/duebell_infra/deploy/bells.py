@@ -1,0 +1,80 @@
+"""The change of a live queue from one bell to the other, by deployments, without losing a ring.
+
+1. The deployment with another Bell makes the new bell, and keeps the old one beside it (OtherBell).
+2. The worker sets the new one from then on. Then the deployment itself arms the queue by it. What the old one
+   was set to stays: it rings, at worst for nothing. So no ring is missing while the new one takes effect.
+3. Editors that set the old bell still do, and are heard: it wakes the same worker. One after the other, they
+   are given DUEBELL_BELL.
+4. A later deployment, with OtherBell=no, arms the queue by the bell that stays, and then removes the other.
+
+The arming record is the same throughout. It knows the minute, and not which bell was set to it: both rang or
+will ring by the same expression.
+"""
+
+from collections.abc import Mapping
+
+from duebell_infra.errors import InvalidDeployment
+from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.errors import NotArmed
+
+__all__ = ["arm_by", "before_it_is_removed", "keep_other_bell", "next_step"]
+
+_BELL, _OTHER = "Bell", "OtherBell"
+
+#: Others may set the bell between two looks; so often in a row they do not.
+_TRIES = 10
+
+
+def keep_other_bell(
+    before: Mapping[str, str], given: Mapping[str, str], asked: Mapping[str, str]
+) -> dict[str, str]:
+    """The parameter that keeps the bell that rang before; empty if it stays the bell.
+
+    Raises InvalidDeployment if it is asked to be removed at once.
+    """
+    if not before or _kind(before) is _kind(given):
+        return {}
+    if asked.get(_OTHER) == "no":
+        raise InvalidDeployment(
+            _OTHER,
+            f"cannot be no while {_BELL} changes: the {_kind(before)} rings until the {_kind(given)} is set. "
+            f"Deploy without it first, and with it once all editors have DUEBELL_BELL={_kind(given)}",
+        )
+    return {_OTHER: "yes"}
+
+
+def before_it_is_removed(backend: Backend, before: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Arm the queue by the bell that stays, if the other one is to be removed. Raises as `arm_by`."""
+    if before.get(_OTHER, "no") == "yes" and given.get(_OTHER, "no") == "no":
+        arm_by(backend)
+
+
+def arm_by(backend: Backend) -> None:
+    """Arm the queue by this backend's bell, whichever it was armed by.
+
+    Problem: an editor that sets the other bell may have just confirmed that, and then all seems well.
+    Solution: the bell itself is read, and set if it is not where the record says. Raises NotArmed, AwsError,
+    NotDeployed.
+    """
+    for _ in range(_TRIES):
+        record = backend.armer.verify()
+        if backend.rule.read().is_at(record.set_to):
+            return
+    raise NotArmed(f"the {backend.rule.kind} was set by others each time it was read: deploy again")
+
+
+def next_step(parameters: Mapping[str, str]) -> str | None:
+    """What is left to do, in a line; None if there is only one bell."""
+    if parameters.get(_OTHER, "no") == "no":
+        return None
+    kind = _kind(parameters)
+    [other] = set(BellKind) - {kind}
+    return (
+        f"bell: the {kind} wakes the worker; the {other} stays for editors that set it. When all have "
+        f"DUEBELL_BELL={kind}, remove it with --parameter {_OTHER}=no"
+    )
+
+
+def _kind(parameters: Mapping[str, str]) -> BellKind:
+    return BellKind(parameters.get(_BELL, BellKind.RULE))

@@ -1,0 +1,176 @@
+"""The scheduler as a construct for the AWS CDK: the template of `duebell deploy`, in a stack of yours."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from aws_cdk import Aws, Fn, Stack, Token
+from aws_cdk.aws_iam import IRole, ManagedPolicy
+from aws_cdk.aws_lambda import Function, IFunction
+from aws_cdk.aws_s3_assets import Asset
+from aws_cdk.aws_sqs import IQueue, Queue
+from aws_cdk.cloudformation_include import CfnInclude
+from constructs import Construct
+
+from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.import_check import Surroundings
+from duebell_infra.bundle.target import Architecture, Target
+from duebell_infra.errors import InvalidDeployment
+
+from .cdk_deliveries import CdkDeliveries
+from .deliveries import DELIVERIES, LISTS
+from .deploy import settings_of
+from .editors import environment_of
+from .naming import check_scheduler_name
+from .snap_start import VERSION_KEY, version_parameter
+from .template import parameter_names, template_file, template_text
+
+__all__ = ["GIVEN", "Scheduler"]
+
+#: The template's conditions that something is given, each with its parameter. CloudFormation lets no value
+#: that it makes, such as the ARN of a topic in the same stack, stand in a condition: but such a one is given.
+GIVEN = {
+    "HasBoundary": "PermissionsBoundaryArn",
+    "HasKey": "KmsKeyArn",
+    "HasLayers": "Layers",
+    "HasPolicies": "WorkerPolicies",
+    "IsInVpc": "SubnetIds",
+    "ReadsParameters": "DeliveryParameters",
+    "ReadsSecrets": "DeliverySecrets",
+    "SendsToBuses": "DeliveryBuses",
+    "SendsToFunctions": "DeliveryFunctions",
+    "SendsToQueues": "DeliveryQueues",
+    "SendsToStateMachines": "DeliveryStateMachines",
+    "SendsToTopics": "DeliveryTopics",
+    "TellsMail": "AlarmMail",
+    "TellsTopic": "AlarmTopicArn",
+}
+
+#: The parameters that the construct sets itself.
+_OURS = {
+    *("Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"),
+    *(DELIVERIES, VERSION_KEY, "Intake", *LISTS.values()),
+}
+
+
+class Scheduler(Construct):
+    """A table, a rule, a worker and all that belongs to them.
+
+    `function` is the worker. `environment` is what services need to add tasks, as far as the parameters are
+    written out, and `grant_editing` lets a role do so. `intake` is the intake queue, if there is one: its
+    `grant_send_messages` lets a role send to it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        actions: str | None = None,
+        deliveries: Mapping[str, object] | None = None,
+        intake: bool = False,
+        name: str = "duebell",
+        folder: Path | None = None,
+        requirements: Path | None = None,
+        python: str | None = None,
+        architecture: str = "arm64",
+        environment: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | int | Sequence[str]] | None = None,
+    ) -> None:
+        """Build the bundle, and declare the scheduler with it.
+
+        actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
+        deliveries    actions that are deliveries, by name: a queue, topic, event bus, function or state
+                      machine of the CDK, an ARN or an https URL; or a mapping with it as `to`, and the other
+                      fields of `worker.deliver`
+        intake        True: with an intake queue, whose messages add and change tasks
+        name          names table, rule and worker; 3 to 30 letters, digits and hyphens
+        folder        where the actions are looked for first; the current one if not given
+        requirements  a requirements file or a pyproject.toml, with what the actions need
+        python        Lambda's Python, such as `3.13`; that which runs this, if Lambda has it
+        environment   what the actions find in their environment; tokens may be in it
+        parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
+
+        Raises BundleFailed, InvalidDeployment and InvalidSettings.
+        """
+        super().__init__(scope, id)
+        check_scheduler_name(name)
+        given = dict(parameters or {})
+        if wrong := sorted(given.keys() - (parameter_names(template_text()) - _OURS)):
+            raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
+        delivered = CdkDeliveries(deliveries or {})
+        target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
+        surroundings = Surroundings(environment=environment or {}, has_layers=bool(given.get("Layers")))
+        built = build(actions, target, requirements=requirements, folder=folder, surroundings=surroundings)
+        with TemporaryDirectory(prefix="duebell-cdk-") as made:
+            file = Path(made, "worker.zip")
+            file.write_bytes(built.data)
+            bundle = Asset(self, "Bundle", path=str(file))
+        ours = {
+            "Name": name,
+            "Worker": actions or "",
+            DELIVERIES: Stack.of(self).to_json_string(delivered.fields),
+            "Intake": "yes" if intake else "no",
+            **delivered.lists(built.deliveries),
+            "CodeBucket": bundle.s3_bucket_name,
+            "CodeKey": bundle.s3_object_key,
+            "Runtime": target.runtime,
+            "Architecture": target.architecture.value,
+            "Environment": Stack.of(self).to_json_string(dict(environment or {})),
+            "ExistingTable": "no",
+        }
+        parameters_given = {**given, **ours}
+        # Resolved, as the names of tokens change from one synthesis to the next.
+        settled = {name: Stack.of(self).resolve(value) for name, value in parameters_given.items()}
+        parameters_given |= version_parameter(settled, template_text())
+        self._template = CfnInclude(
+            self,
+            "Template",
+            template_file=str(template_file()),
+            parameters=_texts(parameters_given),
+            preserve_logical_ids=False,  # a stack may have several
+        )
+        self._narrow(parameter_names(template_text()) - parameters_given.keys())
+        for condition, parameter in GIVEN.items():
+            if _is_made(parameters_given.get(parameter)):
+                self._template.get_condition(condition).expression = Fn.condition_equals("yes", "yes")
+        place = f"{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        self.function: IFunction = Function.from_function_arn(
+            self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
+        )
+        given["Intake"] = ours["Intake"]
+        known = {one: value for one, value in _texts(given).items() if isinstance(value, str)}
+        written = {one: value for one, value in known.items() if not Token.is_unresolved(value)}
+        self.environment = environment_of(settings_of(name, written))
+        self.intake: IQueue | None = None
+        if intake:
+            arn = self._template.get_resource("IntakeQueue").get_att("Arn").to_string()
+            self.intake = Queue.from_queue_arn(self, "Intake", arn)
+        policy = self._template.get_resource("EditorPolicy").ref
+        self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
+
+    def _narrow(self, names: Iterable[str]) -> None:
+        """Let a pattern say what a parameter takes, where a list of values does.
+
+        The CDK's validation (aws-cdk-lib 2.275) tries the values of all lists that a resource refers to in
+        all combinations, and runs out of memory. A pattern has none to try.
+        """
+        for name in names:
+            parameter = self._template.get_parameter(name)
+            if parameter.type == "String" and (values := parameter.allowed_values):
+                parameter.allowed_pattern, parameter.allowed_values = "|".join(values), None
+
+    def grant_editing(self, role: IRole) -> None:
+        """Let this role add tasks and change them."""
+        role.add_managed_policy(self._editing)
+
+
+def _is_made(value: object) -> bool:
+    """Return True if CloudFormation makes this value, or one in this list."""
+    return any(map(_is_made, value)) if isinstance(value, list | tuple) else Token.is_unresolved(value)
+
+
+def _texts(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as the template has them: numbers are texts."""
+    return {name: str(value) if isinstance(value, int) else value for name, value in parameters.items()}

@@ -1,0 +1,318 @@
+"""Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import boto3
+import msgspec
+
+from duebell_editor import Editor
+from duebell_infra.aws import aws_calls
+from duebell_infra.bundle.bundle import Bundle, build
+from duebell_infra.bundle.import_check import Surroundings
+from duebell_infra.bundle.target import Architecture, Place, Target
+from duebell_infra.errors import DeployFailed, InvalidDeployment
+from duebell_shared.backend import Backend
+from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
+from duebell_shared.errors import DuebellError
+from duebell_shared.settings import Settings
+
+from .alarms import check_alarms, whom_they_tell
+from .artifacts import Artifacts
+from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
+from .declared import sync_declared
+from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
+from .editors import environment_of
+from .first_call import call_once
+from .naming import check_scheduler_name
+from .queue_table import QueueTable, TableSettings
+from .snap_start import VERSION_KEY, function_called, version_parameter
+from .stack import Outcome, Stack
+from .template import parameter_names, template_text, unknown_types, without_types
+
+__all__ = ["Deployment", "deploy", "settings_of"]
+
+#: A module that only makes the Worker knows nothing of those that register actions with it.
+_NO_ACTIONS = (
+    "warning: the worker has no actions, so every task will fail: import the modules that hold them in the "
+    "one that makes the Worker"
+)
+
+#: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
+_ACTIVATE_THE_TAG = (
+    "budget: it counts nothing before the tag duebell is activated, once for each organisation: in the payer "
+    "account, Billing and Cost Management, Cost allocation tags. A new tag is listed there within a day, and "
+    "counts within another"
+)
+
+#: The variables with the scheduler's name, and those with a parameter that editors and worker share.
+_NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE")
+_VARIABLES = {
+    "Lanes": "DUEBELL_LANES",
+    "RetentionDays": "DUEBELL_RETENTION_DAYS",
+    "History": "DUEBELL_HISTORY",
+    "KeptPayload": "DUEBELL_KEPT_PAYLOAD",
+    "Precision": "DUEBELL_PRECISION",
+    "Bell": "DUEBELL_BELL",
+    "Label": "DUEBELL_LABEL",
+    "Color": "DUEBELL_COLOR",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """The stack to deploy. A field that is None stays as it was deployed last, or is the template's default.
+
+    name          names the stack, the table, the bell and the worker; 3 to 30 letters, digits and hyphens
+    actions       `module:attribute` of the Worker to bundle; "": no code of yours, deliveries only
+    deliver       deliveries to add or replace, by name, with the fields of `worker.deliver`; None takes one
+                  away
+    requirements  a requirements file with what the actions need
+    folder        where the actions are looked for first; None: the current folder
+    bucket        where the bundle is uploaded to; None: a bucket of duebell's own
+    python        version of Lambda's Python, such as 3.13
+    architecture  its processor
+    place         Lambda, or this machine: then `python` and `architecture` are this machine's
+    imported      False: the bundle is not imported here before it is uploaded
+    parameters    more parameters of the template, by name
+    """
+
+    name: str = "duebell"
+    actions: str | None = None
+    deliver: Given = field(default_factory=dict)
+    requirements: Path | None = None
+    folder: Path | None = None
+    bucket: str | None = None
+    python: str | None = None
+    architecture: Architecture | None = None
+    place: Place = Place.LAMBDA
+    imported: bool = True
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def deploy(
+    session: boto3.Session,
+    deployment: Deployment,
+    *,
+    say: Callable[[str], None],
+    progress: Callable[[str], None] = lambda _: None,
+    synced: Callable[[str], None] | None = None,
+) -> Settings:
+    """Create or update the stack and arm its rule; returns the settings that editors need.
+
+    `say` is given a line for each step, `progress` one for each change of a resource, and `synced`, or else
+    `say`, one for each recurring task that is changed.
+
+    Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
+    changes. The worker is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the
+    worker cannot start), BundleFailed and what `Editor.ensure_armed` raises.
+    """
+    name = check_scheduler_name(deployment.name)
+    with aws_calls("AWS cannot be used"):
+        account = session.client("sts").get_caller_identity()["Account"]
+        stack = Stack(session.client("cloudformation"), name, progress=progress)
+    template = template_text()
+    known = parameter_names(template)
+    before = {key: value for key, value in stack.parameters().items() if key in known}
+
+    given = _given(deployment, before, known)
+    given |= keep_other_bell(before, given, deployment.parameters)
+    if deployment.actions is None:
+        deployment = replace(deployment, actions=_actions_of(before, given))
+    target = _target(deployment, before)
+    bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
+    artifacts = Artifacts(session, account=account, bucket=deployment.bucket, progress=progress)
+    key = artifacts.upload(bundle, stack=name)
+    code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
+    code |= _permissions(bundle, given, before, say=say)
+
+    python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
+    table = QueueTable(session, name)
+    parameters = {**given, **python, **code, "Name": name}
+    parameters |= _found_table(table, before, deployment.parameters)
+    parameters |= version_parameter(parameters, template)
+    settings = settings_of(name, parameters)
+    backend = Backend.connect(settings, session)
+    editor = Editor(backend=backend)
+    before_it_is_removed(backend, before, parameters)
+    if parameters["ExistingTable"] == "yes":
+        # Before the stack, which scales the table's capacity and brings the worker that uses its index.
+        changed = table.settle(TableSettings.of(parameters))
+        if changed:
+            say(f"table {name}, taken up as it was: {', '.join(changed)}")
+    try:
+        # The tags are always the same: if they changed, CloudFormation would write the rule anew.
+        outcome = _apply(stack, template, parameters, progress)
+    except DeployFailed:
+        if before:  # the old stack is still there, and its bell must ring
+            with suppress(DuebellError):
+                Backend.connect(settings_of(name, before), session).armer.verify()
+        raise
+    _arm(backend, parameters, say=say)
+    if _code_of(before) != _code_of(parameters):
+        artifacts.retire(before)
+    if float(parameters.get("MonthlyBudget", "0")):
+        say(_ACTIVATE_THE_TAG)
+    if target.place is Place.LAMBDA:
+        say(whom_they_tell(before, parameters))
+    say(f"stack {name}: {outcome}")
+    call_once(session, settings.function or name, say=say)
+    if deployment.actions and _has_no_actions(editor):
+        say(_NO_ACTIONS)
+    sync_declared(editor, say=synced or say)  # what the worker that was just called declares
+    return settings
+
+
+def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
+    """Arm the queue by the bell of the stack. `say` is told what is left to do if there are two."""
+    head_start = backend.settings.head_start
+    backend.armer.change(lambda record: record.ringing_ahead(head_start))
+    backend.armer.verify()
+    if step := next_step(parameters):
+        arm_by(backend)
+        say(step)
+
+
+def _has_no_actions(editor: Editor) -> bool:
+    worker = editor.worker()
+    return worker is not None and worker.error is None and not worker.actions
+
+
+def _given(deployment: Deployment, before: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
+    if derived := sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values()}):
+        raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
+    if VERSION_KEY in deployment.parameters:
+        raise InvalidDeployment("parameters", f"{VERSION_KEY} follows from all others: leave it out")
+    given = _checked({**before, **deployment.parameters}, known)
+    given.pop(VERSION_KEY, None)
+    given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
+    check_size(given[DELIVERIES], given.get("Environment", ""))
+    return given
+
+
+def _actions_of(before: Mapping[str, str], given: Mapping[str, str]) -> str:
+    """The actions that were deployed before. Raises InvalidDeployment if there is nothing to deploy."""
+    if not before and given[DELIVERIES] == "{}":
+        raise InvalidDeployment(
+            "actions", "is missing: name the Worker with your actions, or a delivery (`--deliver NAME=ARN`)"
+        )
+    return before.get("Worker", "")
+
+
+def _permissions(
+    bundle: Bundle, given: Mapping[str, str], before: Mapping[str, str], *, say: Callable[[str], None]
+) -> dict[str, str]:
+    """The parameters with what the worker may deliver to. `say` is given a line for each delivery."""
+    without_code = deliveries_in(given[DELIVERIES])
+    in_code = [one for one in bundle.deliveries or () if one.name not in without_code]
+    for one in (*without_code.values(), *in_code):
+        say(f"delivery: {one.name} to {one.target.shown}")
+    if bundle.deliveries is not None:
+        return permitted([*without_code.values(), *in_code], before={})
+    if kept := [name for name in LISTS.values() if before.get(name)]:
+        say(f"deliveries in code are not known, as it was not imported, so {', '.join(kept)} stay permitted")
+    return permitted(without_code.values(), before=before)
+
+
+def _checked(parameters: dict[str, str], known: Collection[str]) -> dict[str, str]:
+    """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
+    if unknown := sorted(parameters.keys() - known):
+        raise InvalidDeployment(
+            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
+        )
+    check_alarms(parameters)
+    if bool(parameters.get("SubnetIds")) != bool(parameters.get("SecurityGroupIds")):
+        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
+    return parameters
+
+
+def _bundle(
+    deployment: Deployment,
+    target: Target,
+    *,
+    name: str,
+    parameters: Mapping[str, str],
+    say: Callable[[str], None],
+) -> Bundle:
+    """Build the bundle, and import it as the worker will be set up. Raises BundleFailed."""
+    surroundings = Surroundings(
+        environment={
+            **environment_of(settings_of(name, parameters)),
+            ENVIRONMENT: parameters[DELIVERIES],
+            **_variables_of_actions(parameters),
+        },
+        has_layers=bool(parameters.get("Layers")),
+    )
+    bundle = build(
+        deployment.actions,
+        target,
+        requirements=deployment.requirements,
+        folder=deployment.folder,
+        surroundings=surroundings if deployment.imported else None,
+    )
+    say(f"bundle: {bundle}")
+    if bundle.note:
+        say(f"bundle: {bundle.note}")
+    if bundle.hint:
+        say(f"bundle: {bundle.hint}")
+    return bundle
+
+
+def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+    """The parameters for a table that is there, but in no stack, and keeps its key."""
+    if before.get("ExistingTable") == "no":
+        return {}
+    if not table.exists():
+        return {"ExistingTable": "no"}
+    if before or "KmsKeyArn" in asked:
+        return {"ExistingTable": "yes"}
+    return {"ExistingTable": "yes", "KmsKeyArn": table.customer_key()}
+
+
+def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
+    return parameters.get("CodeBucket"), parameters.get("CodeKey")
+
+
+def _apply(
+    stack: Stack, template: str, parameters: Mapping[str, str], progress: Callable[[str], None]
+) -> Outcome:
+    """Apply the template without the types that this AWS does not know: some regions have no budgets."""
+    tags = {"duebell": stack.name}
+    try:
+        return stack.apply(template, parameters, tags=tags)
+    except DeployFailed as error:
+        unknown = unknown_types(str(error))
+        if not unknown:
+            raise
+    progress(f"left out, for it is not known here: {', '.join(sorted(unknown))}")
+    return stack.apply(without_types(template, unknown), parameters, tags=tags)
+
+
+def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
+    """The target that is asked for, else that of the last deployment, else the Lambda like this machine."""
+    if deployment.place is Place.THIS_MACHINE:
+        return Target.this_machine()
+    default = Target.like_here()
+    python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
+    architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
+    return Target(python=python, architecture=architecture)
+
+
+def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The actions' own environment. Raises InvalidDeployment, for the worker could not read it either."""
+    try:
+        return msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
+    except msgspec.MsgspecError as error:
+        raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
+
+
+def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
+    """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
+    variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
+    if parameters.get("Intake") == "yes":
+        variables["DUEBELL_INTAKE"] = f"{name}-intake"
+    names = {**dict.fromkeys(_NAMES, name), "DUEBELL_FUNCTION": function_called(name, parameters)}
+    return Settings.from_env({**names, **variables})

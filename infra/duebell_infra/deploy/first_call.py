@@ -1,0 +1,89 @@
+"""The first call of a worker that was deployed: it sets the rule, runs nothing, and shows if it can start."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+
+from duebell_infra.aws import code_of
+from duebell_infra.errors import WorkerFailed
+from duebell_shared.bell.function import arming_event
+from duebell_shared.quoting import in_brief
+
+__all__ = ["call_once"]
+
+#: Seconds between tries. A role that was just made may lack its permissions for some seconds, and a function
+#: in a VPC gets its network: https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
+_PAUSES = (2.0, 4.0, 8.0, 16.0, 0.0)
+
+#: The worker's error, and Lambda's answers, that may be over in a moment.
+_PASSING_ERRORS = {"AwsRefused"}
+_PASSING_ANSWERS = {"ResourceConflictException", "ResourceNotReadyException", "ServiceException"}
+
+#: Seconds. Lambda ends every invocation before.
+_LONGEST = 930
+
+
+def call_once(
+    session: boto3.Session,
+    function: str,
+    *,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Call the worker for no lanes, and wait for its answer. Raises WorkerFailed with the worker's error.
+
+    `say` is told if it could not be called at all: whoever deploys may not be allowed to.
+    """
+    wait = Config(read_timeout=_LONGEST, retries={"total_max_attempts": 1})
+    client = session.client("lambda", config=wait)
+    for pause in _PAUSES:
+        try:
+            answer = client.invoke(FunctionName=function, Payload=json.dumps(arming_event()).encode())
+        except ReadTimeoutError:
+            raise WorkerFailed(_never_ends(function)) from None
+        except (BotoCoreError, ClientError) as error:
+            if isinstance(error, ClientError) and code_of(error) in _PASSING_ANSWERS and pause:
+                sleep(pause)
+                continue
+            say(f"the worker was not called to see whether it starts: {error}")
+            return
+        if "FunctionError" not in answer:
+            return
+        told = _read(answer["Payload"].read())
+        if told.get("errorType") not in _PASSING_ERRORS or not pause:
+            raise WorkerFailed(_why(function, told))
+        sleep(pause)
+
+
+def _read(payload: bytes) -> Mapping[str, Any]:
+    try:
+        read = json.loads(payload)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _why(function: str, error: Mapping[str, Any]) -> str:
+    message = str(error.get("errorMessage", "no reason given"))
+    if "Task timed out" in message:
+        return _never_ends(function)
+    trace = error.get("stackTrace") or [""]
+    at = " ".join(str(trace[-1]).split())
+    type = error.get("errorType")
+    said = f"{type}: {in_brief(message)}" if type else in_brief(message)
+    return (
+        f"{function} is deployed, and its worker fails: {said}{f' ({at})' if at else ''}. Tasks "
+        f"wait until a version that works is deployed; its log says more"
+    )
+
+
+def _never_ends(function: str) -> str:
+    return (
+        f"{function} is deployed, and its worker does not end in time: its module may "
+        f"wait for something when it is imported, or its VPC has no way to DynamoDB, EventBridge and Lambda"
+    )

@@ -1,0 +1,248 @@
+"""The queue's table where no stack manages it: finds it, gives it the template's settings, deletes it.
+
+The table outlives its stack. It is left by a stack that was destroyed, by a first deployment that failed, or
+by a restore. The next stack uses it without making it, so CloudFormation never looks at its settings again.
+
+DynamoDB takes one change of a table at a time, and refuses others while it fills a new index. So `past-index`
+comes last. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
+
+import boto3
+from botocore.exceptions import ClientError
+
+from duebell_infra.aws import answer_unless, aws_calls, code_of
+from duebell_infra.errors import DeployFailed, InvalidDeployment
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["Capacity", "QueueTable", "TableSettings"]
+
+#: The table as the template makes it; a test holds this against the template.
+_KEYS, _DUE_INDEX = ["lane", "id"], "due-index"
+_PAST_INDEX = {
+    "IndexName": "past-index",
+    "KeySchema": [
+        {"AttributeName": "lane", "KeyType": "HASH"},
+        {"AttributeName": "past", "KeyType": "RANGE"},
+    ],
+    "Projection": {"ProjectionType": "KEYS_ONLY"},
+}
+_KEY_ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("lane", "id", "queued", "past")]
+_EXPIRY = "expires_at"
+
+_ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}
+
+
+class Capacity(StrEnum):
+    """The way to pay for DynamoDB: by the request, or by the hour and the units that are provisioned."""
+
+    ON_DEMAND = "on-demand"
+    PROVISIONED = "provisioned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """The settings that a table is deployed with.
+
+    is_protected  whether it refuses to be deleted
+    key           the ARN of the customer's KMS key; empty: the key that DynamoDB owns
+    provisioned   the units at first, from which they are scaled, as DynamoDB names them; None: on demand
+    warm          the units a second that table and index take at once; None: what DynamoDB gives
+    """
+
+    is_protected: bool = True
+    key: str = ""
+    provisioned: Mapping[str, int] | None = None
+    warm: Mapping[str, int] | None = None
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> Self:
+        """The settings that the template's parameters give. Raises InvalidDeployment."""
+        warm = [text.strip() for text in parameters.get("WarmThroughput", "").split(",") if text.strip()]
+        if warm and not (len(warm) == 2 and all(text.isdecimal() for text in warm)):  # noqa: PLR2004
+            raise InvalidDeployment(
+                "WarmThroughput", f"must be read and write units, such as 40000,20000, not {','.join(warm)}"
+            )
+        least = (parameters.get("MinReadUnits", "10"), parameters.get("MinWriteUnits", "10"))
+        is_provisioned = parameters.get("Capacity") == Capacity.PROVISIONED
+        return cls(
+            is_protected=parameters.get("DeletionProtection", "yes") == "yes",
+            key=parameters.get("KmsKeyArn", ""),
+            provisioned=_units("CapacityUnits", *least) if is_provisioned else None,
+            warm=_units("UnitsPerSecond", *warm) if warm else None,
+        )
+
+
+def _units(kind: str, reads: str, writes: str) -> dict[str, int]:
+    return {f"Read{kind}": int(reads), f"Write{kind}": int(writes)}
+
+
+class QueueTable:
+    """The table of this name, whether it exists or not."""
+
+    def __init__(self, session: boto3.Session, name: str) -> None:
+        self.name = name
+        self._session = session
+        self._client: DynamoDBClient = session.client("dynamodb")
+
+    def exists(self) -> bool:
+        """Return True if the queue is there. Raises DeployFailed for a table that is no queue of ours."""
+        with aws_calls(f"the table {self.name}"):
+            table = answer_unless({"ResourceNotFoundException"}, self._describe)
+        if table is None:
+            return False
+        keys = [key["AttributeName"] for key in table.get("KeySchema", [])]
+        indexes = [index.get("IndexName") for index in table.get("LocalSecondaryIndexes", [])]
+        if keys != _KEYS or _DUE_INDEX not in indexes:
+            raise DeployFailed(
+                f"there is a table {self.name} that is not a queue of duebell's: choose another name"
+            )
+        return True
+
+    def customer_key(self) -> str:
+        """The ARN of the customer's key that the table is encrypted with; empty if it is one of AWS's.
+
+        Raises DeployFailed if AWS does not say whose key it is.
+        """
+        with aws_calls(f"the table {self.name}"):
+            key = _key_of(self._describe())
+            if not key:
+                return ""
+            try:
+                manager = self._session.client("kms").describe_key(KeyId=key)["KeyMetadata"].get("KeyManager")
+            except ClientError as error:
+                raise DeployFailed(
+                    f"the table {self.name} is encrypted with {key}, and whose key that is cannot be told "
+                    f"({code_of(error)}): give --parameter KmsKeyArn={key}, or KmsKeyArn= for none of yours"
+                ) from error
+        return key if manager == "CUSTOMER" else ""
+
+    def settle(self, wanted: TableSettings) -> list[str]:
+        """Change the settings that differ, and return their names. Raises DeployFailed.
+
+        They are protection, encryption, recovery, expiry, tag, capacity, warm throughput and past-index.
+        Units that were scaled stay as they are.
+        """
+        with aws_calls(f"the settings of the table {self.name}"):
+            return [
+                *self._settle_protection(wanted),
+                *self._settle_encryption(wanted),
+                *self._settle_keeping(),
+                *self._settle_capacity(wanted),
+                *self._settle_warm_throughput(wanted),
+                *self._settle_past_index(wanted),
+            ]
+
+    def delete(self) -> bool:
+        """Delete the queue with every task in it. False: there is none. Raises DeployFailed."""
+        if not self.exists():
+            return False
+        with aws_calls(f"the table {self.name}"):
+            self._update(DeletionProtectionEnabled=False)
+            self._client.delete_table(TableName=self.name)
+            self._client.get_waiter("table_not_exists").wait(TableName=self.name, WaiterConfig={"Delay": 2})
+        return True
+
+    def _settle_protection(self, wanted: TableSettings) -> Iterator[str]:
+        if bool(self._at_rest().get("DeletionProtectionEnabled")) is not wanted.is_protected:
+            self._update(DeletionProtectionEnabled=wanted.is_protected)
+            yield f"deletion protection {'on' if wanted.is_protected else 'off'}"
+
+    def _settle_encryption(self, wanted: TableSettings) -> Iterator[str]:
+        if _key_of(self._describe()) != wanted.key:
+            key = {"SSEType": "KMS", "KMSMasterKeyId": wanted.key} if wanted.key else {}
+            self._update(SSESpecification={"Enabled": bool(wanted.key), **key})
+            yield f"encryption with {wanted.key or 'the key that DynamoDB owns'}"
+
+    def _settle_keeping(self) -> Iterator[str]:
+        """Recovery, expiry and the tag, which are no part of the table's description."""
+        client, name = self._client, self.name
+        backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        if backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") != "ENABLED":
+            client.update_continuous_backups(
+                TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+            )
+            yield "point-in-time recovery on"
+        expiry = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        if expiry.get("TimeToLiveStatus") == "DISABLED":
+            client.update_time_to_live(
+                TableName=name, TimeToLiveSpecification={"AttributeName": _EXPIRY, "Enabled": True}
+            )
+            yield f"expiry by {_EXPIRY} on"
+        arn, tag = self._describe()["TableArn"], {"Key": "duebell", "Value": name}
+        if tag not in client.list_tags_of_resource(ResourceArn=arn)["Tags"]:
+            client.tag_resource(ResourceArn=arn, Tags=[tag])  # type: ignore[list-item]
+            yield "the tag duebell"
+
+    def _settle_capacity(self, wanted: TableSettings) -> Iterator[str]:
+        table = self._describe()
+        is_provisioned = (
+            table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED") == "PROVISIONED"
+        )
+        if wanted.provisioned and not is_provisioned:
+            units = {"ProvisionedThroughput": wanted.provisioned}
+            self._update(dict.fromkeys(_indexes(table), units), BillingMode="PROVISIONED", **units)
+            yield "provisioned capacity"
+        if is_provisioned and not wanted.provisioned:
+            self._update(BillingMode="PAY_PER_REQUEST")
+            yield "capacity on demand"
+
+    def _settle_warm_throughput(self, wanted: TableSettings) -> Iterator[str]:
+        table, least = self._describe(), wanted.warm or {}
+        indexes = _indexes(table)
+        if any(_is_colder(one, least) for one in (table, *indexes.values())):
+            warmer = {name: _warmed(one, least) for name, one in indexes.items()}
+            self._update(warmer, **_warmed(table, least))
+            yield "warm throughput"
+
+    def _settle_past_index(self, wanted: TableSettings) -> Iterator[str]:
+        name = str(_PAST_INDEX["IndexName"])
+        if name in _indexes(self._describe()):
+            return
+        units = {"ProvisionedThroughput": wanted.provisioned, "WarmThroughput": wanted.warm}
+        index = {**_PAST_INDEX, **{kind: given for kind, given in units.items() if given}}
+        self._update(AttributeDefinitions=_KEY_ATTRIBUTES, GlobalSecondaryIndexUpdates=[{"Create": index}])
+        yield f"the index {name}"
+
+    def _update(self, indexes: Mapping[str, Mapping[str, Any]] | None = None, **change: Any) -> None:
+        """Make one change of the table, and these of its indexes; wait until it takes the next."""
+        if indexes:
+            updates = [{"Update": {"IndexName": name, **given}} for name, given in indexes.items()]
+            change["GlobalSecondaryIndexUpdates"] = updates
+        self._client.update_table(TableName=self.name, **change)
+        self._at_rest()
+
+    def _at_rest(self) -> Any:
+        """The table's description, once no change of it is under way."""
+        wait = {"Delay": 2, "MaxAttempts": 300}
+        self._client.get_waiter("table_exists").wait(TableName=self.name, WaiterConfig=wait)  # type: ignore[arg-type]
+        return self._describe()
+
+    def _describe(self) -> Any:
+        return self._client.describe_table(TableName=self.name)["Table"]
+
+
+def _indexes(table: Any) -> dict[str, Any]:
+    return {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
+
+
+def _key_of(table: Any) -> str:
+    """The ARN of the KMS key of a table; empty when it is encrypted with the one that DynamoDB owns."""
+    encryption = table.get("SSEDescription", {})
+    return str(encryption.get("KMSMasterKeyArn", "")) if encryption.get("Status") in _ENCRYPTED else ""
+
+
+def _is_colder(one: Any, least: Mapping[str, int]) -> bool:
+    return any(one.get("WarmThroughput", {}).get(unit, 0) < count for unit, count in least.items())
+
+
+def _warmed(one: Any, least: Mapping[str, int]) -> dict[str, Any]:
+    """The warm throughput to ask for: at least as much as there is, for DynamoDB does not lower it."""
+    there = one.get("WarmThroughput", {})
+    return {"WarmThroughput": {unit: max(there.get(unit, 0), count) for unit, count in least.items()}}

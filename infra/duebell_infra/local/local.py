@@ -1,0 +1,182 @@
+"""The embedded stack: the very stack that goes to AWS, deployed into MiniStack on this machine."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Self
+
+import boto3
+
+from duebell_editor import Editor
+from duebell_infra.bundle.sources import actions_files
+from duebell_infra.bundle.target import Place
+from duebell_infra.deploy.deliveries import Given
+from duebell_infra.deploy.deploy import Deployment, deploy
+from duebell_infra.deploy.editors import environment_of
+from duebell_infra.errors import BundleFailed, EmbeddedStackFailed
+from duebell_shared.deliveries.delivery import ENVIRONMENT, Delivery, deliveries_in
+from duebell_shared.instants import utc_now
+from duebell_shared.settings import Settings
+from duebell_worker.log import LogFormat
+
+from .ministack import MiniStack, free_port
+from .session import embedded_environment, embedded_session
+from .state import StateFolder
+
+__all__ = ["EmbeddedStack"]
+
+#: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
+_BLIND = timedelta(seconds=30)
+
+#: Metrics would only fill the worker's log here; the label tells the page from one on AWS.
+_USUAL = {"Metrics": "off", "Alarms": "no", "Label": "local"}
+
+
+class EmbeddedStack:
+    """A stack that lives in a folder: started on entering the context, stopped in order on leaving it.
+
+    state         the folder; tasks in it are there again, and run, with the next start
+    port          where it listens, on 127.0.0.1 only; None takes a free one
+    actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
+    deliver       deliveries to add or replace, by name, as in Deployment; those of earlier starts stay
+    folder        where the actions are looked for first; None: the current folder
+    requirements  a requirements file with what the actions need and is not installed here
+    name          names the table, the rule and the worker
+    parameters    more parameters of the template, such as Lanes
+    environment   more environment variables for MiniStack, and with it for the worker
+    log_format    of what the actions log
+    while_locked  entered as soon as the folder is this stack's, and left just before it is given up
+    say           is given a line for every step
+    synced        is given a line for each recurring task that is changed, also by a reload
+
+    `settings` are for an Editor of the stack that is started. What the worker and its actions write is in the
+    file `worker_log` at once, and in CloudWatch Logs, in `log_group`, when a run has ended.
+    Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        port: int | None = None,
+        actions: str | None = None,
+        deliver: Given | None = None,
+        folder: Path | None = None,
+        requirements: Path | None = None,
+        name: str = "duebell",
+        parameters: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        log_format: LogFormat = LogFormat.TEXT,
+        while_locked: AbstractContextManager[object] | None = None,
+        say: Callable[[str], None] = lambda _: None,
+        synced: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._state = StateFolder(state)
+        # MiniStack does not tell functions the format of their log, as Lambda does.
+        more = {"AWS_LAMBDA_LOG_FORMAT": log_format.value, **(environment or {})}
+        self._ministack = MiniStack(self._state, port or free_port(), environment=more)
+        self._deployment = Deployment(
+            name=name,
+            actions=actions or "",
+            deliver=deliver or {},
+            folder=folder,
+            requirements=requirements,
+            place=Place.THIS_MACHINE,
+            parameters={**_USUAL, "LogFormat": log_format.value, **(parameters or {})},
+        )
+        self._while_locked = while_locked or nullcontext()
+        self._say = say
+        self._synced = synced
+        self._exit = ExitStack()
+        self._session: boto3.Session | None = None
+        self.settings = Settings(table=name, rule=name)
+        self.endpoint_url = self._ministack.endpoint_url
+        self.log_group = f"/aws/lambda/{name}"
+        self.worker_log = self._state.worker_log
+
+    @property
+    def session(self) -> boto3.Session:
+        """A session with the stack's endpoint and access key, once it is started."""
+        if self._session is None:
+            raise EmbeddedStackFailed("the embedded stack is not started")
+        return self._session
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment that another process needs to use this stack."""
+        stack = embedded_environment(self.endpoint_url, self._state.key)
+        return {**stack, **environment_of(self.settings)}
+
+    @property
+    def is_running(self) -> bool:
+        """True while MiniStack is there; it may be killed from outside."""
+        return self._ministack.is_running
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.enter_context(self._state)
+            undo.enter_context(self._while_locked)
+            self._session = embedded_session(self.endpoint_url, self._state.key)
+            self._ministack.start()
+            undo.callback(self._ministack.stop)
+            self.settings = deploy(self.session, self._deployment, say=self._say, synced=self._synced)
+            self._deployment = replace(self._deployment, deliver={})  # what was given stays
+            self._ring_if_missed()
+            self._exit = undo.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exit.close()
+
+    def deliveries(self) -> list[Delivery]:
+        """The deliveries that are declared without code."""
+        function = self.session.client("lambda").get_function_configuration(
+            FunctionName=self._deployment.name
+        )
+        return list(deliveries_in(function["Environment"]["Variables"].get(ENVIRONMENT, "")).values())
+
+    @property
+    def intake_url(self) -> str | None:
+        """The URL of the intake queue; None if the stack has none."""
+        if self.settings.intake is None:
+            return None
+        return self.session.client("sqs").get_queue_url(QueueName=self.settings.intake)["QueueUrl"]
+
+    def sources(self) -> set[Path]:
+        """The files that the worker is made of and that users change; none if one is missing."""
+        actions, requirements = self._deployment.actions, self._deployment.requirements
+        try:
+            files = actions_files(actions, folder=self._deployment.folder) if actions else {}
+        except (BundleFailed, SyntaxError):
+            return set()
+        return {*files.values(), *([requirements] if requirements else [])}
+
+    def reload(self) -> bool:
+        """Deploy the actions as they are now; False if they are what runs already.
+
+        A run that is under way ends with what it began with. Raises BundleFailed and DeployFailed; then the
+        worker is the one before.
+        """
+        before = self._code()
+        deploy(self.session, self._deployment, say=lambda _: None, synced=self._synced)
+        return self._code() != before
+
+    def _code(self) -> str:
+        """The hash of the code that the worker runs."""
+        function = self.session.client("lambda").get_function_configuration(
+            FunctionName=self._deployment.name
+        )
+        return function["CodeSha256"]
+
+    def _ring_if_missed(self) -> None:
+        """Start a run if MiniStack may have missed the rule's minute, or may miss it now.
+
+        It rings only for minutes that begin while it runs, and not for one in its first seconds. The run
+        catches up and arms the rule anew.
+        """
+        rings_at = Editor(self.settings, session=self.session).status().rings_at
+        if rings_at is not None and rings_at < utc_now() + _BLIND:
+            function = self._deployment.name
+            self.session.client("lambda").invoke(FunctionName=function, InvocationType="Event")

@@ -1,0 +1,147 @@
+"""`duebell local`, and the commands for one that runs in the background: wait for it, stop it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from duebell_editor.cli.context import Context
+from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
+from duebell_editor.cli.program import everywhere
+from duebell_infra.deploy.delivery_options import Deliver, NoDeliver, deliveries_given
+from duebell_infra.deploy.intake_option import Intake
+from duebell_infra.deploy.options import ACTIONS, Requirements
+from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
+from duebell_shared.settings import Precision
+from duebell_worker.log import LogFormat
+
+__all__ = ["app"]
+
+app = typer.Typer(name="local", invoke_without_command=True, rich_markup_mode=None)
+
+_STATE = typer.Option(metavar="DIR", envvar=STATE_VARIABLE, help="Where everything is kept. [.duebell]")
+
+
+@app.callback()
+def local(
+    context: Context,
+    *,
+    state: Annotated[Path | None, _STATE] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
+    editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
+    actions: Annotated[str | None, ACTIONS] = None,
+    deliver: Deliver = None,
+    no_deliver: NoDeliver = None,
+    intake: Intake = None,
+    requirements: Requirements = None,
+    precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
+        Precision.MINUTE
+    ),
+    log_format: Annotated[
+        LogFormat, typer.Option(case_sensitive=False, help="The format of what your actions log.")
+    ] = LogFormat.TEXT,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="In the background: return when it is ready.")
+    ] = False,
+) -> None:
+    """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed.
+
+    The worker is reloaded when a source file of its actions changes.
+
+    The exit status is 4 if the stack of this folder runs already.
+    """
+    if context.call is not None and context.call.invoked_subcommand:
+        return
+    # Not at the top: they need locks and signals that only Unix has, and the other commands run anywhere.
+    from .local_process import start  # noqa: PLC0415
+    from .local_service import serve  # noqa: PLC0415
+
+    state = state or STATE
+    given_deliveries = deliveries_given(deliver, no_deliver)
+    try:
+        if detach:
+            given = {
+                "--port": port,
+                "--editor-port": editor_port,
+                "--actions": actions,
+                "--requirements": requirements,
+                "--precision": precision.value,
+                "--log-format": log_format.value,
+            }
+            options = [f"{name}={value}" for name, value in given.items() if value is not None]
+            options += [f"--deliver={one}" for one in deliver or ()]
+            options += [f"--no-deliver={one}" for one in no_deliver or ()]
+            options += [] if intake is None else ["--intake" if intake else "--no-intake"]
+            started = start(state, options)
+            for line in started.synced:
+                typer.echo(line)
+            _say_ready(state, started)
+            return
+        serve(
+            state,
+            port=port,
+            editor_port=editor_port,
+            actions=actions,
+            deliver=given_deliveries,
+            intake=intake,
+            requirements=requirements,
+            precision=precision,
+            log_format=log_format,
+            say=typer.echo,
+        )
+    except AlreadyRunning as error:
+        # Not 0: what runs may have been started with other options than were given here.
+        context.print_error(error)
+        if (running := LocalStack.read(state)) and running.environment:
+            _say_ways_in(state, running)
+        raise typer.Exit(Exit.CONFLICT) from error
+    except EmbeddedStackFailed as error:
+        if not error.field:
+            raise
+        option = f"--{error.field.replace('_', '-')}"
+        raise EmbeddedStackFailed(f"{error.reason}: choose another with {option}") from error
+
+
+@app.command()
+def wait(
+    context: Context,
+    *,
+    state: Annotated[Path | None, _STATE] = None,
+    timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Wait this long.")] = 60,
+) -> None:
+    """Return when the stack that another process starts is ready; the exit status is 1 if it is late."""
+    from .local_process import wait  # noqa: PLC0415
+
+    folder = _state_of(context, state)
+    _say_ready(folder, wait(folder, limit=timeout))
+
+
+@app.command()
+def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> None:
+    """Stop the stack that `duebell local` runs, and return when what is in the queue is kept."""
+    from .local_process import stop  # noqa: PLC0415
+
+    folder = _state_of(context, state)
+    typer.echo(f"stopped; what is in the queue is kept in {folder}" if stop(folder) else "none is running")
+
+
+def _say_ready(state: Path, started: LocalStack) -> None:
+    typer.echo(f"duebell local is ready, its editor at {started.editor}")
+    _say_ways_in(state, started)
+
+
+def _say_ways_in(state: Path, running: LocalStack) -> None:
+    from .local_process import ways_in  # noqa: PLC0415
+
+    for line in ways_in(state, running.environment):
+        typer.echo(line)
+
+
+def _state_of(context: Context, state: Path | None) -> Path:
+    """The state folder that is given after the subcommand, or before it."""
+    before = context.call.parent.params.get("state") if context.call and context.call.parent else None
+    return state or before or STATE
+
+
+everywhere(app)

@@ -1,0 +1,185 @@
+"""MiniStack as a child process: a local AWS that fires rules, runs functions and keeps its state.
+
+Before it stands the guard, in its own process: it answers those who have the state folder's access key.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+
+from duebell_infra.errors import EmbeddedStackFailed
+
+from .session import embedded_environment
+from .state import StateFolder
+
+__all__ = ["HOST", "MiniStack", "free_port", "refuse_taken"]
+
+#: The script of the child process.
+_CHILD = Path(__file__).with_name("ministack_child.py")
+
+#: The guard's answer to a request without the key.
+_REFUSED = 403
+
+#: Loopback: no other machine can reach an embedded stack.
+HOST = "127.0.0.1"
+
+#: Seconds that it has to start. It takes less than one, but more on a busy machine.
+_START_LIMIT = 60.0
+#: Seconds that it has to write its state and end. Only then it is killed.
+_STOP_LIMIT = 60.0
+
+#: The variables of our environment that the child has. No others: MiniStack reads many variables, and a
+#: function on AWS does not have the user's either.
+_INHERITED = (
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ", "USER", "VIRTUAL_ENV",
+)  # fmt: skip
+
+
+class MiniStack:
+    """One MiniStack on this port of this machine, with its state in the folder. The folder must be locked."""
+
+    def __init__(
+        self, state: StateFolder, port: int, *, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.endpoint_url = f"http://{HOST}:{port}"
+        self._state = state
+        self._port = port
+        self._more = dict(environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """True while the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it and wait till it answers. Raises EmbeddedStackFailed."""
+        if find_spec("ministack") is None:
+            raise EmbeddedStackFailed("the embedded stack needs MiniStack: pip install 'duebell[local]'")
+        # The port is ours before the key goes there: nobody else can listen on it and be given the key.
+        self._state.worker_log.write_bytes(b"")
+        with self._state.log.open("wb") as log, _bound(self._port, field="port") as listener:
+            listener.listen()
+            self._process = subprocess.Popen(  # noqa: S603
+                # -P: not with this folder on the path, where this file would be taken for MiniStack.
+                [sys.executable, "-P", str(_CHILD), str(listener.fileno()), str(self._state.worker_log)],
+                cwd=self._state.path,
+                env=self._environment(),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=[self._state.lock, listener.fileno()],
+                # A Ctrl-C in the terminal must not reach it: this process stops it in order.
+                start_new_session=True,
+            )
+        try:
+            self._wait_till_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop it, and return when its state is written. Killed only if that takes far too long."""
+        process = self._process
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(_STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise EmbeddedStackFailed(
+                f"MiniStack did not stop within {_STOP_LIMIT:.0f} seconds and was killed; what came since it "
+                f"was started may be lost (see {self._state.log})"
+            ) from None
+        finally:
+            if process.stdin:
+                process.stdin.close()
+            self._process = None
+
+    def _wait_till_ready(self) -> None:
+        """Wait till it answers, and check that it refuses requests without the key."""
+        deadline = time.monotonic() + _START_LIMIT
+        while (status := self._status_without_the_key()) is None:
+            if not self.is_running:
+                raise EmbeddedStackFailed(f"MiniStack ended at once: {self._last_words()}")
+            if time.monotonic() > deadline:
+                raise EmbeddedStackFailed(
+                    f"MiniStack does not answer on {self.endpoint_url} (see {self._state.log})"
+                )
+            time.sleep(0.05)
+        if status != _REFUSED:
+            raise EmbeddedStackFailed(
+                f"MiniStack answers without the stack's access key (status {status}) and was stopped: any "
+                f"web page could use it. Report this as a bug of duebell, with your version of ministack"
+            )
+
+    def _status_without_the_key(self) -> int | None:
+        """The status of the answer to a request without the key; None if there is no answer yet."""
+        connection = HTTPConnection(HOST, self._port, timeout=5)
+        try:
+            connection.request("GET", "/_ministack/ready")
+            return connection.getresponse().status
+        except (OSError, HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    def _last_words(self) -> str:
+        lines = self._state.log.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"see {self._state.log}"
+
+    def _environment(self) -> dict[str, str]:
+        ours = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        return {
+            **ours,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "BIND_HOST": HOST,
+            "GATEWAY_PORT": str(self._port),
+            "MINISTACK_HOST": HOST,
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self._state.services),
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self._state.objects),
+            "TMPDIR": str(self._state.temporary),
+            "PYTHONUNBUFFERED": "1",
+            **self._more,
+            # The guard and the functions have the key from here.
+            **embedded_environment(self.endpoint_url, self._state.key),
+        }
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def refuse_taken(port: int, *, field: str = "port") -> None:
+    """Raise EmbeddedStackFailed if someone listens on this port, which `field` chooses."""
+    _bound(port, field=field).close()
+
+
+def _bound(port: int, *, field: str) -> socket.socket:
+    """A socket that has this port. Raises EmbeddedStackFailed if somebody else has it."""
+    bound = socket.socket()
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((HOST, port))
+    except OSError as error:
+        bound.close()
+        raise EmbeddedStackFailed(f"port {port} cannot be used ({error.strerror})", field=field) from None
+    return bound

@@ -1,0 +1,287 @@
+"""The arming protocol: the arming record, the rule, and the order of steps between them.
+
+`arming.py` says what each step guarantees; here processes wait for each other.
+"""
+
+import logging
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from itertools import chain
+
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
+from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
+from duebell_shared.parallel import Parallel
+from duebell_shared.queue.store import Store
+from duebell_shared.settings import MAX_LANES
+
+from .arming import ArmingRecord
+from .bell import CALL_LIMIT, Bell
+from .lane import Lane
+from .ring_times import early_minute, ring_minute
+
+__all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged", "new_applier"]
+
+_LOG = logging.getLogger("duebell.armer")
+
+#: The longest time for which one process keeps others from calling PutRule. Longer than the calls it makes
+#: meanwhile, and shorter than LEAD, so that a ring it sets is never over before the rule is set.
+HOLD = timedelta(seconds=20)
+
+#: The part of a hold in which its calls must end: one without an answer may still take effect in the rest.
+_CALLING = HOLD - CALL_LIMIT
+
+#: The longest wait of a caller for the rule to be confirmed before it gives up with NotArmed.
+PATIENCE = timedelta(seconds=45)
+
+_TRY_AGAIN = "call ensure_armed() to try again"
+
+
+class LanesChanged(Exception):
+    """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
+
+
+class Armer:
+    """Changes the arming record by compare-and-swap, and makes the rule follow it."""
+
+    def __init__(
+        self,
+        store: Store,
+        rule: Bell,
+        *,
+        lanes: int,
+        head_start: timedelta = timedelta(0),
+        clock: Callable[[], datetime] = utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+        parallel: Parallel | None = None,
+    ) -> None:
+        self._store = store
+        self._rule = rule
+        self._lanes = lanes
+        self._head_start = head_start
+        self._clock = clock
+        self._sleep = sleep
+        self._parallel = parallel or Parallel()
+
+    def read(self) -> ArmingRecord:
+        """The record; made at the queue's first use, and again if it is damaged."""
+        record = self._store.read_record()
+        return record if record and record.lanes else self._make(record)
+
+    def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
+        """Have these lanes looked at no later than this, with the rule set; return the record as it is then.
+
+        Most often they are already, and this is one read. `lanes` is the number of lanes that new tasks were
+        placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
+        """
+
+        def lower(record: ArmingRecord) -> ArmingRecord:
+            if lanes is not None and len(record.lanes) != lanes:
+                raise LanesChanged
+            if any(lane >= len(record.lanes) for lane in dues):
+                raise NotArmed("the queue has fewer lanes than it had: start this process anew")
+            return record.lowered(dues)
+
+        applier = new_applier()
+        return self.ensure(self.change(lower, applier=applier), applier=applier)
+
+    def change(
+        self,
+        transition: Callable[[ArmingRecord], ArmingRecord],
+        *,
+        seen: ArmingRecord | None = None,
+        applier: str | None = None,
+    ) -> ArmingRecord:
+        """Apply a transition by compare-and-swap, repeated on the newest record until it is stored.
+
+        A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
+
+        seen     the record as it was seen last: the first try saves a read, and fails if it has changed since
+        applier  takes hold of the rule by the same write if the rule must then be set; `ensure` sets it; each
+                 call needs a name of its own
+
+        Problem: the answer to a write is lost, and the SDK's next try of it is refused: it looks as if others
+        had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
+        """
+        give_up = self._clock() + PATIENCE
+        for pause in chain((0.0,), _pauses()) if seen else _pauses():
+            record, seen = seen or self.read(), None
+            if applier and record.applier == applier:
+                return record
+            changed = transition(record)
+            if changed == record:
+                return record
+            now = self._clock()
+            if applier and not changed.is_settled(now) and not changed.is_being_applied(now):
+                changed = changed.applying(applier, until=now + HOLD)
+            if swapped := self._store.swap_record(record, changed):
+                return swapped
+            if self._clock() > give_up:
+                break
+            self._sleep(pause)
+        raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
+
+    def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
+        """Set the rule to where the record wants it, unless it is confirmed to be there.
+
+        At most one PutRule is under way at any time; everyone else waits for it, so that a burst of adds
+        costs one, not one each. `record` is the newest one if the caller has just seen it, and `applier` the
+        one that `change` was called with then. Raises NotArmed when it cannot be confirmed.
+        """
+        give_up = self._clock() + PATIENCE
+        failure: DuebellError | None = None
+        me, seen = applier or new_applier(), _Hold()
+        is_mine = applier is not None and record is not None and record.applier == applier
+        for pause in _pauses():
+            record = record or self.read()
+            now = self._clock()
+            if record.is_settled(now):
+                return record
+            skew = timedelta(0) if record.applier == me else MOST_SKEW
+            if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
+                try:
+                    held = record if is_mine else self._take(record, me, now)
+                    is_mine = False
+                    record = self._set(held, me) if held else None
+                except AwsUnavailable as error:
+                    failure = error
+                except (AwsRefused, NotDeployed) as error:  # waiting does not help
+                    raise NotArmed(f"the {self._rule.kind} could not be set: {error}") from error
+                else:
+                    continue
+            if self._clock() > give_up:
+                break
+            self._sleep(pause)
+            record = None
+        what = f"the {self._rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
+        raise NotArmed(what, way_out=_TRY_AGAIN) from failure
+
+    def call(self) -> bool:
+        """Tell whether the caller is to start a run directly: one is needed, and nobody else starts it."""
+        is_mine = False
+
+        def call(record: ArmingRecord) -> ArmingRecord:
+            nonlocal is_mine
+            called = record.called(self._clock())
+            is_mine = called != record
+            return called
+
+        self.change(call)
+        return is_mine
+
+    def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
+        """Read when each of these lanes must be looked at. One that cannot be read is due now.
+
+        Raises AwsError, NotDeployed when none can be read.
+        """
+        lanes = list(lanes)
+        heads = self._parallel(self._store.head, lanes)
+        failed = [head for head in heads if isinstance(head, DuebellError)]
+        if failed and len(failed) == len(lanes):
+            raise failed[0]
+        for lane, head in zip(lanes, heads, strict=True):
+            if isinstance(head, DuebellError):
+                _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, head)
+        now = self._clock()
+        due = [now if isinstance(head, DuebellError) else head for head in heads]
+        return dict(zip(lanes, due, strict=True))
+
+    def verify(self) -> ArmingRecord:
+        """Compare the record with the queue and with the rule, which others may change, and `ensure`."""
+        record = self.read()
+        while record.is_held_too_long(self._clock()):
+            record = self._make(record)
+        dues = self.heads(range(len(record.lanes)))
+        record = self.change(lambda record: record.lowered(dues))
+        if record.armed is not None and not record.is_being_applied(self._clock()):
+            try:
+                found = self._rule.read()
+            except DuebellError as error:
+                raise NotArmed(f"the {self._rule.kind} could not be read: {error}") from error
+            if not found.is_at(record.set_to):
+                record = self._store.swap_record(record, record.disputed()) or self.read()
+        return self.ensure(record)
+
+    def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
+        """Become the applier. Returns the record as it is then; None if it has changed."""
+        return self._store.swap_record(record, record.applying(me, until=now + HOLD))
+
+    def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
+        """Set the rule as its applier, and confirm. Returns the record as it is then."""
+        taken_at = held.applier_until - HOLD
+        minute = ring_minute(held.target, taken_at)
+        try:
+            is_all_answered = self._rule.ring_at(
+                minute,
+                early=early_minute(minute, held.target, taken_at),
+                within=taken_at + _CALLING - self._clock(),
+            )
+        except (AwsRefused, NotDeployed):
+            # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
+            # call may yet land.
+            self.change(lambda newest: newest.unheld() if newest.applier == me else newest)
+            raise
+
+        answered_at = self._clock()
+        return self.change(
+            lambda newest: newest.confirmed(
+                me, held.target, minute, now=answered_at, may_land_again=not is_all_answered
+            ),
+            seen=held,
+        )
+
+    def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
+        """Make a record from the lanes' heads: the first one, or one in place of a damaged one.
+
+        Lanes that have tasks in them count, whatever the settings say now.
+        """
+        lanes = len(damaged.lanes) if damaged and damaged.lanes else self._lanes
+        heads = self.heads(range(lanes))
+        beyond = self._parallel(self._store.head, range(lanes, MAX_LANES))
+        for lane, head in enumerate(beyond, start=lanes):
+            if isinstance(head, DuebellError):  # then the number of lanes is unknown
+                raise head
+            heads[lane] = head
+        limits = self._store.read_limits()
+        in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
+        made = ArmingRecord(
+            lanes=tuple(Lane(due=heads[lane]) for lane in range(max(lanes, *in_use, 0))),
+            head_start=self._head_start,
+            earlier=damaged.earlier if damaged else (),
+            limits=limits.rev if limits else 0,
+        )
+        return self._store.swap_record(damaged, made) or self.read()
+
+
+class _Hold:
+    """The time for which another process has been seen to hold the rule.
+
+    Its hold ends by its own clock, which may be behind. But no hold is longer than HOLD, so one that was seen
+    for so long is over, whatever the clocks say.
+    """
+
+    def __init__(self) -> None:
+        self._holder: tuple[str | None, datetime] | None = None
+        self._since = NEVER
+
+    def is_over(self, record: ArmingRecord, now: datetime) -> bool:
+        """Tell whether the hold in the record, which may have been seen before, is over for certain."""
+        holder = (record.applier, record.applier_until)
+        if holder != self._holder:
+            self._holder, self._since = holder, now
+        return now - self._since >= HOLD
+
+
+def new_applier() -> str:
+    """The name of one that may set the rule, once."""
+    return secrets.token_hex(16)
+
+
+def _pauses() -> Iterator[float]:
+    """Seconds to wait between reads, growing to one, jittered; about PATIENCE in all."""
+    pause = 0.05
+    for _ in range(70):
+        yield random.uniform(pause / 2, pause)
+        pause = min(pause * 1.5, 1.0)

@@ -1,0 +1,313 @@
+"""The arming record: one value that says when the one rule must ring. Pure; time is an argument.
+
+PutRule has no compare-and-set, and a one-shot cron that was missed never comes again. So the truth about
+when to ring is one item that is only ever changed by compare-and-swap on `rev`, and the rule follows it. The
+order of steps around it, in `armer.py`, makes the promise:
+
+* an editor writes its task, *then* lowers its lane's due, *then* has the rule follow;
+* a run claims lanes and arms its own watchdog (the end of its lease) before it does anything else. It sets a
+  lane's due to never *before* it reads the queue's head, so that the record shows all that is added from then
+  on. The rule rings again some minutes after its minute: where such an echo comes soon after the end of the
+  lease, it is the watchdog, and the rule is not set;
+* `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Self
+
+from msgspec.structs import replace
+
+from duebell_shared.instants import MOST_SKEW, NEVER, Instant, ceil_to_minute
+
+from .known_rule import KnownRule
+from .lane import Lane, before
+from .ring_times import LEAD, minute_for
+from .run_notes import Fullest, LastRun, LateRing, fuller, late_ring
+
+__all__ = ["GRACE", "HEAD_START", "ArmingRecord"]
+
+#: A ring counts as missed when no claim follows within this time of its minute.
+GRACE = timedelta(minutes=2)
+
+#: The rule rings this long before a due date when tasks are to start to the second: it rings anywhere within
+#: its minute, after that of the rounding up to a whole one, and takes some seconds to start a run.
+HEAD_START = timedelta(seconds=130)
+
+#: Far longer than any lease, and than any hold on the rule.
+_LONGEST = timedelta(hours=1)
+
+#: The longest time in which a run that was called directly claims its lanes, before another one is called.
+_CALL = timedelta(seconds=10)
+
+#: A count of depth and overdue tasks holds for this long: then many runs cost little.
+_COUNT_HOLDS = timedelta(minutes=5)
+
+
+class ArmingRecord(KnownRule, frozen=True, kw_only=True):
+    """The time that the rule must ring for, by the lanes, and what is known of the rule.
+
+    lanes          each lane's due and lease
+    head_start     how long before a due date it must ring; set by the worker, which waits for so long
+    called_at      when a run was called directly that has not come yet
+    last_run       the results of the run that ended last
+    late_ring      the last ring that brought no run in time
+    earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
+    relaner        who gives the queue more lanes, or began to; until `relaner_until` runs claim no lanes
+    counted_at     when a run counted the queue's depth last
+    fullest        the fullest lane, if one is known to hold 1 GB or more
+    taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
+    limits         the `rev` of the limits that were set; 0 if there are none
+    rev            counts the changes
+    """
+
+    lanes: tuple[Lane, ...]
+    head_start: timedelta = timedelta(0)
+    called_at: Instant | None = None
+    last_run: LastRun | None = None
+    late_ring: LateRing | None = None
+    earlier: tuple[int, ...] = ()
+    relaner: str | None = None
+    relaner_until: Instant = NEVER
+    taker: str | None = None
+    counted_at: Instant | None = None
+    fullest: Fullest | None = None
+    limits: int = 0
+    rev: int = 0
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of lanes that tasks were placed by, the present one first."""
+        return (len(self.lanes), *reversed(self.earlier))
+
+    @property
+    def target(self) -> datetime:
+        """The time that the rule must ring for; NEVER when the queue is empty."""
+        return min(lane.wake(self.head_start) for lane in self.lanes)
+
+    @property
+    def lease_end(self) -> datetime:
+        """The end of the lease that ends first; NEVER if no lane is held."""
+        return min((lane.until for lane in self.lanes if lane.owner), default=NEVER)
+
+    def is_settled(self, now: datetime) -> bool:
+        """Tell whether the rule is where it must be, and has not missed its minute.
+
+        If the target became earlier, the rule may ring so soon that setting it anew would only put that off.
+        An echo may ring a while after the end of a lease, but not after what is due in a free lane.
+        """
+        if self.armed is None:
+            return False
+        if self.rings_at is None:  # parked
+            return self.armed == self.target
+        if self.rings_at + GRACE < now:
+            return False
+        if self.echo_of:
+            free = min((lane.wake(self.head_start) for lane in self.lanes if not lane.owner), default=NEVER)
+            return self.armed == self.lease_end and (free == NEVER or self.rings_at <= minute_for(free, now))
+        target = self.target
+        rings_soonest = target < self.armed and self.rings_at <= minute_for(target, now)
+        return self.armed == target or rings_soonest
+
+    def rings_too_late(self, now: datetime) -> bool:
+        """Tell whether a run should be called directly, as the rule rings too late for what is due.
+
+        Lanes that are held do not count, for their runs look at them; nor what is due after the called run
+        ends.
+        """
+        if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
+            return False
+        due = self.free_due(now)
+        if due <= now:
+            return self.rings_at is None or self.rings_at > now
+        start_by = before(due, self.head_start)
+        is_near = bool(self.head_start) and start_by <= now + LEAD
+        return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
+
+    def free_due(self, now: datetime) -> datetime:
+        """The earliest due or end of a lease, of the lanes that a run may claim now; NEVER without any."""
+        free = [lane for lane in self.lanes if lane.is_free(now)]
+        return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
+
+    def is_relaned(self, now: datetime) -> bool:
+        """Tell whether the queue is being given more lanes, so that runs are to leave."""
+        return self.relaner is not None and self.relaner_until > now
+
+    def is_held_too_long(self, now: datetime) -> bool:
+        """Tell whether a lease, or a hold on the rule, is too long: by an edit, or a wrong clock."""
+        ends = [lane.until for lane in self.lanes if lane.owner]
+        ends += [self.applier_until] if self.applier else []
+        ends += [self.relaner_until] if self.relaner else []
+        return max(ends, default=now) > now + _LONGEST
+
+    def lanes_of(self, owner: str) -> tuple[int, ...]:
+        """The lanes that this run holds, its lease run out or not."""
+        return tuple(number for number, lane in enumerate(self.lanes) if lane.owner == owner)
+
+    def owners(self, now: datetime) -> set[str]:
+        """The runs that hold lanes, and whose leases have not run out."""
+        return {lane.owner for lane in self.lanes if lane.owner and not lane.is_free(now)}
+
+    def taker_for(self, owner: str, now: datetime) -> str | None:
+        """The run that `owner` can give its lanes to; None if there is none."""
+        return self.taker if self.taker in self.owners(now) - {owner} else None
+
+    # Transitions of an editor.
+
+    def lowered(self, dues: Mapping[int, datetime]) -> Self:
+        """With each of these lanes due no later than this. Only a run raises a lane's due.
+
+        A held lane is looked at by the run that holds it, which may have read its head already: its due must
+        be lowered. A free one is claimed together with all the others that are free, and its head is read
+        after that; so the earliest due among the free lanes counts for each, and most often nothing changes.
+        """
+        record = self
+        for number, due in sorted(dues.items(), key=lambda lane_due: lane_due[1]):
+            lane = record.lanes[number]
+            looked_at = lane.due if lane.owner else min(each.due for each in record.lanes if not each.owner)
+            if due < looked_at:
+                record = record._with({number: replace(lane, due=due)})
+        return record
+
+    def limited(self, rev: int, *, now: datetime) -> Self:
+        """With limits at this `rev`, and every lane looked at now: tasks may wait for what was changed.
+
+        A run reads the limits when it sees another `rev` here; so they are written before.
+        """
+        return replace(self.lowered(dict.fromkeys(range(len(self.lanes)), now)), limits=max(rev, self.limits))
+
+    # Transitions of a relaner, which gives the queue more lanes.
+
+    def relaning(self, relaner: str, *, until: datetime) -> Self:
+        """`relaner` gives the queue more lanes. Runs claim no lanes until then, and leave those they hold."""
+        return replace(self.renewed(relaner, until=until), relaner=relaner, relaner_until=until)
+
+    def widened(self, lanes: int) -> Self:
+        """With this many lanes, all held by the relaner; tasks are placed by this number from now on.
+
+        Their watchdog is the relaner's lease, and what rang for the lanes will not ring again.
+        """
+        dues = [lane.due for lane in self.lanes] + [NEVER] * (lanes - len(self.lanes))
+        held = tuple(Lane(due=due, owner=self.relaner, until=self.relaner_until) for due in dues)
+        earlier = self.earlier if lanes == len(self.lanes) else (*self.earlier, len(self.lanes))
+        return replace(self.unarmed(), lanes=held, earlier=earlier)
+
+    def relaned(self, heads: Mapping[int, datetime]) -> Self:
+        """The lanes of `heads` given back by the relaner as in `released`, and no relaner any more."""
+        released = self.released(self.relaner, heads) if self.relaner else self
+        return replace(released, relaner=None, relaner_until=NEVER)
+
+    def left_unfinished(self, now: datetime) -> Self:
+        """The relaner's lanes given back, due now: runs look into all. The relaner stays, its time over."""
+        heads = dict.fromkeys(self.lanes_of(self.relaner or ""), now)
+        return replace(self.released(self.relaner or "", heads), relaner_until=min(now, self.relaner_until))
+
+    # Transitions of a run.
+
+    def claimed(
+        self, owner: str, *, now: datetime, until: datetime, only: Collection[int] | None = None
+    ) -> Self:
+        """All free lanes held by `owner` until then, their dues never: the run will read the heads.
+
+        The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after
+        the target. With `only`, other free lanes are not claimed, and each becomes due as soon as any was:
+        `lowered` relies on that.
+
+        Problem: clocks differ, so a run may come by the ring for the end of a lease, and find it held still;
+        then nothing would ring any more. Solution: the rule counts as unarmed then too. While the queue is
+        given more lanes, no run gets any.
+        """
+        free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
+        free = [] if self.is_relaned(now) else free
+        mine = [number for number in free if only is None or number in only]
+        if not mine:
+            may_have_rung = self.rings_at is not None and self.rings_at <= now + MOST_SKEW
+            return self.unarmed() if may_have_rung else self
+        unowned = {number: lane for number, lane in enumerate(self.lanes) if not lane.owner}
+        soonest = min((lane.due for lane in unowned.values()), default=NEVER)
+        left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
+        claimed = {number: Lane(owner=owner, until=until) for number in mine}
+        record = self._with({**left, **claimed})
+        late = late_ring(self.rings_at, now) or self.late_ring
+        return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)
+
+    def renewed(self, owner: str, *, until: datetime) -> Self:
+        """The lanes that `owner` holds, held until then. An echo that comes soon after is the watchdog."""
+        mine = self.lanes_of(owner)
+        record = self._with({number: replace(self.lanes[number], until=until) for number in mine})
+        return record.echoing(self.echo_of, record.lease_end) if self.echo_of else record
+
+    def cleared(self, owner: str) -> Self:
+        """The dues of the lanes that `owner` holds set to never, to be done *before* their heads are read."""
+        mine = self.lanes_of(owner)
+        return self._with({number: replace(self.lanes[number], due=NEVER) for number in mine})
+
+    def untouched(self, owner: str) -> set[int]:
+        """The lanes that `owner` holds to which nothing was added since `cleared`."""
+        return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}
+
+    def released(self, owner: str, heads: Mapping[int, datetime], *, run: LastRun | None = None) -> Self:
+        """The lanes of `heads` that `owner` holds given back, due at their head or an add since `cleared`."""
+        mine = [number for number in self.lanes_of(owner) if number in heads]
+        record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
+        return replace(record, last_run=run) if mine and run else record
+
+    def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
+        """These lanes given back for runs that are started for them now, so that nobody calls another."""
+        return replace(self.released(owner, heads), called_at=now)
+
+    # Measurements of runs.
+
+    def counting(self, now: datetime) -> Self:
+        """Counted now, by the run that makes this change, if the last count of the depth is too old."""
+        is_known = self.counted_at is not None and now - _COUNT_HOLDS < self.counted_at <= now + MOST_SKEW
+        return self if is_known else replace(self, counted_at=now)
+
+    def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
+        """With the sizes of these lanes in bytes. Changes nothing while the fullest one holds as many GB."""
+        return replace(self, fullest=fuller(self.fullest, sizes, now))
+
+    # Transitions of runs that wait at the same time, so that one of them takes over all lanes.
+
+    def taking(self, owner: str, *, now: datetime) -> Self:
+        """`owner` takes over the lanes of other runs from now on, unless another run does."""
+        return self if self.taker_for(owner, now) else replace(self, taker=owner)
+
+    def not_taking(self, owner: str) -> Self:
+        """`owner` takes over no lanes from now on."""
+        return replace(self, taker=None) if self.taker == owner else self
+
+    def given(
+        self, owner: str, heads: Mapping[int, datetime], *, now: datetime, run: LastRun | None = None
+    ) -> Self:
+        """The lanes of `heads` that `owner` holds given to the run that takes lanes over, if one does.
+
+        They are due as in `released`, and never free in between. Their watchdog is the taker's lease, and the
+        rule rings soon enough for it: with one lease less the target can only be later. The taker finds the
+        lanes when it reads the record next, and clears them before it reads their heads.
+        """
+        taker = self.taker_for(owner, now)
+        mine = [number for number in self.lanes_of(owner) if number in heads]
+        if taker is None or not mine:
+            return self
+        until = min(self.lanes[number].until for number in self.lanes_of(taker))
+        given = {
+            number: Lane(due=min(self.lanes[number].due, heads[number]), owner=taker, until=until)
+            for number in mine
+        }
+        return replace(self._with(given), last_run=run or self.last_run)
+
+    # Transition of a process that wants a run at once.
+
+    def called(self, now: datetime) -> Self:
+        """Called now, by the process that makes this change, if a run must be called directly."""
+        return replace(self, called_at=now) if self.rings_too_late(now) else self
+
+    # Transitions of a process that sets the rule.
+
+    def ringing_ahead(self, head_start: timedelta) -> Self:
+        """With the rule to ring this long before due dates: as long as the worker waits for them."""
+        return replace(self, head_start=head_start)
+
+    def _with(self, changed: Mapping[int, Lane]) -> Self:
+        return replace(self, lanes=tuple(changed.get(number, lane) for number, lane in enumerate(self.lanes)))

@@ -1,0 +1,211 @@
+"""The bell, which wakes the worker: read it, and set it to a minute. It is created by the stack, never here.
+
+It is one EventBridge rule (`rule.py`), or one schedule of EventBridge Scheduler (`ring_schedule.py`). Both
+ring by the same cron expressions, in UTC, somewhere within the minute. Both take an unspecified short time
+until a change takes effect, have no compare-and-set, and reset what they are not given.
+"""
+
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duebell_shared.aws.endpoint import way_out
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.instants import utc_now
+from duebell_shared.quoting import quoted
+
+from .expression import expression_at, is_set_for, minute_of
+
+__all__ = ["CALL_LIMIT", "Bell", "BellKind", "BellState", "Setting"]
+
+#: A call, and its arguments.
+Setting = tuple[Callable[..., Any], dict[str, Any]]
+
+#: The longest that one call about the bell may take: the client's connect and read time-outs together.
+CALL_LIMIT = timedelta(seconds=6)
+
+#: Seconds between tries, at most; each is jittered.
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
+
+#: Refusals of a call, without an effect, that another try may not meet.
+_PASSING = {
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
+
+#: From this HTTP status on the server failed: the call may have taken effect, or may yet.
+_SERVER_FAILED = 500
+
+
+class BellKind(StrEnum):
+    """The kinds of bell: a rule of EventBridge, or a schedule of EventBridge Scheduler."""
+
+    RULE = "rule"
+    SCHEDULE = "schedule"
+
+
+class BellState(msgspec.Struct, frozen=True, kw_only=True):
+    """The bell as AWS has it.
+
+    role  of a rule, its own; of a schedule, the one in which it calls its target
+    """
+
+    expression: str
+    state: str
+    description: str | None = None
+    role: str | None = None
+    arn: str = ""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The region and the account that the bell is in; empty if its ARN does not tell."""
+        match self.arn.split(":"):
+            case [_, _, _, region, account, *_]:
+                return region, account
+        return "", ""
+
+    @property
+    def is_enabled(self) -> bool:
+        """Tell whether the bell rings at all; an operator may have disabled it."""
+        return self.state != "DISABLED"
+
+    @property
+    def minute(self) -> datetime | None:
+        """The minute it rings at; None at the sentinel, or at an expression that is not ours."""
+        return minute_of(self.expression)
+
+    def is_at(self, minute: datetime | None) -> bool:
+        """Tell whether it is set to this minute, or parked for None."""
+        return is_set_for(self.expression, minute)
+
+
+class Bell(ABC):
+    """The bell of this name, of one kind.
+
+    The client must not retry by itself and must time out within CALL_LIMIT: the arming protocol relies on
+    no setting of the bell landing after its caller's hold on it has ended.
+
+    kind       the kind of bell, which messages call it by
+    service    the name of the client in the AWS SDK
+    setting    the operation that sets it
+    sentinel   the expression that it is parked at
+    """
+
+    kind: ClassVar[BellKind]
+    service: ClassVar[str]
+    setting: ClassVar[str]
+    sentinel: ClassVar[str]
+
+    #: The service's name for people, and its refusals, beside _PASSING, that another try may not meet.
+    _service_name: ClassVar[str]
+    _passing: ClassVar[str]
+
+    def __init__(
+        self,
+        name: str,
+        client: Any,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.name = name
+        self.puts = 0  # how often the bell was set
+        self._client = client
+        self._clock = clock
+        self._sleep = sleep
+
+    def read(self, *, within: timedelta = 3 * CALL_LIMIT) -> BellState:
+        """The bell as it stands, with no call begun that could end later than `within` from now.
+
+        Raises NotDeployed, AwsError.
+        """
+        return self._state_of(self._find(self._clock() + within))
+
+    def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
+        """Set the bell to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
+
+        `within` is as in `read`. Returns False if a try before the one that succeeded went unanswered: it may
+        take effect yet.
+
+        Setting resets what it is not given. So the bell is read first and its values given back; one that an
+        operator disabled stays disabled, and it goes on waking what it woke. Raises NotDeployed, AwsError;
+        after AwsUnavailable the bell may be set yet.
+        """
+        deadline = self._clock() + within
+        found = self._find(deadline)
+        self.puts += 1
+        expression = expression_at(minute, early=early, now=self._clock()) if minute else self.sentinel
+        call, arguments = self._setting_of(found, expression)
+        _, went_unanswered = self._try(call, deadline, **arguments)
+        return not went_unanswered
+
+    @abstractmethod
+    def count_targets(self) -> int:
+        """Count what the bell wakes. Raises NotDeployed, AwsError."""
+
+    @abstractmethod
+    def _find(self, deadline: datetime) -> dict[str, Any]:
+        """The bell as AWS answers it."""
+
+    @abstractmethod
+    def _state_of(self, found: dict[str, Any]) -> BellState:
+        """The state in this answer."""
+
+    @abstractmethod
+    def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
+        """The call that sets the expression, and leaves all else as it was found."""
+
+    def _call(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> Any:
+        answer, _ = self._try(call, deadline, **arguments)
+        return answer
+
+    def _try(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> tuple[Any, bool]:
+        """The answer, and whether a try before it went unanswered: silence, or the server's failure."""
+        failure: Exception | None = None
+        went_unanswered = False
+        for pause in _PAUSES:
+            if self._clock() + CALL_LIMIT > deadline:
+                break
+            try:
+                return call(**arguments), went_unanswered
+            except ClientError as error:
+                failure = error
+                if _has_failed_in_the_server(error):
+                    went_unanswered = True
+                elif not went_unanswered:
+                    self._raise_if_refused(error)
+            except BotoCoreError as error:
+                failure = error
+                went_unanswered = True
+            self._sleep(random.uniform(pause / 2, pause))
+        why = f"{failure or 'out of time'}{way_out(failure)}"
+        raise AwsUnavailable(f"{self._of_whom}: {why}") from failure
+
+    def _raise_if_refused(self, error: ClientError) -> None:
+        """Raise what this refusal means, unless another try may succeed."""
+        code = error.response.get("Error", {}).get("Code", "")
+        if code == "ResourceNotFoundException":
+            raise NotDeployed(
+                f"there is no {self._service_name} {self.kind} {quoted(self.name)} in "
+                f"{self._client.meta.region_name}: run `duebell deploy`, or set DUEBELL_RULE, DUEBELL_BELL "
+                f"and AWS_REGION to where it is"
+            ) from error
+        if code not in {*_PASSING, self._passing}:
+            raise AwsRefused(f"{self._of_whom}: {error}") from error
+
+    @property
+    def _of_whom(self) -> str:
+        return f"{self._service_name}, {self.kind} {quoted(self.name)}"
+
+
+def _has_failed_in_the_server(error: ClientError) -> bool:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= _SERVER_FAILED

@@ -1,0 +1,200 @@
+"""Deliveries: actions that send a message to a service of AWS or to an HTTPS endpoint, instead of a function.
+
+Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from duebell_shared.backoff import Backoff
+from duebell_shared.errors import InvalidSettings, InvalidTask
+from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
+from duebell_shared.payloads.strict_json import read
+from duebell_shared.quoting import in_brief, quoted
+from duebell_shared.tasks.given import check_name
+from duebell_shared.tasks.reserved import RESERVED, is_reserved
+
+from .delivery_target import DeliverySecret, DeliveryTarget, Kind
+
+__all__ = [
+    "ENVIRONMENT",
+    "Delivery",
+    "DeliverySecret",
+    "DeliveryTarget",
+    "Form",
+    "Kind",
+    "deliveries_in",
+    "deliveries_text",
+]
+
+#: The environment variable that declares deliveries without code.
+ENVIRONMENT = "DUEBELL_DELIVERIES"
+
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
+_PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_MOST_GROUP = 128
+
+#: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
+_MOST_DETAIL_TYPE = 128
+
+_GROUPED = {Kind.QUEUE, Kind.FIFO_QUEUE, Kind.TOPIC, Kind.FIFO_TOPIC}
+
+
+class Form(StrEnum):
+    """The form of what is sent: the task's payload alone, or an envelope with what is known of the task."""
+
+    PAYLOAD = "payload"
+    ENVELOPE = "envelope"
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+    """An action of this name that sends its tasks to a target. Raises InvalidSettings.
+
+    name         the name of the action
+    to           the ARN of a queue, topic, bus, function or state machine, or an https URL
+    form         payload or envelope; the envelope for buses and the payload for all others, if not given
+    attempts     how often a task is tried
+    backoff      the wait between a failed attempt and the next
+    group        the message group of queues and topics; in FIFO ones, a task's id is its group if not given
+    secret       for https: ARN of the secret, or of the SSM parameter, whose text is the key of the signature
+    detail_type  for buses: the detail-type of the events; `duebell.due` if not given
+    at_most      attempts at a time, over all runs together; None for no limit
+    per_second   attempts that are started a second, likewise
+    on_failed    the action or delivery that a task is given to when it has failed for good; None for none
+    """
+
+    name: str
+    to: str
+    form: Literal["payload", "envelope"] | None = None
+    attempts: int = 5
+    backoff: Backoff = Backoff()
+    group: str | None = None
+    secret: str | None = None
+    detail_type: str | None = None
+    at_most: int | None = None
+    per_second: float | None = None
+    on_failed: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            check_name("name", self.name)
+        except InvalidTask as error:
+            raise InvalidSettings("name", error.reason) from None
+        if is_reserved(self.name):
+            raise InvalidSettings(
+                "name", f"{quoted(self.name)}: names that start with {quoted(RESERVED)} are duebell's own"
+            )
+        if self.form not in {None, *Form}:
+            raise InvalidSettings("form", f"must be payload or envelope, not {quoted(self.form)}")
+        attempts: object = self.attempts
+        if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
+            raise InvalidSettings("attempts", f"must be 1 or more, not {quoted(attempts)}")
+        backoff: object = self.backoff
+        if not isinstance(backoff, Backoff):
+            raise InvalidSettings("backoff", f"must be a Backoff(first=…), not {quoted(backoff)}")
+        try:
+            check_at_most(self.at_most, least=1)
+            check_per_second(self.per_second, may_pause=False)
+            if self.on_failed is not None:
+                check_name("on_failed", self.on_failed)
+        except InvalidTask as error:
+            raise InvalidSettings(error.field, error.reason) from None
+        kind = self.target.kind
+        _check_only(kind, "group", self.group, _GROUPED, "a queue or a topic")
+        _check_only(kind, "secret", self.secret, {Kind.HTTPS}, "an https URL")
+        _check_only(kind, "detail_type", self.detail_type, {Kind.BUS}, "an event bus")
+        if self.group is not None and not _is_group(self.group):
+            raise InvalidSettings(
+                "group",
+                f"must be 1 to {_MOST_GROUP} letters of ASCII, digits and punctuation, "
+                f"not {quoted(self.group)}",
+            )
+        if self.detail_type is not None and not 1 <= len(self.detail_type) <= _MOST_DETAIL_TYPE:
+            raise InvalidSettings("detail_type", f"must be 1 to {_MOST_DETAIL_TYPE} characters")
+        self.key  # noqa: B018 (checked)
+
+    @cached_property
+    def target(self) -> DeliveryTarget:
+        """The target that `to` names."""
+        return DeliveryTarget.parse(self.to)
+
+    @cached_property
+    def key(self) -> DeliverySecret | None:
+        """The secret that holds the key of the signature; None for none."""
+        return None if self.secret is None else DeliverySecret.parse(self.secret)
+
+    @property
+    def limit(self) -> Limit:
+        """The declared limit."""
+        return Limit(at_most=self.at_most, per_second=self.per_second)
+
+    @property
+    def sent_as(self) -> Form:
+        """The form of what is sent."""
+        return Form(self.form or self.target.default_form)
+
+    @property
+    def permissions(self) -> dict[str, str]:
+        """The permissions that the worker's role needs for it: the ARN by IAM action."""
+        target = self.target
+        needed = {} if target.iam_action is None else {target.iam_action: target.resource}
+        return needed if self.key is None else {**needed, self.key.iam_action: self.key.arn}
+
+
+def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:
+    """The deliveries that a JSON object declares, by name: `{"remind": {"to": "arn:…", "form": …}}`.
+
+    The fields are those of Delivery; of the backoff, `first` and `longest` are seconds or ISO 8601, as PT30S.
+    `where` is named in errors. Raises InvalidSettings.
+    """
+    if not text.strip():
+        return {}
+    try:
+        declared = read(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidSettings(where, f"is no JSON: {in_brief(error)}") from None
+    if not isinstance(declared, dict):
+        raise InvalidSettings(where, 'must be a JSON object of deliveries, like {"remind": {"to": "arn:…"}}')
+    return {name: _delivery(name, given, where) for name, given in declared.items()}
+
+
+def deliveries_text(deliveries: Iterable[Delivery]) -> str:
+    """The JSON text that declares these deliveries, as short as it can be: defaults are left out."""
+    declared = {one.name: msgspec.to_builtins(one) for one in deliveries}
+    for fields in declared.values():
+        del fields["name"]
+    return msgspec.json.encode(declared).decode()
+
+
+def _delivery(name: str, given: Any, where: str) -> Delivery:
+    if not isinstance(given, dict):
+        raise InvalidSettings(where, f'{quoted(name)} must be an object, like {{"to": "arn:…"}}')
+    known = [field for field in Delivery.__struct_fields__ if field != "name"]
+    if unknown := [field for field in given if field not in known]:
+        raise InvalidSettings(
+            where,
+            f"the delivery {quoted(name)} has no field {quoted(unknown[0])}: there are {', '.join(known)}",
+        )
+    try:
+        return msgspec.convert({**given, "name": name}, Delivery, strict=False)
+    except InvalidSettings as error:
+        raise InvalidSettings(where, f"the delivery {quoted(name)}: {error}") from None
+    except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
+        why = str(error.__cause__ or error).replace("`$.", "`")
+        raise InvalidSettings(where, f"the delivery {quoted(name)}: {why}") from None
+
+
+def _check_only(kind: Kind, field: str, given: object, kinds: set[Kind], meant: str) -> None:
+    if given is not None and kind not in kinds:
+        raise InvalidSettings(field, f"is for {meant} only, and this target is a {kind}: leave it out")
+    if given is not None and not isinstance(given, str):
+        raise InvalidSettings(field, f"must be text, not {quoted(given)}")
+
+
+def _is_group(text: str) -> bool:
+    characters = (one.isascii() and (one.isalnum() or one in _PUNCTUATION) for one in text)
+    return 1 <= len(text) <= _MOST_GROUP and all(characters)

@@ -1,0 +1,205 @@
+"""The targets of deliveries and the secrets that sign them: their ARNs, and the permissions they need."""
+
+import re
+from enum import StrEnum
+from typing import Self
+from urllib.parse import urlsplit
+
+import msgspec
+
+from duebell_shared.aws.endpoint import is_here
+from duebell_shared.errors import InvalidSettings
+from duebell_shared.quoting import quoted
+
+__all__ = ["DeliverySecret", "DeliveryTarget", "Kind"]
+
+_ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}):(.+)", re.DOTALL)
+
+_LAYOUT = "arn:aws:<service>:<region>:<account, 12 digits>:<name>"
+
+
+class Kind(StrEnum):
+    """The kinds of targets."""
+
+    QUEUE = "queue"
+    FIFO_QUEUE = "fifo queue"
+    TOPIC = "topic"
+    FIFO_TOPIC = "fifo topic"
+    BUS = "bus"
+    FUNCTION = "function"
+    STATE_MACHINE = "state machine"
+    HTTPS = "https"
+
+    @property
+    def is_fifo(self) -> bool:
+        """True if what is sent has a group, and is dropped if it was sent before."""
+        return self in {Kind.FIFO_QUEUE, Kind.FIFO_TOPIC}
+
+    @property
+    def has_batches(self) -> bool:
+        """True if one call takes several messages."""
+        return self in {Kind.QUEUE, Kind.FIFO_QUEUE, Kind.TOPIC, Kind.FIFO_TOPIC, Kind.BUS}
+
+
+#: By the ARN's service: the pattern of its last part, an example of one, the kind, and the IAM action.
+_SERVICES = {
+    "sqs": (r"[\w-]{1,80}(\.fifo)?", "orders", Kind.QUEUE, "sqs:SendMessage"),
+    "sns": (r"[\w-]{1,256}(\.fifo)?", "orders", Kind.TOPIC, "sns:Publish"),
+    "events": (r"event-bus/([\w./-]{1,256})", "event-bus/default", Kind.BUS, "events:PutEvents"),
+    "lambda": (
+        r"function:([\w-]{1,140})(:[\w$-]{1,128})?",
+        "function:remind",
+        Kind.FUNCTION,
+        "lambda:InvokeFunction",
+    ),
+    "states": (
+        r"stateMachine:([\w.-]{1,80})(:[\w.-]{1,80})?",
+        "stateMachine:reminding",
+        Kind.STATE_MACHINE,
+        "states:StartExecution",
+    ),
+}
+
+_FIFO = {Kind.QUEUE: Kind.FIFO_QUEUE, Kind.TOPIC: Kind.FIFO_TOPIC}
+
+#: By the ARN's service: the beginning of its last part, and the IAM action.
+_SECRETS = {
+    "secretsmanager": ("secret:", "secretsmanager:GetSecretValue"),
+    "ssm": ("parameter/", "ssm:GetParameter"),
+}
+
+
+class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target of deliveries. Make it with `parse`.
+
+    to          its ARN, or its URL if the kind is https
+    kind        what it is
+    region      its region; "" for https, as are the account and the IAM action
+    account     the account that it belongs to
+    name        its name without what stands before it in the ARN; the URL's host for https
+    iam_action  the permission that sending to it needs, on exactly this ARN; None for https
+    """
+
+    to: str
+    kind: Kind
+    region: str = ""
+    account: str = ""
+    name: str = ""
+    iam_action: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The text for messages and records: the ARN; of a URL the host alone, as the rest may be secret."""
+        if self.kind is not Kind.HTTPS:
+            return self.to
+        parts = urlsplit(self.to)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def default_form(self) -> str:
+        """The form of what is sent if none is given: `envelope` for buses, `payload` for all others."""
+        return "envelope" if self.kind is Kind.BUS else "payload"
+
+    @property
+    def resource(self) -> str:
+        """The ARN that a policy names for it: that of the state machine for one of its versions and aliases.
+
+        https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
+        """
+        return ":".join(self.to.split(":")[:7]) if self.kind is Kind.STATE_MACHINE else self.to
+
+    @classmethod
+    def parse(cls, to: object) -> Self:
+        """The target that an ARN or a URL means. Raises InvalidSettings."""
+        if not isinstance(to, str) or not to:
+            raise _invalid(to, f"must be an ARN or an https URL, not {quoted(to)}")
+        if to.startswith(("https://", "http://")):
+            return cls(to=to, kind=Kind.HTTPS, name=_checked_host(to))
+        partition, service, region, account, rest = _split("to", to)
+        if service not in _SERVICES:
+            raise _invalid(
+                to,
+                f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
+                f"there are {', '.join(_SERVICES)} and https URLs",
+            )
+        pattern, example, kind, iam_action = _SERVICES[service]
+        matched = re.fullmatch(pattern, rest, re.ASCII)
+        if not matched or not region:
+            like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{example}"
+            raise _invalid(to, f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
+        if rest.endswith(".fifo"):
+            kind = _FIFO.get(kind, kind)
+        name = rest if kind in {*_FIFO, *_FIFO.values()} else matched[1]
+        return cls(to=to, kind=kind, region=region, account=account, name=name, iam_action=iam_action)
+
+
+class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
+    """The secret or the SSM parameter whose text signs deliveries. Make it with `parse`.
+
+    arn         its ARN
+    service     secretsmanager or ssm
+    region      its region
+    iam_action  the permission that reading it needs, on exactly this ARN
+    """
+
+    arn: str
+    service: str
+    region: str
+    iam_action: str
+
+    @property
+    def shown(self) -> str:
+        """The text for messages."""
+        return self.arn
+
+    @classmethod
+    def parse(cls, arn: object) -> Self:
+        """The secret that an ARN means. Raises InvalidSettings."""
+        _, service, region, _, rest = _split("secret", arn)
+        beginning, iam_action = _SECRETS.get(service, ("", ""))
+        if not iam_action or not region or not rest.startswith(beginning) or rest == beginning:
+            raise InvalidSettings(
+                "secret",
+                f"{quoted(arn)} is no ARN of a secret: it must be like "
+                f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:signing-AbCdEf "
+                f"or arn:aws:ssm:eu-central-1:123456789012:parameter/signing",
+            )
+        return cls(arn=str(arn), service=service, region=region, iam_action=iam_action)
+
+
+def _split(field: str, arn: object) -> tuple[str, str, str, str, str]:
+    """Partition, service, region, account and the rest of an ARN."""
+    matched = _ARN.fullmatch(arn) if isinstance(arn, str) else None
+    if not matched or not str(arn).isprintable() or "*" in str(arn):
+        either = " or an https URL" if field == "to" else ""
+        raise InvalidSettings(field, f"{quoted(arn)} is no ARN{either}: an ARN is {_LAYOUT}")
+    partition, service, region, account, rest = matched.groups()
+    return partition, service, region, account, rest
+
+
+def _checked_host(url: str) -> str:
+    """The host of a URL that can be delivered to. Raises InvalidSettings."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        host = ""
+    if not host or not url.isprintable() or not url.isascii() or " " in url:
+        raise _invalid(url, f"{quoted(url)} is no URL: it must be like https://example.com/hooks/due")
+    if parts.username is not None or parts.fragment:
+        raise _invalid(
+            url, "the URL must have no password and no fragment in it: sign deliveries with a `secret`"
+        )
+    if parts.scheme != "https" and not is_here(url):
+        raise _invalid(url, f"{quoted(url)}: must be https, so that nobody reads or changes what is sent")
+    if re.match(r"(sqs|queue)\.", host) and host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
+        raise _invalid(
+            url,
+            f"{quoted(url)} is the URL of a queue: give its ARN, "
+            f"like arn:aws:sqs:eu-central-1:123456789012:orders",
+        )
+    return host
+
+
+def _invalid(to: object, reason: str) -> InvalidSettings:
+    return InvalidSettings("to", reason)

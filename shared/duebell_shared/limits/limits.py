@@ -1,0 +1,210 @@
+"""The limits of actions: how many attempts at a time, and how many a second, over all runs together.
+
+Code declares them; `duebell limit` overrides them while the system is running. The overrides are one item of
+the queue beside the arming record, which has their `rev`. So a run reads them only if there are any, and only
+when they have changed. Pure; time is an argument.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Self
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import Instant, to_utc
+from duebell_shared.quoting import quoted
+
+__all__ = [
+    "LEAST_PER_SECOND",
+    "MOST_AT_A_TIME",
+    "MOST_PER_SECOND",
+    "Limit",
+    "Limits",
+    "Override",
+    "check_at_most",
+    "check_per_second",
+    "parked_until",
+]
+
+#: Bounds of what can be given. One item counts the attempts of an action, and DynamoDB takes 1,000 writes to
+#: one item a second.
+MOST_AT_A_TIME, MOST_PER_SECOND = 10_000, 1_000
+
+#: About once in three hours.
+LEAST_PER_SECOND = 0.0001
+
+#: A task of a paused action waits at least so long, and at most a day longer, before it is looked at again.
+_PARKED_FOR = timedelta(hours=1)
+_DAY = timedelta(days=1)
+
+#: Runs that are under way see another limit when they renew their lease, and clocks differ.
+_STALE = timedelta(hours=1)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECONDS_A_DAY = 86_400_000
+
+#: Overrides that are kept: they stand in one item.
+_MOST_OVERRIDES = 1_000
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The limit of an action; None for no limit of the kind, 0 for paused.
+
+    at_most     attempts at a time
+    per_second  attempts that are started a second
+    """
+
+    at_most: int | None = None
+    per_second: float | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """True if it limits anything."""
+        return self.at_most is not None or self.per_second is not None
+
+    @property
+    def is_paused(self) -> bool:
+        """True if no attempt is started."""
+        return self.at_most == 0 or self.per_second == 0
+
+    def under(self, override: "Limit | None") -> "Limit":
+        """This declared limit, with what the override sets."""
+        if override is None:
+            return self
+        return Limit(
+            at_most=self.at_most if override.at_most is None else override.at_most,
+            per_second=self.per_second if override.per_second is None else override.per_second,
+        )
+
+
+class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
+    """What was set for an action in place of its declared limit; None for as it is declared.
+
+    since    when it was set
+    resumed  when the action was paused last until; None if it never was, or is
+    line     the end of the line of those that waited then; None if there was none
+    by       who set it, as the editor was told; None if it was not
+    """
+
+    since: Instant
+    resumed: Instant | None = None
+    line: Instant | None = None
+    by: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The overrides, by action.
+
+    An override that was taken away stays for two days, without values: its action may have been paused.
+    `rev` counts the changes; stored beside the rest.
+    """
+
+    overrides: Mapping[str, Override] = {}
+    rev: int = 0
+
+    def changed(
+        self, action: str, limit: Limit, *, now: datetime, line: datetime | None = None, by: str | None = None
+    ) -> Self:
+        """With this override for the action; itself if it has that already. Raises InvalidTask."""
+        before = self.overrides.get(action)
+        if limit == Limit().under(before):
+            return self
+        kept = {name: one for name, one in self.overrides.items() if one.is_any or now < one.since + 2 * _DAY}
+        if action not in kept and len(kept) >= _MOST_OVERRIDES:
+            raise InvalidTask("action", f"has no room: {_MOST_OVERRIDES:,} actions have other limits already")
+        resumed = before.resumed if before else None
+        if before and before.is_paused and not limit.is_paused:
+            resumed = to_utc(now)
+        new = Override(
+            at_most=limit.at_most,
+            per_second=limit.per_second,
+            since=to_utc(now),
+            resumed=resumed,
+            line=to_utc(line) if line else None,
+            by=by,
+        )
+        return replace(self, overrides={**kept, action: new})
+
+    def of(self, action: str, declared: Limit) -> Limit:
+        """The limit of this action that holds now."""
+        return declared.under(self.overrides.get(action))
+
+    def parked(self, now: datetime) -> dict[datetime, str]:
+        """The times ahead that tasks of paused actions may have been put back to. By each its action."""
+        return {
+            at: action
+            for action, one in self.overrides.items()
+            if one.is_paused
+            for at in _parking_times(action, now)
+        }
+
+    def lines(self, now: datetime) -> dict[str, datetime]:
+        """The actions whose limits were changed while tasks waited in a line, and the end of that line.
+
+        Those that still wait may be started sooner now.
+        """
+        lines = ((action, one.line) for action, one in self.overrides.items() if not one.is_paused)
+        return {action: line for action, line in lines if line and line > now}
+
+    def released(self, now: datetime) -> dict[datetime, str]:
+        """The times that tasks were parked until while their action was paused, which is paused no more.
+
+        By each time its action. These tasks are due now; a time that has come is due by itself.
+        """
+        found: dict[datetime, str] = {}
+        for action, override in self.overrides.items():
+            if override.resumed and not override.is_paused:
+                last = override.resumed + _PARKED_FOR + _DAY + _STALE
+                found |= {at: action for at in _parking_times(action, now) if at <= last}
+        return found
+
+
+def parked_until(action: str, now: datetime) -> datetime:
+    """The time that a task of this action is put back to while the action is paused: 1 to 25 hours ahead.
+
+    It is the same for all tasks of the action in a day, so that they can be found when it goes on. No other
+    action has the same, and few tasks are due then by themselves: it is no whole second.
+    """
+    return next(at for at in _parking_times(action, now + _PARKED_FOR))
+
+
+def _parking_times(action: str, after: datetime) -> Iterable[datetime]:
+    """The three times after this at which tasks of the action may be parked."""
+    digest = int.from_bytes(hashlib.sha256(action.encode()).digest()[:8])
+    offset = digest % _MILLISECONDS_A_DAY
+    offset += offset % 1_000 == 0
+    first = _EPOCH + timedelta(milliseconds=offset)
+    day = (after - first) // _DAY + 1
+    return tuple(first + (day + more) * _DAY for more in range(3))
+
+
+def check_at_most(given: object, *, least: int = 0) -> int | None:
+    """`given` if it can be a limit of attempts at a time; None if not given. Raises InvalidTask."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= MOST_AT_A_TIME:
+        pauses = ", where 0 pauses" if least == 0 else ""
+        raise InvalidTask(
+            "at_most", f"must be a whole number, {least} to {MOST_AT_A_TIME:,}{pauses}, not {quoted(given)}"
+        )
+    return given
+
+
+def check_per_second(given: object, *, may_pause: bool = True) -> float | None:
+    """`given` if it can be a rate of attempts a second; None if not given. Raises InvalidTask."""
+    if given is None:
+        return None
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if is_number and may_pause and given == 0:
+        return 0
+    if not isinstance(given, int | float) or not is_number:
+        raise InvalidTask("per_second", f"must be a number, not {quoted(given)}")
+    if not LEAST_PER_SECOND <= given <= MOST_PER_SECOND:
+        pauses = ", or 0 to pause" if may_pause else ""
+        raise InvalidTask(
+            "per_second", f"must be {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}{pauses}, not {quoted(given)}"
+        )
+    return given

@@ -1,0 +1,286 @@
+"""Checks payloads against the JSON Schemas of actions.
+
+It knows the keywords by which msgspec and pydantic describe types, and ignores all others, and the formats
+that msgspec does not read: what it does not find, the worker still checks. A schema comes out of a table, so
+no code is made of it, and nothing is fetched for it.
+"""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from duebell_shared.nearest import did_you_mean, nearest
+from duebell_shared.quoting import quoted, shortened
+
+__all__ = ["Fault", "find_fault", "find_ignored"]
+
+#: JSON Schema's types: the words for each, and Python's types of its values.
+_TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "string": ("text", (str,)),
+    "integer": ("a whole number", (int,)),
+    "number": ("a number", (int, float)),
+    "boolean": ("true or false", (bool,)),
+    "object": ("an object", (dict,)),
+    "array": ("an array", (list,)),
+    "null": ("null", (type(None),)),
+}
+
+#: Values or names that a message lists.
+_MOST_LISTED = 10
+
+#: The type that a text of each format is read as, and an example of the format.
+_FORMATS: Mapping[str, tuple[type, str]] = {
+    "date-time": (datetime, "2026-12-31T09:00:00Z"),
+    "date": (date, "2026-12-31"),
+    "time": (time, "09:00:00"),
+    "duration": (timedelta, "P2DT10H"),
+    "uuid": (UUID, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"),
+}
+
+#: The errors by which a schema shows that it cannot be understood.
+_NOT_UNDERSTOOD = (AttributeError, LookupError, RecursionError, TypeError, ValueError, re.error)
+
+
+class Fault(NamedTuple):
+    """A part of a value that does not fit its schema: its place, such as `.items[2].price`, and why not."""
+
+    place: str
+    reason: str
+
+    def within(self, place: str) -> "Fault":
+        """The same fault of a value that has this one at `place`."""
+        return Fault(place + self.place, self.reason)
+
+
+def find_fault(value: object, schema: object) -> Fault | None:
+    """The first fault of a value of JSON's types by this schema; None if there is none."""
+    try:
+        return _Schema(schema).fault(value, schema)
+    except _NOT_UNDERSTOOD:
+        return None
+
+
+def find_ignored(value: object, schema: object) -> Fault | None:
+    """The first field that the type of this schema leaves out; None if none is, or the value does not fit."""
+    if find_fault(value, schema):
+        return None
+    try:
+        return _ClosedSchema(schema).fault(value, schema)
+    except _NOT_UNDERSTOOD:
+        return None
+
+
+class _Schema:
+    """A schema, with the definitions that references within it mean."""
+
+    unknown = "is not a field"
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+
+    def fault(self, value: Any, schema: Any) -> Fault | None:
+        if schema is False:
+            return Fault("", "is not allowed")
+        if not isinstance(schema, Mapping):
+            return None
+        types = schema.get("type")
+        names = [types] if isinstance(types, str) else types
+        if names is not None and not any(_is_a(value, name) for name in names):
+            return Fault("", f"must be {' or '.join(_TYPES[name][0] for name in names)}")
+        for keyword, given in schema.items():
+            check = _CHECKS.get(keyword)
+            if check is not None and (found := check(self, value, given, schema)):
+                return found
+        if isinstance(value, dict):
+            return self._of_fields(value, schema)
+        return self._of_elements(value, schema) if isinstance(value, list) else None
+
+    def of_reference(self, value: Any, reference: str, _: Mapping[str, Any]) -> Fault | None:
+        if not reference.startswith("#"):
+            return None
+        found = self._root
+        for name in reference.split("/")[1:]:
+            found = found[name.replace("~1", "/").replace("~0", "~")]
+        return self.fault(value, found)
+
+    def of_any(self, value: Any, choices: Sequence[Any], _: Mapping[str, Any]) -> Fault | None:
+        """The fault of the choice that fits best: the one whose first fault is the deepest."""
+        faults = []
+        for choice in choices:
+            if (fault := self.fault(value, choice)) is None:
+                return None
+            faults.append(fault)
+        deepest = max(faults, key=lambda fault: len(fault.place))
+        reasons = dict.fromkeys(fault.reason.removeprefix("must be ") for fault in faults)
+        if deepest.place or len(reasons) == 1:
+            return deepest
+        return Fault("", f"must be {' or '.join(reasons)}")
+
+    def of_all(self, value: Any, parts: Iterable[Any], _: Mapping[str, Any]) -> Fault | None:
+        return next((fault for part in parts if (fault := self.fault(value, part))), None)
+
+    def _of_fields(self, value: Mapping[str, Any], schema: Mapping[str, Any]) -> Fault | None:
+        properties = schema.get("properties", {})
+        patterns = schema.get("patternProperties", {})
+        others = self.others(schema)
+        for name, field in value.items():
+            inner = [of_it for pattern, of_it in patterns.items() if re.search(pattern, name)]
+            if name in properties:
+                inner.append(properties[name])
+            elif not inner and others is False:
+                return Fault(_place(name), f"{self.unknown}{_way_out(name, properties, value)}")
+            for one in inner or [others]:
+                if fault := self.fault(field, one):
+                    return fault.within(_place(name))
+            if "propertyNames" in schema and (fault := self.fault(name, schema["propertyNames"])):
+                return Fault(_place(name), fault.reason)
+        return None
+
+    def _of_elements(self, value: Sequence[Any], schema: Mapping[str, Any]) -> Fault | None:
+        first = schema.get("prefixItems", ())
+        for index, element in enumerate(value):
+            inner = first[index] if index < len(first) else schema.get("items")
+            if fault := self.fault(element, inner):
+                return fault.within(f"[{index}]")
+        return None
+
+    def others(self, schema: Mapping[str, Any]) -> Any:
+        """The schema of fields that are none of those that `schema` names."""
+        return schema.get("additionalProperties")
+
+
+class _ClosedSchema(_Schema):
+    """A schema by which a value has no fields but those that its objects name; for values that fit it."""
+
+    unknown = "is not a field, and is left out"
+
+    def others(self, schema: Mapping[str, Any]) -> Any:
+        return schema.get("additionalProperties", "properties" not in schema)
+
+    def of_any(self, value: Any, choices: Sequence[Any], schema: Mapping[str, Any]) -> Fault | None:
+        open_schema = _Schema(self._root)
+        fitting = [choice for choice in choices if open_schema.fault(value, choice) is None]
+        return super().of_any(value, fitting, schema)
+
+    def of_all(self, value: Any, parts: Iterable[Any], _: Mapping[str, Any]) -> Fault | None:
+        """None: a field may be that of another part."""
+        return None
+
+
+def _place(name: str) -> str:
+    """The place of a field in an object; a name of any length may have been given."""
+    return f".{shortened(name)}"
+
+
+def _way_out(name: str, known: Collection[str], given: Collection[str]) -> str:
+    """All fields, and the nearest that is not given, to be added to a message about an unknown one."""
+    if not known:
+        return ""
+    near = did_you_mean(name, [one for one in known if one not in given])
+    return f"{f'{near} T' if near else ': t'}he fields are {_listed(list(known))}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _MOST_LISTED:,} more" if words[_MOST_LISTED:] else ""
+    return f"{', '.join(words[:_MOST_LISTED])}{more}"
+
+
+_Check = Callable[[_Schema, Any, Any, Mapping[str, Any]], Fault | None]
+
+
+def _required(of: _Schema, value: Any, names: Iterable[str], schema: Mapping[str, Any]) -> Fault | None:
+    """The first field that is missing, with the unknown one that was most likely given instead."""
+    missing = next((name for name in names if name not in value), None) if isinstance(value, dict) else None
+    if missing is None:
+        return None
+    properties = schema.get("properties", {})
+    unknown = [name for name in value if name not in properties and not schema.get("additionalProperties")]
+    instead = nearest(missing, unknown) or next(iter(unknown), None)
+    given = "" if instead is None else f": {quoted(instead)} is given, which is not a field"
+    return Fault(f".{missing}", f"is missing{given}")
+
+
+def _enum(_: _Schema, value: Any, allowed: Iterable[Any], __: Mapping[str, Any]) -> Fault | None:
+    values = list(allowed)
+    if any(_is_same(value, one) for one in values):
+        return None
+    return Fault("", f"must be one of {_listed([json.dumps(one) for one in values])}")
+
+
+def _const(_: _Schema, value: Any, allowed: Any, __: Mapping[str, Any]) -> Fault | None:
+    return None if _is_same(value, allowed) else Fault("", "is not the value allowed")
+
+
+def _pattern(_: _Schema, value: Any, pattern: str, __: Mapping[str, Any]) -> Fault | None:
+    is_other = isinstance(value, str) and not re.search(pattern, value)
+    return Fault("", "does not match its pattern") if is_other else None
+
+
+def _format(_: _Schema, value: Any, name: str, __: Mapping[str, Any]) -> Fault | None:
+    kind, example = _FORMATS.get(name, (None, ""))
+    if kind is None or not isinstance(value, str):
+        return None
+    try:
+        msgspec.convert(value, kind)  # as the worker reads it
+    except msgspec.ValidationError:
+        return Fault("", f"must be a {name} as in {example}")
+    return None
+
+
+def _multiple_of(_: _Schema, value: Any, divisor: Any, __: Mapping[str, Any]) -> Fault | None:
+    is_whole = isinstance(divisor, int) and _is_a(value, "integer")
+    return Fault("", f"must be a multiple of {divisor}") if is_whole and value % divisor else None
+
+
+def _limit(kind: str, is_within: Callable[[Any, Any], bool], reason: str) -> _Check:
+    """The check of a limit, of a number itself, or of the length of a text, an array or an object."""
+
+    def check(_: _Schema, value: Any, limit: Any, schema: Mapping[str, Any]) -> Fault | None:
+        if not _is_a(value, kind) or "contentEncoding" in schema:  # its limits are those of the bytes
+            return None
+        size = value if kind == "number" else len(value)
+        return None if is_within(size, limit) else Fault("", f"must {reason.format(limit)}")
+
+    return check
+
+
+#: The checks by their keywords, but for those of an object's fields and of an array's elements.
+_CHECKS: Mapping[str, _Check] = {
+    "$ref": lambda of, *given: of.of_reference(*given),
+    "anyOf": lambda of, *given: of.of_any(*given),
+    "oneOf": lambda of, *given: of.of_any(*given),
+    "allOf": lambda of, *given: of.of_all(*given),
+    "enum": _enum,
+    "const": _const,
+    "required": _required,
+    "pattern": _pattern,
+    "format": _format,
+    "multipleOf": _multiple_of,
+    "minimum": _limit("number", operator.ge, "be {} or more"),
+    "maximum": _limit("number", operator.le, "be {} or less"),
+    "exclusiveMinimum": _limit("number", operator.gt, "be more than {}"),
+    "exclusiveMaximum": _limit("number", operator.lt, "be less than {}"),
+    "minLength": _limit("string", operator.ge, "have {} characters or more"),
+    "maxLength": _limit("string", operator.le, "have {} characters or fewer"),
+    "minItems": _limit("array", operator.ge, "have {} elements or more"),
+    "maxItems": _limit("array", operator.le, "have {} elements or fewer"),
+    "minProperties": _limit("object", operator.ge, "have {} fields or more"),
+    "maxProperties": _limit("object", operator.le, "have {} fields or fewer"),
+}
+
+
+def _is_a(value: object, name: str) -> bool:
+    """Tell whether a value is of this type; 1.0 is an integer, and true is no number."""
+    is_whole = name == "integer" and isinstance(value, float) and value.is_integer()
+    return is_whole or type(value) in _TYPES[name][1]
+
+
+def _is_same(value: object, other: object) -> bool:
+    """Tell whether two values are the same JSON; to Python true is 1."""
+    return value == other and isinstance(value, bool) == isinstance(other, bool)

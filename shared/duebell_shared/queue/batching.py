@@ -1,0 +1,199 @@
+"""Writing many items with one call of DynamoDB: statements in PartiQL, each under conditions of its own.
+
+One BatchExecuteStatement takes 25 statements. Each is made or refused by itself, and costs what a PutItem or
+an UpdateItem costs; a transaction would cost twice that, and one refusal undo it all. INSERT is refused when
+its key is there, UPDATE when its item is not as its WHERE says.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
+"""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duebell_shared.errors import AwsUnavailable, DuebellError
+
+from .item_update import Item, ItemChange
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["CHANGE", "INSERT", "Answer", "BatchWrite", "Written", "pauses"]
+
+_LOG = logging.getLogger("duebell.batching")
+
+#: Seconds at most before each further try of what was throttled: a partition has room again each second.
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
+
+_T = TypeVar("_T")
+
+#: A statement as DynamoDB's API has it, for the table of this name.
+Form = Callable[[str, _T], dict[str, Any]]
+
+#: The errors of calls and of statements where batches are unknown, as to an emulator, or not allowed.
+_NOT_TAKEN = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "UnknownOperationException",
+    "ValidationError",
+    "ValidationException",
+}
+
+#: The errors of a statement that was throttled, and so was not made.
+#: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
+_THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
+
+#: The error of a statement that would make a full lane larger.
+_FULL = "ItemCollectionSizeLimitExceeded"
+
+
+class Answer(NamedTuple):
+    """The answer to one statement.
+
+    is_made    whether it was made
+    item       the item as it is then, where that was asked for
+    is_full    whether it was refused because its lane is full
+    error      the error of a statement that was throttled to the last try, and is not tried alone
+    """
+
+    is_made: bool = False
+    item: Item | None = None
+    is_full: bool = False
+    error: DuebellError | None = None
+
+
+class Written(NamedTuple):
+    """The answers to a batch of statements, in their order.
+
+    is_sure  True if all statements that are not answered as made were certainly not made
+    """
+
+    answers: list[Answer]
+    is_sure: bool
+
+    @classmethod
+    def nothing(cls, count: int, *, is_sure: bool = True, error: DuebellError | None = None) -> Self:
+        """The answers to statements that were not made. Without an error, each is to be tried alone."""
+        return cls([Answer(error=error)] * count, is_sure)
+
+
+class BatchWrite(Generic[_T]):
+    """Writes to the table of this name, in statements of one kind. Thread-safe.
+
+    Only the statements that are throttled are tried again, after a growing pause. The SDK does not do that:
+    the call that they were in has succeeded. Where batches are refused (by an old policy, by an emulator that
+    does not know them) no more are sent.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        client: "DynamoDBClient",
+        forms: Sequence[Form[_T]],
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`forms` are the ways to write a statement: the next is taken where one is refused."""
+        self._table = table
+        self._client = client
+        self._forms = forms
+        self._sleep = sleep
+
+    def __call__(self, writes: Collection[_T]) -> Written | None:
+        """Make those of the writes, 25 at most and of different keys, whose conditions hold.
+
+        Returns None where batches are refused: then nothing was written. Raises what botocore raises: then
+        any of them may be written.
+        """
+        writes = list(writes)
+        if (first := self._first_answer(writes)) is None:
+            return None
+        form, response = first
+        answers: dict[int, Answer] = {}
+        places, is_sure, waits = list(range(len(writes))), True, pauses()
+        while True:
+            answered = dict(zip(places, response["Responses"], strict=True))
+            answers |= {place: _answer(one) for place, one in answered.items()}
+            is_sure = is_sure and _is_sure(response)
+            places = [place for place, one in answered.items() if _code_of(one) in _THROTTLED]
+            if not places or (pause := next(waits, None)) is None:
+                break
+            self._sleep(pause)
+            try:
+                response = self._send(form, [writes[place] for place in places])
+            except (BotoCoreError, ClientError) as error:  # what was made before is still made
+                _LOG.info("table %r: throttled statements could not be tried again: %s", self._table, error)
+                is_sure = False
+                break
+        throttled = AwsUnavailable(f"DynamoDB, table {self._table!r}: throttled, and so were further tries")
+        answers |= dict.fromkeys(places, Answer(error=throttled))
+        return Written([answers[place] for place in range(len(writes))], is_sure)
+
+    def _first_answer(self, writes: list[_T]) -> tuple[Form[_T], Any] | None:
+        """The first form that DynamoDB takes here, with its answer; None if it takes none."""
+        while forms := self._forms:
+            try:
+                answer = self._send(forms[0], writes)
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in _NOT_TAKEN:
+                    raise
+                why: object = error
+            except BotoCoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 (an emulator that fails at it, as moto does)
+                why = repr(error)
+            else:
+                if not _NOT_TAKEN.issuperset(map(_code_of, answer["Responses"])):
+                    return forms[0], answer
+                why = answer["Responses"][0].get("Error")
+            _LOG.info("table %r takes no such batches: %s", self._table, why)
+            self._forms = forms[1:]
+        return None
+
+    def _send(self, form: Form[_T], writes: list[_T]) -> Any:
+        statements: Any = [form(self._table, write) for write in writes]
+        return self._client.batch_execute_statement(Statements=statements)
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait before further tries of what was throttled: some 2.3 in all, by chance."""
+    for longest in _PAUSES:
+        yield random.uniform(longest / 2, longest)
+
+
+def _answer(response: Any) -> Answer:
+    code = _code_of(response)
+    return Answer(is_made=code is None, item=response.get("Item"), is_full=code == _FULL)
+
+
+def _is_sure(answer: Any) -> bool:
+    """Tell whether every statement that is answered with an error was not made."""
+    was_retried = bool(answer["ResponseMetadata"].get("RetryAttempts"))
+    return not was_retried and "InternalServerError" not in map(_code_of, answer["Responses"])
+
+
+def _code_of(response: Any) -> str | None:
+    """The code of a statement's error; None if it was made."""
+    code: str | None = response.get("Error", {}).get("Code")
+    return code
+
+
+def _with_the_item(table: str, item: Item) -> dict[str, Any]:
+    """The shortest form. It is not documented, so the next one is tried where it is refused."""
+    return {"Statement": f'INSERT INTO "{table}" VALUE ?', "Parameters": [{"M": item}]}
+
+
+def _with_each_attribute(table: str, item: Item) -> dict[str, Any]:
+    names = ",".join(f"'{name}':?" for name in item)
+    return {"Statement": f'INSERT INTO "{table}" VALUE {{{names}}}', "Parameters": list(item.values())}
+
+
+#: Writes items whose keys are free.
+INSERT: Sequence[Form[Item]] = (_with_the_item, _with_each_attribute)
+
+#: Changes and deletes items that are as they are expected.
+CHANGE: Sequence[Form[ItemChange]] = (lambda table, change: change.statement(table),)

@@ -1,0 +1,79 @@
+"""The attribute `past`, the sort key of past-index. Pure.
+
+`past` is on the items of tasks that have left the queue, and of all that recur. It begins with the kind and
+goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a recurring task in the queue it
+is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks sort
+next to each other, so that one query finds all of a lane, paused ones included.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from duebell_shared.instants import parse, render
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
+
+__all__ = ["RECURRING_KINDS", "Past", "PastKey", "key_of", "parse_past", "render_past"]
+
+#: Between the kind and the time.
+_SEPARATOR = "#"
+
+
+class Past(StrEnum):
+    """The kinds of tasks in the index. The ended are sorted by their end, the paused by their due date."""
+
+    DONE = "done"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    PAUSED = "paused"
+    PAUSED_RECURRING = "paused-recurring"
+    RECURRING = "recurring"
+    FAILING = "recurring-failing"
+
+    @property
+    def has_time(self) -> bool:
+        """Tell whether tasks of this kind are sorted by time."""
+        return self not in {Past.RECURRING, Past.FAILING}
+
+
+#: The kinds of tasks that recur and have not ended, in the order of the index.
+RECURRING_KINDS = (Past.PAUSED_RECURRING, Past.RECURRING, Past.FAILING)
+
+#: The kinds that are left out when only failed tasks are listed.
+_UNLISTED = {Past.DONE, Past.CANCELLED}
+
+
+class PastKey(NamedTuple):
+    """A task's place in the index of the past; `at` is None for kinds that are not sorted by time."""
+
+    at: datetime | None
+    id: str
+    lane: int
+    kind: Past
+
+
+def key_of(task: Task) -> PastKey | None:
+    """The task's place in the index of the past, if it is there."""
+    if task.status is Status.PAUSED:
+        kind, at = (Past.PAUSED_RECURRING if task.recurrence else Past.PAUSED), task.due
+    elif task.status.is_finished and not (task.owes and task.owes.queued):
+        kind, at = Past(task.status.value), task.finished_at or task.due
+    elif task.recurrence:
+        kind, at = (Past.FAILING if task.consecutive_failures else Past.RECURRING), None
+    else:
+        return None
+    is_hidden = task.unlisted and kind in _UNLISTED
+    return None if is_hidden else PastKey(at=at, id=task.id, lane=task.lane, kind=kind)
+
+
+def render_past(kind: Past, at: datetime | None) -> str:
+    """The text of the attribute."""
+    return kind.value if at is None else kind.value + _SEPARATOR + render(at)
+
+
+def parse_past(text: str) -> tuple[Past, datetime | None]:
+    """Parse the attribute. Raises ValueError for a value that duebell does not write."""
+    kind, _, at = text.partition(_SEPARATOR)
+    return Past(kind), parse(at) if at else None

@@ -1,0 +1,139 @@
+"""Errors of DynamoDB as duebell's own: refusals, and answers that leave the effect open.
+
+Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
+condition refused by itself. So a refusal tells whether the SDK tried again. An answer with a status of
+500 or above says as little as none: the call may have taken effect, may not, or may yet.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from pynamodb.exceptions import PynamoDBException
+
+from duebell_shared.aws.endpoint import way_out
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["Made", "calling", "try_write"]
+
+#: Refusals that another try may turn into success.
+_PASSING = {
+    "InternalServerError",
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "ThrottlingException",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+}
+
+#: The error of a write that would make a full lane larger.
+_FULL = "ItemCollectionSizeLimitExceededException"
+
+#: Part of the message about an index that the table does not have. Only past-index may be missing.
+_NO_INDEX = "does not have the specified index"
+
+#: From this HTTP status on nothing was refused: DynamoDB failed, or something in front of it. Such an answer
+#: may come without JSON; botocore then takes the bare status for its code.
+_FAILED_IN_THE_SERVER = 500
+
+#: The errors of a failed call, made by the client itself or by pynamodb.
+_FAILED = (PynamoDBException, ClientError, BotoCoreError)
+
+
+class Made:
+    """The result of a conditional write and its answer; falsy when its condition did not hold.
+
+    is_full  whether it was refused instead because its lane holds all that it may
+    """
+
+    def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
+        self._is_made = refusal is None
+        self.answer = answer
+        self.is_full = refusal is not None and _code_of(refusal) == _FULL
+        self.was_retried = refusal is not None and bool(_metadata(refusal).get("RetryAttempts"))
+
+    def __bool__(self) -> bool:
+        return self._is_made
+
+
+def try_write(write: Callable[[], Any]) -> Made:
+    """Make this conditional write. Raises its errors, but for those that Made tells of."""
+    try:
+        return Made(write())
+    except _FAILED as error:
+        if _code_of(error) not in {"ConditionalCheckFailedException", _FULL}:
+            raise
+        return Made(refusal=error)
+
+
+class calling:  # noqa: N801 (read as a function, and each call is made in one: a generator takes longer)
+    """Turn errors of AWS into duebell's own; `id` is the task that an expression works on."""
+
+    def __init__(self, table: str, client: "DynamoDBClient", *, id: str | None = None) -> None:
+        self._table = table
+        self._client = client
+        self._id = id
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        if isinstance(error, _FAILED):
+            raise self._as_ours(error) from error
+
+    def _as_ours(self, error: Exception) -> DuebellError:
+        what = f"DynamoDB, table {self._table!r}: {_cause(error)}"
+        match _code_of(error):
+            case "ResourceNotFoundException":
+                return NotDeployed(
+                    f"there is no DynamoDB table {self._table!r} in {self._client.meta.region_name}: run "
+                    f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
+                )
+            case "ValidationException" if _NO_INDEX in str(_cause(error)):
+                return NotDeployed(
+                    f"the table {self._table!r} has no past-index, which older versions did not make, so "
+                    f"what has ended cannot be listed: `duebell deploy` adds it"
+                )
+            case "ValidationException" if self._id is not None:  # such as a counter that is no number
+                return UnreadableTask(self._id, _response(error)["Error"].get("Message"))
+            case None:
+                return AwsUnavailable(what + way_out(_cause(error)))
+            case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:
+                return AwsUnavailable(what)
+            case _:
+                return AwsRefused(what)
+
+
+def _cause(error: BaseException | None) -> BaseException | None:
+    """The error of botocore, out of the one that pynamodb may have wrapped it in."""
+    return (isinstance(error, PynamoDBException) and error.cause) or error
+
+
+def _response(error: BaseException | None) -> dict[str, Any]:
+    """The answer of DynamoDB; empty when there was none. pynamodb's own trips over `response = None`."""
+    return getattr(_cause(error), "response", None) or {}
+
+
+def _metadata(error: BaseException | None) -> dict[str, Any]:
+    """Status and number of retries of the answer. Of these pynamodb keeps none but in what it wraps."""
+    cause = _cause(error)
+    metadata: dict[str, Any] = _response(getattr(cause, "__cause__", None) or cause).get(
+        "ResponseMetadata", {}
+    )
+    return metadata
+
+
+def _status_of(error: BaseException) -> int:
+    """The HTTP status of the answer; 0 when there was none."""
+    status: int = _metadata(error).get("HTTPStatusCode", 0)
+    return status
+
+
+def _code_of(error: BaseException) -> str | None:
+    """The code of DynamoDB's refusal; None when there was no answer."""
+    code: str | None = _response(error).get("Error", {}).get("Code")
+    return code

@@ -1,0 +1,252 @@
+"""The contract of the queue, kept by the DynamoDB table and by a store in memory.
+
+Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
+those of the past, and of the worker record where that is said. None is a Scan, and none reads a whole lane.
+Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not
+have been made.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import DuebellError
+from duebell_shared.instants import NEVER
+from duebell_shared.limits.gauge import Gauge
+from duebell_shared.limits.limits import Limits
+from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
+
+from .past_index import Past, PastKey
+from .transactions import Other, TaskWrite, Transacted
+
+__all__ = [
+    "AT_ONCE",
+    "LARGEST_PAGE",
+    "Claimed",
+    "Failed",
+    "Inserted",
+    "NotEligible",
+    "Relocated",
+    "Saved",
+    "Store",
+    "Taken",
+    "or_failed",
+]
+
+#: Keys in one answer of DynamoDB at most.
+LARGEST_PAGE = 3_200
+
+_T = TypeVar("_T")
+
+#: The most tasks that are written at once.
+AT_ONCE = 25
+
+
+class Inserted(msgspec.Struct, frozen=True):
+    """The new task is stored."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """The new task is not stored: its id is taken."""
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The change is stored."""
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """The attempt is started; the task as it is stored now."""
+
+    task: Task
+
+
+class Relocated(msgspec.Struct, frozen=True):
+    """The task is in its new lane."""
+
+
+class NotEligible(msgspec.Struct, frozen=True):
+    """Nothing was written: the task is not, or no longer, eligible for the verb."""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Nothing is known to be written: the error that the verb for one task would raise."""
+
+    error: DuebellError
+
+
+def or_failed(call: Callable[[], _T]) -> _T | Failed:
+    """The result of the call, or Failed with its DuebellError."""
+    try:
+        return call()
+    except DuebellError as error:
+        return Failed(error)
+
+
+class Store(Protocol):
+    """The queue: tasks by lane and id, an index of those that wait, the arming and the worker record."""
+
+    def read_record(self) -> ArmingRecord | None:
+        """The arming record; None if there is none yet, one without lanes if it cannot be read."""
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        """Write `new` with the next `rev` and return it as stored.
+
+        Eligible: the stored record has `old.rev`; or `old` is None and none is stored. Else None.
+        """
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        """The worker record; None if there is none yet, an empty one if it cannot be read.
+
+        Not `consistent`, it may be a second old, and costs half as much.
+        """
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
+
+    def read_limits(self) -> Limits | None:
+        """The limits that were set; None if there are none yet, empty ones if they cannot be read."""
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        """The gauge of this action; None if there is none yet, an empty one if it cannot be read."""
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
+
+    def insert(self, task: Task) -> bool:
+        """Write a new task.
+
+        Eligible: no task with this id is stored, or only history that has expired at `task.created_at`.
+        Raises QueueFull when the lane holds as much as it may.
+        """
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        """Write new tasks, one to AT_ONCE and of different ids, each as `insert` does; the results, in order.
+
+        Raises nothing: one that cannot be written does not hinder the others.
+        """
+
+    def save(self, old: Task, new: Task | None) -> bool:
+        """Write what differs between `old` and `new`, `rev` included; or delete it, when `new` is None.
+
+        Eligible: the stored `rev` and `created_at` are those of `old`. After a deletion another task may take
+        the id, and come to the same `rev`.
+        """
+
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        """Write one to AT_ONCE changes, each as `save` does; the results, in order. Raises nothing."""
+
+    def get(self, lane: int, id: str) -> Task | None:
+        """One task; None if there is none."""
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        """The stored ones of these tasks, by id."""
+
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        """The stored tasks of a lane, of any status, whose ids begin with `prefix`, in order of their UTF-8.
+
+        From behind the id `after`, at most `most`, and no more than one call reads, which is a megabyte. The
+        second value is the id up to which was read, or None when there are no more.
+        """
+
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
+        """Move tasks, one to AT_ONCE, each in one step, to the lanes of their ids in a queue of `lanes`.
+
+        Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
+        or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
+        not. Of a key only `lane` and `id` count; the new lane must be another one.
+
+        Returns the results, in order. Raises nothing.
+        """
+
+    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        """Start an attempt (running, `attempt` + 1, `started_at`, `run`, `lateness_ms`); return the task.
+
+        Eligible: it has this `status` (scheduled; or running, when the run that started it is gone) and is
+        queued for exactly this moment. Else None.
+        """
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Claimed | NotEligible | Failed]:
+        """Start one to AT_ONCE attempts, each as `claim` does; the results, in order. Raises nothing."""
+
+    def queued(
+        self,
+        lane: int,
+        *,
+        after: datetime | QueueKey | None = None,
+        before: datetime | QueueKey = NEVER,
+        latest_first: bool = False,
+        page_size: int = 200,
+    ) -> Iterator[QueueKey]:
+        """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
+
+        Those of the same moment come in an order of the lane's own, which does not change. A key as `after`
+        or `before` stands for its place, not included, whether it is still there or not; `before` is a key
+        only with the latest first. Read page by page, as it is consumed: `page_size` keys at first, then more
+        at a time.
+        """
+
+    def past(
+        self,
+        lane: int,
+        kind: Past,
+        *,
+        after: datetime | PastKey | None = None,
+        before: datetime | PastKey = NEVER,
+        latest_first: bool = False,
+        page_size: int = 200,
+    ) -> Iterator[PastKey]:
+        """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
+
+        Paused tasks come in order of `due`, and recurring ones in an order of the lane's own. Read
+        *eventually* consistently: a task that ended within the last second may be missing, and one that is no
+        longer of this kind may be there. Raises NotDeployed where the table has no `past-index`.
+        """
+
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        """The tasks of a lane that recur and have not ended, paused ones included; read as by `past`.
+
+        Tasks of a kind come together, in the order of RECURRING_KINDS. Raises NotDeployed likewise.
+        """
+
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        """Count the tasks of the lane that wait or run from `after` to `before`, both included, up to `most`.
+
+        DynamoDB counts them itself: no key is sent.
+        """
+
+    def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
+        """Count the tasks that `past` gives, up to `most`; with `last`, those of all kinds up to that one.
+
+        Kinds sort by name. Raises NotDeployed likewise.
+        """
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        """The earliest `queued` in the lane, but for these; NEVER if none waits."""
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        """Make these writes, one to MOST_WRITES and of different items, all of them or none.
+
+        Eligible: each task is as `save` needs it, and the condition of each other write holds. A transaction
+        with a `token` that was committed within the last ten minutes is not made again, and its answer is
+        the same. Raises AwsUnavailable when it is not known whether it is committed.
+        """
+
+    def lane_sizes(self) -> dict[int, int]:
+        """The sizes in bytes, rounded up, of the lanes written to since the last call, where known.
+
+        DynamoDB gives them in steps of a gigabyte, and a lane holds ten. After each call, the first write to
+        a lane may go alone, because only its answer has the size.
+        """

@@ -1,0 +1,335 @@
+"""The table's items, one or many at a time: the verbs of the contract that read and write tasks by their ids.
+
+A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
+of a repeated call, the stored item is compared.
+
+A full lane takes no item that is larger than it was. A claim makes none larger (`room.py`), an outcome that
+does is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from duebell_shared.errors import AwsRefused, DuebellError, QueueFull, UnreadableTask
+from duebell_shared.tasks.task import QueueKey, Status, Task
+
+from .batch_read import BatchRead
+from .batching import CHANGE, INSERT, Answer, BatchWrite, Written
+from .item_size import slim_claim, slim_outcome
+from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
+from .items import item_of, task_of
+from .lane_sizes import MEASURED, LaneSizes
+from .models import bind_models, stored
+from .refusals import Made, calling, try_write
+from .relocation import relocate_item
+from .store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken, or_failed
+from .task_changes import as_added, change_of, claim_of, is_claim, put_if_free, update_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["TableItems"]
+
+_LOG = logging.getLogger("duebell.table")
+
+_T = TypeVar("_T")
+_W = TypeVar("_W")
+
+
+class TableItems:
+    """The items of the DynamoDB table of this name."""
+
+    def __init__(
+        self, name: str, client: "DynamoDBClient", *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.name = name
+        self._client = client
+        self._tasks, self._records = bind_models(name, client)
+        self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
+        self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
+        self._get_batch = BatchRead(name, client, sleep=sleep)
+        self._sizes = LaneSizes()
+
+    def insert(self, task: Task) -> bool:
+        with self._aws():
+            made = self._write(self._client.put_item, put_if_free(item_of(task), task.created_at))
+            if made or ((made.is_full or made.was_retried) and self._has_added(task)):
+                return True
+            if made.is_full:
+                raise QueueFull(task.id, task.lane)
+            return False
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        lanes = [task.lane for task in tasks]
+        return self._measured(lanes, tasks, self._insert_alone, self._insert_together)
+
+    def save(self, old: Task, new: Task | None) -> bool:
+        with self._aws(old.id):
+            made = self._change(change_of(old, new))
+            if made.is_full:
+                return self._save_slim(old, new)
+            return bool(made) or self.get(old.lane, old.id) == new
+
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        lanes = [old.lane for old, _ in changes]
+        return self._measured(lanes, changes, self._save_alone, self._save_together)
+
+    def get(self, lane: int, id: str) -> Task | None:
+        with self._aws():
+            item = self._read(stored(lane=lane, id=id))
+            return task_of(item) if item else None
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        try:
+            with self._aws():
+                asked = {(key.lane, key.id): stored(lane=key.lane, id=key.id) for key in keys}
+                tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
+            return {task.id: task for task in tasks}
+        except (UnreadableTask, AwsRefused):  # one cannot be read, or a policy allows single reads only
+            found = (self._get_if_readable(key) for key in keys)
+            return {task.id: task for task in found if task}
+
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        connection: Any = self._tasks._get_connection()  # noqa: SLF001
+        name: Any = self._tasks.id
+        with self._aws():
+            page = connection.query(
+                str(lane),
+                name.startswith(prefix),
+                limit=most,
+                consistent_read=True,
+                exclusive_start_key=None if after is None else stored(lane=lane, id=after),
+            )
+        tasks = [_task_or_none(item) for item in page["Items"]]
+        end = page.get("LastEvaluatedKey")
+        return [task for task in tasks if task], end["id"]["S"] if end else None
+
+    def claim(
+        self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
+    ) -> Task | None:
+        """`may_be_made`: this claim was tried before, with an unknown result."""
+        with self._aws(key.id):
+            claim = claim_of(key, run=run, now=now, status=status)
+            made = self._change(claim)
+            if made.is_full and (item := self._read_as_expected(claim)):  # its counters take a digit more
+                made = self._change(slim_claim(item, claim))
+                may_be_made = True
+            if made:
+                return task_of(made.answer["Attributes"])
+            if made.is_full:
+                raise QueueFull(key.id, key.lane)
+            there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
+            return there if there and is_claim(there, key, run, now) else None
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Claimed | NotEligible | Failed]:
+        def alone(key: QueueKey, *, may_be_made: bool = False) -> Claimed | NotEligible | Failed:
+            claim = partial(self.claim, run=run, now=now, status=status, may_be_made=may_be_made)
+            return or_failed(lambda: Claimed(task) if (task := claim(key)) else NotEligible())
+
+        def together(keys: Sequence[QueueKey]) -> list[Claimed | NotEligible | Failed]:
+            written = self._change_many([claim_of(key, run=run, now=now, status=status) for key in keys])
+            answered = zip(keys, written.answers, strict=True)
+            return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
+
+        def finish(key: QueueKey, answer: Answer, *, is_sure: bool) -> Claimed | NotEligible | Failed:
+            if answer.error:
+                return Failed(answer.error)
+            if answer.is_made and (item := answer.item):
+                return or_failed(lambda: Claimed(task_of(item)))
+            return alone(key, may_be_made=answer.is_made or not is_sure)
+
+        return self._measured([key.lane for key in keys], keys, alone, together)
+
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
+        def move(item: Item | None) -> Relocated | NotEligible:
+            with self._aws():
+                is_moved = item and relocate_item(self._client, self.name, item, lanes=lanes, now=now)
+            return Relocated() if is_moved else NotEligible()
+
+        wanted = [stored(lane=key.lane, id=key.id) for key in keys]
+        try:
+            with self._aws():
+                found = list(self._get_batch(wanted))
+        except DuebellError as error:
+            return [Failed(error)] * len(keys)
+        items = [next((item for item in found if key.items() <= item.items()), None) for key in wanted]
+        return [or_failed(partial(move, item)) for item in items]
+
+    def lane_sizes(self) -> dict[int, int]:
+        return self._sizes.take()
+
+    def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
+        return calling(self.name, self._client, id=id)
+
+    def _measured(
+        self,
+        lanes: Sequence[int],
+        writes: Sequence[_W],
+        alone: Callable[[_W], _T],
+        together: Callable[[Sequence[_W]], list[_T]],
+    ) -> list[_T]:
+        """Write to these lanes: together, but alone where a lane's size is to be measured."""
+        measured = self._sizes.to_measure(lanes)
+        others = [place for place in range(len(lanes)) if place not in measured]
+        results = {place: alone(writes[place]) for place in measured}
+        if others:
+            results |= zip(others, together([writes[place] for place in others]), strict=True)
+        return [results[place] for place in range(len(lanes))]
+
+    def _change(self, change: ItemChange) -> Made:
+        deletes = isinstance(change, ItemDeletion)
+        return self._write(self._client.delete_item if deletes else self._client.update_item, change.call())
+
+    def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Made:
+        """Write with the client itself: pynamodb takes as long to build the call as the client to make it."""
+        made = try_write(lambda: write(TableName=self.name, **arguments, **MEASURED))
+        if made:
+            self._sizes.note(made.answer)
+        return made
+
+    def _change_many(self, changes: Sequence[ItemChange]) -> Written:
+        """Send these changes as one batch. Those that are neither made nor failed are to be tried alone."""
+        items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
+        is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
+        nothing = Written.nothing(len(changes))
+        if len(changes) == 1 or len(items) < len(changes) or is_for_one:
+            return nothing
+        try:
+            with self._aws():
+                return self._change_batch(changes) or nothing
+        except AwsRefused as error:
+            _LOG.info("many writes at once were refused, so each is made alone: %s", error)
+            return Written.nothing(len(changes), is_sure=False)
+        except DuebellError as error:
+            return Written.nothing(len(changes), error=error)
+
+    def _save_alone(self, change: tuple[Task, Task | None]) -> Saved | NotEligible | Failed:
+        return or_failed(lambda: Saved() if self.save(*change) else NotEligible())
+
+    def _save_together(
+        self, changes: Sequence[tuple[Task, Task | None]]
+    ) -> list[Saved | NotEligible | Failed]:
+        def finish(change: tuple[Task, Task | None], answer: Answer) -> Saved | NotEligible | Failed:
+            if answer.error:
+                return Failed(answer.error)
+            if answer.is_made:
+                return Saved()
+            if answer.is_full:
+                return or_failed(lambda: Saved() if self._save_slim(*change) else NotEligible())
+            return self._save_alone(change)
+
+        written = self._change_many([change_of(old, new) for old, new in changes])
+        return list(map(finish, changes, written.answers))
+
+    def _save_slim(self, old: Task, new: Task | None) -> bool:
+        """Save an outcome in a form that makes its item no larger. Raises QueueFull."""
+        if new is None or not _is_outcome(old, new):
+            raise QueueFull(old.id, old.lane)
+        with self._aws():
+            update = update_of(old, new)
+            item = self._read_as_expected(update)
+            if item is None:
+                return self.get(old.lane, old.id) == new
+            form, update = slim_outcome(item, old, new, update)
+            made = self._change(update)
+            if made.is_full:
+                raise QueueFull(old.id, old.lane)
+            return bool(made) or self.get(old.lane, old.id) == form
+
+    def _read(self, key: Item) -> Item | None:
+        """The item with this key as it is stored."""
+        answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
+        item: Item | None = answer.get("Item")
+        return item
+
+    def _read_as_expected(self, update: ItemUpdate) -> Item | None:
+        """The item as it is stored; None if it is not as this update expects."""
+        item = self._read(update.key) or {}
+        return item if update.where.items() <= item.items() else None
+
+    def _insert_together(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        try:
+            with self._aws():
+                written = self._insert_batch([item_of(task) for task in tasks])
+        except DuebellError as error:
+            return [Failed(error)] * len(tasks)
+        if written is None:
+            return [self._insert_alone(task) for task in tasks]
+
+        def finish(task: Task, answer: Answer) -> Inserted | Failed | None:
+            if answer.is_full and written.is_sure:
+                return Failed(QueueFull(task.id, task.lane))
+            if answer.error:
+                return Failed(answer.error)
+            return Inserted() if answer.is_made else None
+
+        results = list(map(finish, tasks, written.answers))
+        left = [task for task, result in zip(tasks, results, strict=True) if result is None]
+        others = iter(self._insert_left(left, is_sure=written.is_sure))
+        return [result or next(others) for result in results]
+
+    def _insert_alone(self, task: Task) -> Inserted | Taken | Failed:
+        try:
+            return Inserted() if self.insert(task) else Taken()
+        except UnreadableTask:  # whatever it is, the id is taken
+            return Taken()
+        except DuebellError as error:
+            return Failed(error)
+
+    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[Inserted | Taken | Failed]:
+        """Insert the tasks that a batch did not: an id is taken, perhaps by expired history, or it failed.
+
+        Unless `is_sure`, the batch may have stored the task itself.
+        """
+        keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
+        try:
+            found = self.get_many(keys) if keys else {}
+        except DuebellError as error:
+            return [Failed(error)] * len(tasks)
+        return [self._insert_after(task, found.get(task.id), is_sure=is_sure) for task in tasks]
+
+    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> Inserted | Taken | Failed:
+        is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
+        result = Taken() if is_taken else self._insert_alone(task)
+        if is_sure or not isinstance(result, Taken):
+            return result
+        return or_failed(lambda: Inserted() if self._has_added(task) else Taken())
+
+    def _has_added(self, task: Task) -> bool:
+        """Tell whether this task is stored, even if a run has changed it since."""
+        there = self.get(task.lane, task.id)
+        if there is None or as_added(there) != as_added(task):
+            return False
+        return there.payload_dropped is not None or there.payload_json == task.payload_json
+
+    def _get_if_readable(self, key: QueueKey) -> Task | None:
+        try:
+            return self.get(key.lane, key.id)
+        except UnreadableTask as error:
+            _LOG.warning("left out of a listing: %s", error)
+            return None
+
+
+def _is_outcome(old: Task, new: Task) -> bool:
+    """Tell whether this change may shorten what informs: it ends an attempt, or adds what is owed since."""
+    is_note = old.owes and new.owes  # on a try that failed; the shortest form would drop the follow-up
+    return not is_note and (old.status is Status.RUNNING or new.status.is_finished)
+
+
+def _task_or_none(item: Item) -> Task | None:
+    try:
+        return task_of(item)
+    except UnreadableTask as error:
+        _LOG.warning("left out of a search: %s", error)
+        return None

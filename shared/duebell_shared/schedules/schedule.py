@@ -1,0 +1,292 @@
+"""A schedule: an expression of when something recurs, in a time zone, between a start and an end."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+import msgspec
+
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.instants import LATEST, MILLISECOND, Instant, floor, to_utc
+from duebell_shared.quoting import quoted, shortened
+
+from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
+from .wall_clock import count_matches, instant_of, next_match
+from .zones import zone_of
+
+__all__ = ["MAX_EXPRESSION", "Schedule", "make_schedule"]
+
+_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
+_AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
+_CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
+
+_UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+#: From the first year of a rule to its last.
+_LONGEST = timedelta(days=230 * 366)
+
+#: Before every occurrence in any time zone: years begin with 1970.
+_BEFORE_ALL = datetime(1969, 12, 30, tzinfo=UTC)
+
+_MINUTE = timedelta(minutes=1)
+
+#: The longest expression, in characters: it is read each time that the task is.
+MAX_EXPRESSION = 1_024
+
+_OVER = "is over: give a time to come, or a due date"
+_AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
+_NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """The times of something that recurs; made and checked by `make_schedule`. UTC, in whole milliseconds.
+
+    expression  `rate(5 minutes)`, `cron(0 9 ? * MON-FRI *)` as AWS has it, five fields, or `at(…)`
+    timezone    where the expression is read: an IANA name
+    start, end  no occurrence is before the start or after the end; a rate counts from its start
+    """
+
+    expression: str
+    timezone: str = "UTC"
+    start: Instant | None = None
+    end: Instant | None = None
+
+    def check(self) -> None:
+        """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
+        _parse(self.expression)
+        zone_of(self.timezone)
+
+    def first(self, now: datetime) -> datetime | None:
+        """The first occurrence after `now`, which may be the start itself; None if there is none."""
+        return self.next_after(now)
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        """The first occurrence strictly after this instant, in UTC; None when there is none any more."""
+        instant, last = self._bounded(instant, LATEST)
+        if instant >= last:
+            return None
+        found = self._next_after(instant)
+        return found if found is not None and found <= last else None
+
+    def latest(self, after: datetime, until: datetime, n: int) -> list[datetime]:
+        """The last n occurrences after the one instant and up to the other, in order."""
+        found: list[datetime] = []
+        while len(found) < n and (last := self._last(after, until)) is not None:
+            found.append(last)
+            until = last - MILLISECOND
+        return found[::-1]
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the occurrences after the one instant and up to the other, by arithmetic."""
+        after, until = self._bounded(after, until)
+        if after >= until:
+            return 0
+        meaning = _parse(self.expression)
+        if isinstance(meaning, Cron):
+            return count_matches(meaning, zone_of(self.timezone), after, until)
+        if isinstance(meaning, datetime):
+            return len(self.latest(after, until, 1))
+        anchor = self.start or after
+        return (until - anchor) // meaning - (after - anchor) // meaning
+
+    def preview(self, n: int, now: datetime) -> list[datetime]:
+        """The next n occurrences."""
+        occurrences: list[datetime] = []
+        while len(occurrences) < n and (instant := self.next_after(now)) is not None:
+            occurrences.append(instant)
+            now = instant
+        return occurrences
+
+    def describe(self) -> str:
+        """The schedule in words: `every weekday at 09:00, Europe/Berlin`."""
+        from .wording import words_for  # noqa: PLC0415 (for people: the worker never needs it)
+
+        return words_for(self)
+
+    def _next_after(self, instant: datetime) -> datetime | None:
+        meaning = _parse(self.expression)
+        if isinstance(meaning, Cron):
+            return next_match(meaning, zone_of(self.timezone), instant)
+        if isinstance(meaning, datetime):
+            at = to_utc(instant_of(meaning, zone_of(self.timezone)))
+            return at if at > instant else None
+        anchor = self.start or instant
+        return anchor + max(0, (instant - anchor) // meaning + 1) * meaning
+
+    def _bounded(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
+        """These two in UTC, and within the schedule's start and end and the years of a rule.
+
+        In UTC, because differences of local times are wrong where clocks are changed; within bounds, so that
+        no arithmetic overflows.
+        """
+        after = min(max(after, _BEFORE_ALL), LATEST).astimezone(UTC)
+        if self.start is not None and self.start > after:
+            after = self.start - MILLISECOND
+        until = max(min(until, self.end or LATEST, LATEST), _BEFORE_ALL).astimezone(UTC)
+        return after, until
+
+    def _last(self, after: datetime, until: datetime) -> datetime | None:
+        """The last occurrence after the one instant and up to the other, by halving the time between."""
+        last = self.next_after(after)
+        if last is None or last > until:
+            return None
+        none_after = until
+        while none_after - last >= _MINUTE:  # no two are nearer to each other than that
+            middle = last + (none_after - last) / 2
+            found = self.next_after(middle)
+            if found is None or found > until:
+                none_after = middle
+            else:
+                last = found
+        return last
+
+
+def make_schedule(
+    expression: str,
+    *,
+    timezone: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    now: datetime,
+) -> Schedule:
+    """The schedule that a user asks for, checked. A rate without a start counts from `now`.
+
+    Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
+    """
+    if not isinstance(expression, str):
+        raise InvalidSchedule("schedule", f"must be text, not {type(expression).__name__}")
+    if len(expression) > MAX_EXPRESSION:
+        raise InvalidSchedule(
+            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}"
+        )
+    expression = " ".join(expression.split())
+    try:
+        meaning = _parse(expression)
+    except InvalidSchedule as error:
+        raise _with_time_zone(error, timezone) from None
+    schedule = Schedule(
+        expression=expression,
+        timezone=zone_of("UTC" if timezone is None else timezone).key,
+        # Rounded down: a start after now would be the first occurrence itself.
+        start=floor(now.astimezone(UTC))
+        if start is None and isinstance(meaning, timedelta)
+        else _instant("start", start),
+        end=_instant("end", end),
+    )
+    if schedule.first(now) is None:
+        raise _never(schedule, meaning, now)
+    return schedule
+
+
+def _with_time_zone(error: InvalidSchedule, timezone: str | None) -> InvalidSchedule:
+    """The error of an expression, with that of the time zone beside it, if it has one."""
+    try:
+        zone_of("UTC" if timezone is None else timezone)
+    except InvalidSchedule as of_zone:
+        return InvalidSchedule(error.field, f"{error.reason}; {of_zone}")
+    return error
+
+
+@lru_cache(maxsize=1024)
+def _parse(expression: str) -> Cron | timedelta | datetime:
+    """The meaning of an expression: fields, an interval, or a naive time. Raises InvalidSchedule."""
+    if rate := _RATE.fullmatch(expression):
+        return _interval(int(rate[1]), rate[2].lower())
+    if at := _AT.fullmatch(expression):
+        return _naive(at[1].strip())
+    if cron := _CRON.fullmatch(expression):
+        return parse_aws(cron[1])
+    if expression.lower().startswith("rate"):
+        raise InvalidSchedule(
+            "schedule",
+            f"{quoted(expression)}: write rate(5 minutes): a whole number of minutes, hours or days",
+        )
+    return parse_classic(expression)
+
+
+def _interval(number: int, unit: str) -> timedelta:
+    name = unit.removesuffix("s")
+    if number == 0:
+        raise InvalidSchedule("schedule", f"rate(0 {unit}) never gets on: give 1 {name} or more")
+    right = name if number == 1 else f"{name}s"
+    if unit != right:
+        raise InvalidSchedule("schedule", f"rate({number} {unit}): write rate({number} {right})")
+    if number * _UNITS[name] > _LONGEST:
+        raise InvalidSchedule("schedule", f"rate({number} {unit}) {_NEVER_COMES}")
+    return number * _UNITS[name]
+
+
+def _naive(text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidSchedule(
+            "schedule", f"at(…): {quoted(text)} is no date and time such as 2026-12-31T09:00:00"
+        ) from None
+    if at.tzinfo is not None:
+        raise InvalidSchedule(
+            "schedule", f"at({shortened(text)}): leave the offset out, and give the time zone beside it"
+        )
+    if at.year > LATEST.year:
+        raise InvalidSchedule("schedule", f"at({shortened(text)}) {_AFTER_LATEST}")
+    if at.year < FIRST_YEAR:
+        raise InvalidSchedule("schedule", f"at({shortened(text)}) {_OVER}")
+    return at
+
+
+def _instant(field: str, given: datetime | None) -> datetime | None:
+    if given is None:
+        return None
+    if not isinstance(given, datetime) or given.utcoffset() is None:  # type: ignore[redundant-expr]
+        raise InvalidSchedule(field, f"must be a datetime with a time zone, not {quoted(given)}")
+    try:
+        return to_utc(given)
+    except OverflowError:
+        raise InvalidSchedule(field, f"{given} is beyond the end of the calendar") from None
+
+
+def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: datetime) -> InvalidSchedule:
+    """The error of a schedule that has no occurrence after now, with the reason."""
+    unbounded = msgspec.structs.replace(schedule, start=None, end=None)
+    without_end = msgspec.structs.replace(schedule, end=None)
+    if schedule.end is not None and (first := without_end.first(now)) is not None:
+        return InvalidSchedule("end", f"{schedule.end} is before the first time, {first}")
+    if schedule.start is not None and schedule.start > LATEST:
+        return InvalidSchedule("start", _AFTER_LATEST)
+    if not isinstance(meaning, timedelta) and (last := unbounded.latest(now, LATEST, 1)):
+        return InvalidSchedule("start", f"{schedule.start} is after the last time, {last[0]}")
+    if isinstance(meaning, datetime):
+        return InvalidSchedule("schedule", f"{shortened(schedule.expression)} {_why_not_once(unbounded)}")
+    if isinstance(meaning, Cron) and (why := _why_not_cron(unbounded, meaning, now)):
+        return InvalidSchedule("schedule", why)
+    return InvalidSchedule("schedule", f"{shortened(schedule.expression)} {_NEVER_COMES}")
+
+
+def _why_not_once(schedule: Schedule) -> str:
+    if schedule.next_after(_BEFORE_ALL) is not None:
+        return _OVER
+    return f"in {schedule.timezone} is after {LATEST:%Y-%m-%d %H:%M} UTC, the last minute a rule can ring in"
+
+
+def _why_not_cron(schedule: Schedule, cron: Cron, now: datetime) -> str | None:
+    if days := _no_days(cron):
+        return days
+    if past := schedule.latest(_BEFORE_ALL, now, 1):
+        return f"year {quoted(cron.fields[-1])}: the last time was {past[0]}: give years to come"
+    return None
+
+
+def _no_days(cron: Cron) -> str | None:
+    """The fields that together leave no day in any year, in words; None if there is a day."""
+    years = range(FIRST_YEAR, LATEST.year + 1) if cron.years is None else sorted(cron.years)
+    if any(cron.days_of(year, month) for year in years for month in cron.months):
+        return None
+    month_day, month, week_day = cron.fields[2:5]
+    day = f"day-of-week {quoted(week_day)}" if month_day == "?" else f"day-of-month {quoted(month_day)}"
+    never = f"{day} never comes in month {quoted(month)}"
+    is_years_fault = any(
+        msgspec.structs.replace(cron, years=None).days_of(year, month)
+        for year in range(2000, 2028)  # within 28 years every weekday falls on every date
+        for month in cron.months
+    )
+    return f"{never} of year {quoted(cron.fields[-1])}" if is_years_fault else never

@@ -1,0 +1,73 @@
+"""Time zones, from the `tzdata` package only.
+
+`zoneinfo.ZoneInfo(name)` prefers the machine's folder of zones to the package, and no two machines have the
+same: by 2025b and by 2026f, clocks in Vancouver, Winnipeg, Casablanca and Havana differ by an hour. So an
+editor and the worker would read one schedule in two ways. Here zones are read from the package, and the
+process's own setting (`zoneinfo.TZPATH`) is left alone: it belongs to the user.
+
+A `ZoneInfo` that a user puts into a datetime stays the user's: that datetime means what the user's code says.
+"""
+
+import pkgutil
+from functools import cache
+from io import BytesIO
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import tzdata
+
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.nearest import nearest
+from duebell_shared.quoting import quoted
+
+__all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
+
+#: The release of IANA's time zone database in the package, such as `2026f`.
+TZDATA_VERSION: str = tzdata.IANA_VERSION
+
+#: The zones read so far, by name. Threads that read one at the same time get the same object.
+_zones: dict[str, ZoneInfo] = {}
+
+
+class PackagedZone(ZoneInfo):
+    """A zone that was read from the package. A copy of it, pickled or not, is the same zone again."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return zone_of, (self.key,)
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of this IANA name, the same object each time.
+
+    Raises InvalidSchedule, which suggests a name that is like it.
+
+    Names are those in the package's list, as they are written there. Thus `localtime`, `posix/…`, `right/…`,
+    which only some machines have, names of folders and paths are refused.
+    """
+    if not isinstance(name, str) or name not in zone_names():  # type: ignore[redundant-expr]
+        raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{_hint(name)}")
+    zone = _zones.get(name)
+    return _zones.setdefault(name, _read(name)) if zone is None else zone
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """The names of all zones that there are, those for backward compatibility among them."""
+    return frozenset(_content("zones").decode().split())
+
+
+def _read(name: str) -> ZoneInfo:
+    return PackagedZone.from_file(BytesIO(_content(f"zoneinfo/{name}")), key=name)
+
+
+def _content(path: str) -> bytes:
+    """A file of the package, which may lie in a zip."""
+    content = pkgutil.get_data("tzdata", path)
+    if content is None:
+        raise FileNotFoundError(f"the package tzdata {TZDATA_VERSION} has no file {path}: install it anew")
+    return content
+
+
+def _hint(name: object) -> str:
+    near = nearest(name, sorted(zone_names()), likeness=0.5)
+    return f"; did you mean {near}?" if near else ", such as Europe/Berlin"

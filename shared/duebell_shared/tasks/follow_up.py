@@ -1,0 +1,182 @@
+"""Follow-ups: tasks that are added when a task is done, or has failed for good. Values and functions only.
+
+Problem: a task and its follow-up are two items, often in two lanes, and a run may die between the two writes.
+Solution: the write that ends the task leaves it in the queue, with the follow-up that it *owes*. The
+follow-up is added under an id that follows from the task, so that it cannot be added twice. Then a second
+write takes the task out of the queue. A run that finds a task that owes a follow-up does what is left of it.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from duebell_shared.counts import Count
+from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import MILLISECOND, Instant, render
+from duebell_shared.payloads import payload as payloads
+from duebell_shared.quoting import shortened
+
+from .given import MAX_NAME, check_name, read_seconds
+
+__all__ = [
+    "MAX_AFTER",
+    "MAX_ID",
+    "MAX_PAYLOAD",
+    "Cause",
+    "FollowUp",
+    "Owed",
+    "Then",
+    "check_follow_ups",
+    "check_then",
+    "then_of",
+]
+
+#: Bytes of a follow-up's payload as JSON: it is stored beside that of its task.
+MAX_PAYLOAD = 32 * 1024
+
+#: The longest time between a task and its follow-up.
+MAX_AFTER = timedelta(days=36_525)
+
+
+class Then(msgspec.Struct, frozen=True):
+    """A task to be added when another one is done: `then=Then("invoice", {"order": 42})`.
+
+    action   name of its action, 1 to 256 printable characters
+    payload  what `Editor.add` takes, at most 32 KB as JSON
+    after    how long after the other task is done it is due; a century at most
+    """
+
+    action: str
+    payload: object = None
+    after: timedelta = timedelta(0)
+
+
+class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
+    """What `Then` describes, as it is stored: `payload_json` is the payload as JSON text."""
+
+    action: str
+    payload_json: str = "{}"
+    after: timedelta = timedelta(0)
+
+    @property
+    def payload(self) -> Any:
+        """The payload as JSON's own types."""
+        return payloads.decode_or_text(self.payload_json)
+
+
+class Cause(StrEnum):
+    """The reason of a follow-up, which is a part of its id."""
+
+    FAILED = "failed"
+    DONE = "then"
+
+
+class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A follow-up that is still to be added, by a task whose last attempt has ended.
+
+    cause       whether that was done or failed for good
+    action      the action of the follow-up
+    at          when the attempt ended; the follow-up counts as added then
+    due         when the task was due
+    attempts    the attempts that were made
+    queued      where a recurring task waits for its next occurrence, once the follow-up is added
+    expires_at  when the history of a task that has ended is deleted; not before the follow-up is added
+    """
+
+    cause: Cause
+    action: str
+    at: Instant
+    due: Instant
+    attempts: Count
+    queued: Instant | None = None
+    expires_at: Instant | None = None
+
+    @cached_property
+    def endings(self) -> tuple[str, ...]:
+        """The ends of the follow-up's id behind that of the task: the one to take, and one if that is taken.
+
+        The first is `/failed` or `/then`; for an occurrence of a recurring task, with the time that it was
+        due. The second has the time that the attempt ended, so that a task that was retried and has failed
+        again has a second follow-up.
+        """
+        first = f"/{self.cause}" if self.queued is None else f"/{self.cause}@{render(self.due)}"
+        return first, f"/{self.cause}@{render(self.at)}"
+
+
+#: Characters that the id of a task can have that has follow-ups: so many less than the id of any other.
+MAX_ID = MAX_NAME - len(f"/{Cause.FAILED}@2026-12-31T00:00:00.000Z")
+
+
+def check_follow_ups(id: str, on_failed: object, then: object) -> tuple[str | None, FollowUp | None]:
+    """`on_failed` and `then` as the task with this id keeps them. Raises InvalidTask.
+
+    An empty `on_failed` is none, even if the action has one.
+    """
+    if on_failed is None and then is None:
+        return None, None
+    if not isinstance(on_failed, str | None):
+        raise InvalidTask("on_failed", f"must be the name of an action, not {type(on_failed).__name__}")
+    name = check_name("on_failed", on_failed) if on_failed else on_failed
+    follow_up = None if then is None else check_then(then)
+    if (name or follow_up) and len(id) > MAX_ID:
+        raise InvalidTask(
+            "id",
+            f"must be at most {MAX_ID} characters, not {len(id)}: its follow-ups have longer ids, such as "
+            f"'<id>/failed'",
+        )
+    return name, follow_up
+
+
+def then_of(given: object, *, of_json: bool = False) -> Then | FollowUp:
+    """The follow-up of a mapping with the fields of Then; JSON has seconds. Raises InvalidTask."""
+    if isinstance(given, Then | FollowUp):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidTask("then", f"must be a Then, or a mapping with its fields, not {type(given).__name__}")
+    fields = Then.__struct_fields__
+    if unknown := [name for name in given if name not in fields]:
+        raise InvalidTask(
+            f"then.{shortened(unknown[0])}", f"is not a field of Then; the fields are {', '.join(fields)}"
+        )
+    if "action" not in given:
+        raise InvalidTask("then.action", "is missing")
+    after = given.get("after")
+    if after is None:
+        after = timedelta(0)
+    elif of_json:
+        after = read_seconds("then.after", after)
+    return Then(given["action"], given.get("payload"), after)
+
+
+def check_then(given: object) -> FollowUp:
+    """The follow-up as it is stored, of a Then or a mapping with its fields. Raises InvalidTask."""
+    then = then_of(given)
+    check_name("then.action", then.action)
+    if not isinstance(then.after, timedelta):
+        raise InvalidTask("then.after", f"must be a timedelta, not {type(then.after).__name__}")
+    if not timedelta(0) <= then.after <= MAX_AFTER:
+        raise InvalidTask("then.after", f"must be from 0 to {MAX_AFTER.days:,} days, not {then.after}")
+    if isinstance(then, FollowUp):
+        _check_payload_size(then.payload_json)
+        return then
+    try:
+        payload_json = payloads.of_task(then.payload)
+    except InvalidTask as error:
+        raise InvalidTask(f"then.{error.field}", error.reason) from None
+    _check_payload_size(payload_json)
+    return FollowUp(
+        action=then.action, payload_json=payload_json, after=then.after // MILLISECOND * MILLISECOND
+    )
+
+
+def _check_payload_size(payload_json: str) -> None:
+    if (size := len(payload_json.encode())) > MAX_PAYLOAD:
+        raise InvalidTask(
+            "then.payload",
+            f"is {size:,} bytes as JSON, at most {MAX_PAYLOAD:,} are allowed: keep the data elsewhere, in S3 "
+            f"for example, and put its key here",
+        )

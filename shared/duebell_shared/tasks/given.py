@@ -1,0 +1,194 @@
+"""Checks of the values that users give for a task. Each raises InvalidTask."""
+
+from datetime import UTC, datetime, timedelta
+
+from duebell_shared.counts import MAX_PRIORITY
+from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import LATEST, MILLISECOND, to_utc
+from duebell_shared.quoting import quoted, shortened
+
+from .recurrence import MAX_SPREAD, Missed
+
+__all__ = [
+    "MAX_COUNT", "MAX_EXPIRY", "MAX_NAME", "MAX_REV", "check_changed_by", "check_count", "check_due",
+    "check_expiry", "check_missed", "check_name", "check_priority", "check_progress", "check_rev",
+    "check_spread", "fit_changed_by", "read_instant", "read_seconds",
+]  # fmt: skip
+
+MAX_NAME = 256
+
+#: Characters of who changed a task.
+_MAX_CHANGED_BY = 128
+
+#: More than there are minutes until the last due date that a rule can ring for.
+MAX_COUNT = 1_000_000_000
+
+#: More changes than any task has seen.
+MAX_REV = 10**18
+
+#: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
+MAX_EXPIRY = timedelta(days=36_525)
+
+#: After LATEST in any time zone.
+_BEYOND = LATEST + timedelta(days=2)
+
+
+def check_name(field: str, name: object) -> str:
+    """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
+    if not isinstance(name, str):
+        raise InvalidTask(field, f"must be text, not {type(name).__name__}")
+    if not 1 <= len(name) <= MAX_NAME:
+        raise InvalidTask(field, f"must be 1 to {MAX_NAME} characters, not {len(name)}")
+    if not name.isprintable():
+        odd = next(character for character in name if not character.isprintable())
+        raise InvalidTask(
+            field, f"{quoted(name)} has {quoted(odd)} in it: only printable characters are allowed"
+        )
+    return name
+
+
+def check_changed_by(given: object) -> str | None:
+    """`given` if it can name who changes tasks: 1 to 128 printable characters, or None for unknown."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InvalidTask("changed_by", f"must be text, not {type(given).__name__}")
+    if not 1 <= len(given) <= _MAX_CHANGED_BY:
+        raise InvalidTask("changed_by", f"must be 1 to {_MAX_CHANGED_BY} characters, not {len(given)}")
+    if not given.isprintable():
+        raise InvalidTask("changed_by", "has a control character in it: only printable ones are allowed")
+    return given
+
+
+def fit_changed_by(name: str) -> str | None:
+    """`name`, such as that of a login, shortened and without control characters, as a `changed_by`."""
+    fit = "".join(character if character.isprintable() else "?" for character in name.strip())
+    return f"{fit[: _MAX_CHANGED_BY - 1]}…" if len(fit) > _MAX_CHANGED_BY else fit or None
+
+
+def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
+    match due:
+        case timedelta():
+            try:
+                due = now + due
+            except OverflowError:
+                raise InvalidTask("due", "is too far away: the year must be 1 to 2199") from None
+        case datetime():
+            if due.utcoffset() is None:
+                raise InvalidTask(
+                    "due",
+                    f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
+                )
+        case None:
+            way_out = "give an aware datetime, or a timedelta from now"
+            raise InvalidTask("due", "is missing", way_out=way_out, code="due-missing")
+        case _:
+            raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
+    if due.replace(tzinfo=UTC) > _BEYOND:
+        # Checked before converting, which overflows at the end of the calendar.
+        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
+    try:
+        due = to_utc(due)
+    except OverflowError:
+        raise InvalidTask("due", f"{due} is before the calendar begins") from None
+    if due > LATEST:
+        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
+    return due
+
+
+def check_spread(given: object) -> timedelta:
+    """A timedelta of a day at most; none if not given."""
+    return check_duration("spread", given, most=MAX_SPREAD) or timedelta(0)
+
+
+def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
+    """A timedelta of a century at most, for a task that runs once; None for none."""
+    if given is not None and recurs:
+        raise InvalidTask(
+            "expires_after",
+            "goes without a schedule",
+            way_out="there, missed='skip' passes over what is late",
+            code="schedule-expires",
+        )
+    return check_duration("expires_after", given, most=MAX_EXPIRY)
+
+
+def check_duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
+    """A timedelta of at least a millisecond, in whole ones; None if not given."""
+    if given is None:
+        return None
+    if not isinstance(given, timedelta):
+        raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
+    if not MILLISECOND <= given <= most:
+        days = f"{most.days:,} {'day' if most.days == 1 else 'days'}"
+        raise InvalidTask(field, f"must be a millisecond or more, and at most {days}, not {given}")
+    return given // MILLISECOND * MILLISECOND
+
+
+def check_count(field: str, given: object, *, least: int = 1, most: int = MAX_COUNT) -> int:
+    """`given` if it is a whole number within these bounds."""
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+        raise InvalidTask(field, f"must be a whole number, {least} to {most:,}, not {quoted(given)}")
+    return given
+
+
+def check_priority(given: object) -> int:
+    """`given` if it is a whole number, 0 to 9; 0 if not given."""
+    if given is None:
+        return 0
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_PRIORITY:
+        raise InvalidTask("priority", f"must be a whole number, 0 to {MAX_PRIORITY}, not {quoted(given)}")
+    return given
+
+
+def check_missed(given: object) -> Missed:
+    """The policy for missed occurrences; `once` if not given."""
+    if given is None:
+        return Missed.ONCE
+    if isinstance(given, str) and given in set(Missed):
+        return Missed(given)
+    raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}")
+
+
+def check_progress(given: object) -> None:
+    """Raise InvalidTask unless it can be called."""
+    if not callable(given):
+        raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
+
+
+def check_rev(given: object) -> int | None:
+    """A rev that a task is expected to be at, or None for any."""
+    return None if given is None else check_count("rev", given, most=MAX_REV)
+
+
+# Values as JSON has them.
+
+
+def read_instant(field: str, given: object) -> datetime:
+    """A time from ISO-8601 text with an offset. Raises InvalidTask."""
+    if not isinstance(given, str):
+        raise InvalidTask(field, "must be text, such as '2026-12-31T00:00:00Z'")
+    try:
+        instant = datetime.fromisoformat(given)
+    except ValueError:
+        raise InvalidTask(
+            field, f"{quoted(given)} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'"
+        ) from None
+    if instant.utcoffset() is None:
+        raise InvalidTask(
+            field, f"{quoted(given)} has no offset: end it with Z for UTC, or with +01:00 and the like"
+        )
+    try:
+        return to_utc(instant)
+    except OverflowError:
+        raise InvalidTask(field, f"{quoted(given)} is outside the calendar") from None
+
+
+def read_seconds(field: str, given: object) -> timedelta:
+    """A length of time from a number of seconds. Raises InvalidTask."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise InvalidTask(field, f"must be a number of seconds, not {quoted(given)}")
+    try:
+        return timedelta(seconds=given)
+    except (OverflowError, ValueError):
+        raise InvalidTask(field, f"{shortened(given)} seconds are too many") from None

@@ -1,0 +1,184 @@
+"""The worker record: what the worker says of itself, in one item of the queue beside the arming record.
+
+A worker writes it when it starts: what it is, or the error with which it could not start. New code is marked
+as starting before it is imported. A process that ends or hangs in the import cannot say so; its mark stays.
+
+Values and pure functions only; `rev` is for the compare-and-swap.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.instants import Instant, to_json
+
+from .failure import Failure, bounded
+from .follow_up import FollowUp
+
+__all__ = [
+    "MOST_BYTES",
+    "ActionDescription",
+    "DeclaredTask",
+    "WorkerDescription",
+    "WorkerRecord",
+]
+
+#: Bytes of a description as JSON: an editor reads it once a minute.
+MOST_BYTES = 64 * 1024
+
+#: The schema of a payload, in place of one that is left out: it allows everything.
+_LEFT_OUT = {"$comment": "left out: the schemas of this worker take more than 64 KB"}
+
+#: A start that takes longer than this counts as lost, until it ends after all.
+_STARTS_WITHIN = timedelta(minutes=1)
+
+_LOST = Failure(
+    type="StartLost",
+    message="the worker did not come through its import: it exited, hung or ran out of memory",
+)
+
+
+class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """An action of the worker.
+
+    name       its name, which a task gives as its `action`
+    attempts   how often a task is tried
+    schema     the JSON Schema of its payload; None if it takes none
+    converts   whether its type may convert a payload that does not fit the schema, as pydantic's do
+    recurring  ids of the recurring tasks that are declared for it in code
+    kind       what it is: `function`, or the kind of a delivery's target, such as `queue`: see Kind
+    at_most, per_second  the limits that it declares; None for none
+    to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
+    """
+
+    name: str
+    attempts: int
+    schema: dict[str, Any] | None = None
+    converts: bool = False
+    recurring: tuple[str, ...] = ()
+    kind: str = "function"
+    to: str | None = None
+    at_most: int | None = None
+    per_second: float | None = None
+
+
+class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker as it made itself known when it started. Times are UTC.
+
+    version     a digest of its code and of what that is set up with
+    duebell     the release of duebell that it runs on
+    python      the release of Python
+    tzdata      the release of the time zones
+    started_at  when this version was started first
+    error       why it could not start; its actions then are those of the version before
+    actions     its actions, by name
+    """
+
+    version: str
+    duebell: str
+    python: str
+    tzdata: str
+    started_at: Instant
+    error: Failure | None = None
+    actions: tuple[ActionDescription, ...] = ()
+
+    def action(self, name: str) -> ActionDescription | None:
+        """The action of this name; None if the worker does not have it."""
+        return next((one for one in self.actions if one.name == name), None)
+
+
+class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A recurring task that is declared beside its action. The fields are the arguments of `Editor.add`."""
+
+    id: str
+    action: str
+    schedule: str
+    timezone: str | None = None
+    payload_json: str = "{}"
+    missed: str | None = None
+    spread: timedelta = timedelta(0)
+    expires_after: timedelta | None = None
+    on_failed: str | None = None
+    then: FollowUp | None = None
+
+
+class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The worker record.
+
+    worker    the description of the start that ended last; None before the first
+    starting  the version whose first start has not ended, since its `started_at`; None if there is none
+    declared  the recurring tasks that the worker's code declares
+    synced    ids of the recurring tasks that are in the queue because code declared them
+    is_all    false if the worker has more actions than there is room for
+    rev       the number of changes; stored beside the rest
+    """
+
+    worker: WorkerDescription | None = None
+    starting: WorkerDescription | None = None
+    declared: tuple[DeclaredTask, ...] = ()
+    synced: tuple[str, ...] = ()
+    is_all: bool = True
+    rev: int = 0
+
+    def has_started(self, version: str) -> bool:
+        """Tell whether this version is the one that started last, and without an error."""
+        return self.starting is None and bool(self.known and self.known.version == version)
+
+    @property
+    def known(self) -> WorkerDescription | None:
+        """The worker, if it is at work: a new version is not starting, and none has failed to."""
+        return None if self.starting or (self.worker and self.worker.error) else self.worker
+
+    def described(self, now: datetime) -> WorkerDescription | None:
+        """The worker as it is now: with an error if a start has not ended for a minute."""
+        if self.starting is None or now - self.starting.started_at < _STARTS_WITHIN:
+            return self.worker
+        return replace(self.starting, error=_LOST, actions=self._actions)
+
+    def begun(self, mark: WorkerDescription) -> Self:
+        """With this version marked as starting. Earlier starts of it that have not ended keep their mark."""
+        tried = self.starting or self.worker
+        return self if tried and tried.version == mark.version else replace(self, starting=mark)
+
+    def failed(self, mark: WorkerDescription, error: Failure) -> Self:
+        """With the error by which this version could not start."""
+        return self._ended(replace(mark, error=bounded(error), actions=self._actions))
+
+    def started(self, worker: WorkerDescription, declared: tuple[DeclaredTask, ...]) -> Self:
+        """With this worker, which has come through its start."""
+        fitting, is_all = _fitted(worker)
+        return replace(self._ended(fitting), declared=declared, is_all=is_all)
+
+    @property
+    def _actions(self) -> tuple[ActionDescription, ...]:
+        return self.worker.actions if self.worker else ()
+
+    def _ended(self, worker: WorkerDescription) -> Self:
+        """A description that says the same as before keeps its time, so that nothing is to be written."""
+        before = self.worker
+        if before and worker == replace(before, started_at=worker.started_at):
+            worker = before
+        return replace(self, worker=worker, starting=None)
+
+
+def _fitted(worker: WorkerDescription) -> tuple[WorkerDescription, bool]:
+    """The description within MOST_BYTES, without its largest schemas, and whether it has every action."""
+    size = _size(worker)
+    by_size = sorted(worker.actions, key=lambda one: (-_size(one), one.name))
+    slim: dict[str, ActionDescription] = {}
+    for action in by_size:
+        if size <= MOST_BYTES:
+            break
+        if action.schema is not None:
+            slim[action.name] = replace(action, schema=_LEFT_OUT)
+            size += _size(slim[action.name]) - _size(action)
+    actions = [slim.get(one.name, one) for one in worker.actions]
+    while size > MOST_BYTES and actions:
+        size -= _size(actions.pop()) + 1
+    return replace(worker, actions=tuple(actions)), len(actions) == len(worker.actions)
+
+
+def _size(value: msgspec.Struct) -> int:
+    return len(to_json(value))

@@ -1,0 +1,200 @@
+"""The parameters of an action's function, and the arguments that a task gives them."""
+
+import inspect
+import typing
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+from duebell_shared.tasks.task import Task
+
+from .payload_type import Decode, decoder, schema_of
+
+__all__ = ["Parameters"]
+
+_MOST_POSITIONAL = 2  # the payload and the task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a function that handles tasks.
+
+    Positional ones are given the payload, then the task; or the task alone, if that is its type. Without a
+    parameter for the payload, the keyword-only ones are given the fields of the payload.
+
+    takes_payload  has a parameter for the whole payload
+    takes_task     has a parameter for the task
+    fields         the keyword-only ones that are given the payload's fields
+    payload_type   the type of the payload, or of an object with those fields; None if any payload is ignored
+    decode         reads a payload
+    """
+
+    takes_payload: bool
+    takes_task: bool
+    fields: inspect.Signature
+    payload_type: Any
+    decode: Decode
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., Any], *, reserved: frozenset[str]) -> Self:
+        """The parameters of the function of the action `name`. Raises TypeError if they cannot be filled.
+
+        `reserved` are the names that no field can have.
+        """
+        given = inspect.signature(function).parameters.values()
+        _check_is_called(name, function, given)
+        positional = [one for one in given if one.kind in {one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD}]
+        keyword_only = [one for one in given if one.kind is one.KEYWORD_ONLY]
+        types = _annotations(name, function) if positional or keyword_only else {}
+        if len(positional) > _MOST_POSITIONAL:
+            raise TypeError(
+                f"action {name!r}: {function.__qualname__} takes {len(positional)} arguments, "
+                f"and an action gets two, the payload and the task"
+            )
+        takes_task_first = bool(positional) and types.get(positional[0].name) is Task
+        if takes_task_first and len(positional) == _MOST_POSITIONAL:
+            raise TypeError(
+                f"action {name!r}: the first argument of {function.__qualname__} is given the payload, "
+                f"the task is the second: def {function.__name__}(payload, task: Task)"
+            )
+        if len(positional) == _MOST_POSITIONAL:
+            _check_takes_task(name, function, positional[1], types)
+        takes_payload = bool(positional) and not takes_task_first
+        if takes_payload:
+            _check_filled(name, function, keyword_only)
+            payload_type, keyword_only = types.get(positional[0].name, Any), []
+            decode = decoder(name, payload_type)
+        else:
+            _check_names(name, function, keyword_only, types, reserved)
+            payload_type = _fields_type(keyword_only, types) if keyword_only else None
+            decode = _fields_decoder(name, keyword_only, payload_type)
+        return cls(
+            takes_payload=takes_payload,
+            takes_task=takes_task_first or len(positional) == _MOST_POSITIONAL,
+            fields=inspect.Signature(keyword_only),
+            payload_type=payload_type,
+            decode=decode,
+        )
+
+    def call(self, function: Callable[..., Any], task: Task) -> Any:
+        """Call the function for this task. Raises InvalidPayload, and what the function raises."""
+        payload = self.decode(task.payload_json)
+        positional = [*([payload] if self.takes_payload else []), *([task] if self.takes_task else [])]
+        return function(*positional, **({} if self.takes_payload else payload))
+
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of the payload; None if any payload is ignored."""
+        if self.payload_type is None:
+            return None
+        schema = schema_of(self.payload_type)
+        for one in self.fields.parameters.values():
+            if _is_plain(one.default):
+                schema["properties"][one.name]["default"] = one.default
+        return schema
+
+
+def _is_plain(default: object) -> bool:
+    return default is None or isinstance(default, str | bool | int | float)
+
+
+def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise TypeError(
+            f"action {name!r}: an annotation of {function.__qualname__} cannot be resolved ({error}); "
+            f"define or import the type at the module's top level"
+        ) from error
+
+
+def _check_is_called(
+    name: str, function: Callable[..., Any], parameters: Collection[inspect.Parameter]
+) -> None:
+    """Refuse a function whose call does nothing, or is not given what it waits for."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(
+            f"action {name!r}: {function.__qualname__} has a `yield`, so a call of it does nothing: return "
+            f"instead, or call it in a function that uses what it yields"
+        )
+    for one in parameters:
+        if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
+            raise TypeError(
+                f"action {name!r}: {function.__qualname__} takes {one}, and a task fills named arguments "
+                f"only: name them; if a decorator takes {one}, let it use functools.wraps"
+            )
+    if parameters and next(iter(parameters)).name in {"self", "cls"}:
+        raise TypeError(
+            f"action {name!r}: {function.__qualname__} is a method, and nothing fills its first argument: "
+            f"register a function, or a method of an object, worker.action({name!r})(service.{name})"
+        )
+
+
+def _check_takes_task(
+    name: str, function: Callable[..., Any], second: inspect.Parameter, types: Mapping[str, Any]
+) -> None:
+    """Refuse a second argument that is meant for something else than the task."""
+    kind = types.get(second.name, Any)
+    is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
+    has_value = second.default is not second.empty and second.default is not None
+    if not is_for_task or (has_value and kind is not Task):
+        raise TypeError(
+            f"action {name!r}: the second argument of {function.__qualname__}, {second.name!r}, is given the "
+            f"task: write {second.name}: Task, or take the payload's fields by keyword: "
+            f"def {function.__name__}(*, …, {second.name})"
+        )
+
+
+def _check_filled(name: str, function: Callable[..., Any], keyword_only: list[inspect.Parameter]) -> None:
+    if unfilled := [one.name for one in keyword_only if one.default is one.empty]:
+        raise TypeError(
+            f"action {name!r}: nothing fills the argument {unfilled[0]!r} of {function.__qualname__}: either "
+            f"take the whole payload, or its fields by keyword"
+        )
+
+
+def _check_names(
+    name: str,
+    function: Callable[..., Any],
+    keyword_only: list[inspect.Parameter],
+    types: Mapping[str, Any],
+    reserved: frozenset[str],
+) -> None:
+    if [one for one in keyword_only if types.get(one.name) is Task]:
+        raise TypeError(
+            f"action {name!r}: {function.__qualname__} takes the task by keyword, "
+            f"and gets it by position: def {function.__name__}(task: Task, *, …)"
+        )
+    if taken := [one.name for one in keyword_only if one.name in reserved]:
+        raise TypeError(
+            f"action {name!r}: the argument {taken[0]!r} of {function.__qualname__} has the name of an "
+            f"argument of `add`: call it something else, or take a payload that has it as a field"
+        )
+
+
+def _fields_type(fields: list[inspect.Parameter], types: Mapping[str, Any]) -> type[msgspec.Struct]:
+    """An object with these fields: those without a default must be there, and no others."""
+    return msgspec.defstruct(
+        "Arguments",
+        [
+            (one.name, types.get(one.name, Any), *([] if one.default is one.empty else [msgspec.UNSET]))
+            for one in fields
+        ],
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _fields_decoder(
+    name: str, fields: list[inspect.Parameter], payload_type: type[msgspec.Struct] | None
+) -> Decode:
+    """Reads the fields of a payload, as arguments."""
+    decode = decoder(name, payload_type or Any)  # a function without parameters takes any payload
+
+    def arguments(text: str) -> dict[str, Any]:
+        values = decode(text)
+        given = ((one.name, getattr(values, one.name)) for one in fields)
+        return {field: value for field, value in given if value is not msgspec.UNSET}
+
+    return arguments

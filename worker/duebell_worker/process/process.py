@@ -1,0 +1,184 @@
+"""The long-running process: waits until something is due, runs it as a Lambda's run does, and waits again.
+
+It claims lanes by the arming record, as every run does, and no protocol of its own. While it waits it holds
+nothing: it reads the record from time to time, and claims lanes just before something is due in them. The
+rule stays armed for that, so that the Lambda does it when the process is gone.
+"""
+
+import logging
+import uuid
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from duebell_shared.bell.owner import owner_of
+from duebell_shared.errors import AwsError, NotArmed, NotDeployed
+from duebell_worker.log import emit
+from duebell_worker.run.lease import LEASE
+from duebell_worker.worker import Worker
+
+from .host import Host
+
+__all__ = ["DRAIN", "LOOK_EVERY", "Health", "Process", "State"]
+
+#: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.
+DRAIN = timedelta(seconds=20)
+
+#: A task that is added for now starts within this time.
+LOOK_EVERY = timedelta(seconds=1)
+
+#: After a failure the pause doubles, from the first to the last of these.
+_PAUSE, _LONGEST_PAUSE = timedelta(seconds=1), timedelta(seconds=32)
+
+
+class State(StrEnum):
+    """The state of a process."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DRAINING = "draining"
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """The health of a process. Times are UTC.
+
+    is_well    whether it read or wrote the arming record not long ago
+    state      what it does
+    looked_at  when it read or wrote the record last; None if it never did
+    run        the id of the run that is under way
+    error      the error of its last call, if that failed
+    """
+
+    is_well: bool
+    state: State
+    looked_at: datetime | None = None
+    run: str | None = None
+    error: str | None = None
+
+
+class Process:
+    """Runs what is due until it is told to drain. `drain` and `health` may be called by other threads."""
+
+    def __init__(
+        self, worker: Worker, *, look_every: timedelta = LOOK_EVERY, drain_for: timedelta = DRAIN
+    ) -> None:
+        """`look_every` is the time between two reads of the arming record, a read unit each.
+
+        `drain_for` is how long actions that run when it is told to end may go on. Raises InvalidSettings.
+        """
+        self._worker = worker
+        self._backend = worker.backend
+        self._drain_for = drain_for
+        self._host = Host(self._backend.clock, look_every)
+        self._run_id: str | None = None
+        self._is_running = False
+        self._failures = 0
+        self._error: str | None = None
+
+    def run(self) -> bool:
+        """Run what is due until `drain` was called; return whether all attempts came to their end.
+
+        Makes the worker known first. A failure is logged, and what failed is tried again, but for the first
+        look. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes could not be given back
+        in the end: then they are free when the lease is over.
+        """
+        self._look()
+        self._worker.register()
+        emit("process_started", look_every=self._host.look_every.total_seconds())
+        while self._host.stop_at is None:
+            try:
+                pause = self._go_on()
+            except (AwsError, NotArmed, NotDeployed) as error:
+                pause = self._failed(error)
+            else:
+                self._failures, self._error = 0, None
+            self._wait(pause)
+        if self._run_id:  # the run failed, and may hold lanes still
+            self._run()
+        self._wait_for_outliving()
+        unfinished = self._host.unfinished + len(self._host.outliving)
+        emit("process_ended", unfinished=unfinished)
+        return not unfinished
+
+    def drain(self) -> None:
+        """Start no task from now on, give those that run their time, and end."""
+        if self._host.stop_at is None:
+            self._host.drain(self._drain_for)
+            emit("process_drains", ends_by=self._host.leave_at)
+
+    def health(self) -> Health:
+        """Tell how the process is. It is not well if it could not look for the time of a lease."""
+        looked_at = self._host.looked_at
+        patience = LEASE + self._host.look_every
+        state = State.RUNNING if self._is_running else State.WAITING
+        return Health(
+            is_well=looked_at is not None and self._now() - looked_at < patience,
+            state=State.DRAINING if self._host.stop_at else state,
+            looked_at=looked_at,
+            run=self._run_id if self._is_running else None,
+            error=self._error,
+        )
+
+    def _go_on(self) -> timedelta:
+        """Look, and make a run if it is time. Returns how long to wait before the next look."""
+        claim_in = self._look() - self._now()
+        if not self._has_place:
+            return self._host.look_every
+        if claim_in > timedelta(0):
+            return min(claim_in, self._host.look_every)
+        # Without a pause only after a run that had something to do: the next one might find the lanes held
+        # again, or the same task that it cannot run.
+        return timedelta(0) if self._run() else self._host.look_every
+
+    def _look(self) -> datetime:
+        """Read the arming record. Returns when to claim lanes: now, if a run that failed holds some."""
+        record = self._backend.armer.read()
+        self._host.looked()
+        now = self._now()
+        return now if self._run_id else self._host.claim_at(record, now)
+
+    def _wait(self, time: timedelta) -> None:
+        """Wait for this time, or until the process is to end."""
+        until = self._now() + time
+        while self._host.stop_at is None and (now := self._now()) < until:
+            self._backend.sleep((min(until, self._host.wake_at(now)) - now).total_seconds())
+
+    def _wait_for_outliving(self) -> None:
+        """Give actions whose run lost its lease the time that those of other runs have, too."""
+        leave_at = self._host.leave_at or self._now()
+        while self._host.outliving and (now := self._now()) < leave_at:
+            self._backend.sleep((min(leave_at, self._host.wake_at(now)) - now).total_seconds())
+
+    @property
+    def _has_place(self) -> bool:
+        """True if a run could start a task, or one that failed has lanes to give back."""
+        return bool(self._run_id) or self._host.kept_places < self._worker._concurrency  # noqa: SLF001
+
+    def _run(self) -> bool:
+        """Make a run, or go on with the one that failed. Returns whether it had anything to do."""
+        self._run_id = self._run_id or owner_of(uuid.uuid4().hex)
+        self._is_running = True
+        try:
+            report = self._worker._run(self._run_id, self._backend, None, host=self._host)  # noqa: SLF001 (its own package)
+        finally:
+            self._is_running = False
+        self._run_id = None
+        return report.attempts > 0
+
+    def _failed(self, error: Exception) -> timedelta:
+        """Log a failure. Returns the pause until the next try."""
+        pause = min(_PAUSE * (1 << self._failures), _LONGEST_PAUSE)
+        self._failures = min(self._failures + 1, 10)
+        self._error = str(error)
+        emit(
+            "run_failed" if self._run_id else "look_failed",
+            level=logging.ERROR,
+            run=self._run_id,
+            error=self._error,
+            trying_again_in=pause.total_seconds(),
+        )
+        return pause
+
+    def _now(self) -> datetime:
+        return self._backend.clock()

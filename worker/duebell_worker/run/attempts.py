@@ -1,0 +1,243 @@
+"""The attempts of one run: its own thread starts them, waits for them, counts and logs them."""
+
+import logging
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future
+from datetime import timedelta
+from typing import Any
+
+from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
+from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+
+from .attempt import Attempt
+from .context import RunContext
+from .lease import Lease, LeaseLost
+from .outcome import Ended
+from .performer import Performer
+from .report import Outcome, Tally
+from .trouble import Trouble
+
+__all__ = ["Attempts"]
+
+#: Outcomes after which the same occurrence is tried again.
+_AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}
+
+#: The tasks that may be under way in batches beside those in places.
+_IN_BATCHES = 100
+
+
+class Attempts:
+    """The attempts that are under way, and the results of those that have ended.
+
+    tally         counts the results
+    limiter       the limits of the actions
+    not_deployed  the error after which nothing more can be done in this run
+    not_claimed   tasks whose claim was refused; the run removes each that it handles
+    superseded    whether an outcome was, since the run looked into the queue
+    put_back      the tasks that are in the queue again after an attempt, with the time of the next one; the
+                  run removes them when it looks into the queue, so that they are few
+    """
+
+    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
+        self.tally = Tally()
+        self.not_deployed: NotDeployed | None = None
+        self.not_claimed: list[QueueKey] = []
+        self.superseded = False
+        self.put_back: dict[tuple[int, str], QueueKey] = {}
+        self._context = context
+        self._lease = lease
+        self._trouble = trouble
+        self._performer = Performer(context, lease, trouble)
+        self.limiter = self._performer.limiter
+        self._under_way: dict[Future[Ended | None], Attempt] = {}
+        self._claims: set[Future[None]] = set()
+        self._sends_batches_only = context.sends_batches_only
+        self._to_claim: list[Attempt] = []
+        self._unrecorded: list[Attempt] = []
+
+    def begin_look(self) -> None:
+        """Forget what the look into the queue that begins now will see."""
+        self.superseded = False
+        self.put_back.clear()
+
+    def __len__(self) -> int:
+        """Count the attempts that are under way."""
+        return len(self._under_way)
+
+    @property
+    def has_place(self) -> bool:
+        """True if another task can be started.
+
+        Tasks that are sent in batches take no place: no thread waits for each. So they fill their batches,
+        up to a number that memory has room for, and leave the places to others.
+
+        A worker that does nothing but send batches needs no place for a task before its claim tells what it
+        is. Then claims are full ones: a claim costs as much time for a few tasks as for many.
+        """
+        places = self._context.free_places
+        if self._sends_batches_only:
+            room = places + _IN_BATCHES - len(self._under_way)
+            return room >= (1 if self._to_claim else AT_ONCE)
+        if len(self._under_way) < places:
+            return True
+        in_places = sum(attempt.has_place for attempt in self._under_way.values())
+        return in_places < places and len(self._under_way) < places + _IN_BATCHES
+
+    @property
+    def is_claiming(self) -> bool:
+        """True if some of the tasks that were started have yet to be claimed."""
+        return any(not attempt.stored for attempt in self._under_way.values())
+
+    def lanes_of_ahead(self) -> set[int]:
+        """Return the lanes of the tasks under way that were started before their places."""
+        return {attempt.key.lane for attempt in self._under_way.values() if attempt.is_ahead}
+
+    def under_way(self) -> list[QueueKey]:
+        """Return the tasks that are under way, or whose outcome is still to be recorded."""
+        return [attempt.key for attempt in (*self._under_way.values(), *self._unrecorded)]
+
+    def start(self, key: QueueKey, status: Status, *, is_ahead: bool = False) -> None:
+        """Begin an attempt at the queued task, if it has this status, with the next call of `claim`.
+
+        is_ahead  it waited for its action's limit, and is started before its place
+        """
+        self.put_back.pop((key.lane, key.id), None)
+        attempt = Attempt(key, status, is_ahead=is_ahead)
+        self._under_way[attempt.over] = attempt
+        if self._to_claim and self._to_claim[0].status is not status:
+            self.claim()
+        self._to_claim.append(attempt)
+        if len(self._to_claim) == AT_ONCE:
+            self.claim()
+
+    def claim(self) -> bool:
+        """Have a thread claim the tasks that were started since the last call; False if none were."""
+        attempts, self._to_claim = self._to_claim, []
+        if attempts:
+            claim = self._context.pool.submit(self._performer.claim, attempts)
+            if self._context.deliver:  # then a claim may free places
+                self._claims.add(claim)
+        return bool(attempts)
+
+    def add_follow_ups(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
+        """Add the follow-ups that these tasks owe, as they are now; return the keys of those that did."""
+        owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}
+        for task in self._performer.follow_ups.add(list(owing.values())) if owing else ():
+            self._note_queued(task)  # it goes on with its next occurrence, or could not be written now
+        return set(owing)
+
+    def record_again(self) -> None:
+        """Have a thread record the outcomes whose writes failed, except in lanes that are in trouble now.
+
+        The lease is still held, so no other run has made another attempt.
+        """
+        in_trouble = [one for one in self._unrecorded if self._trouble.again_at(one.key.lane)]
+        attempts = [one for one in self._unrecorded if one not in in_trouble]
+        self._unrecorded = in_trouble
+        for attempt in attempts:
+            attempt.over = Future()
+            self._under_way[attempt.over] = attempt
+        if attempts:
+            self._context.pool.submit(self._performer.record, attempts)
+
+    def wait(self, patience: timedelta) -> list[Task]:
+        """Wait at most this long until attempts have ended; return their tasks that are queued again.
+
+        Raises LeaseLost.
+        """
+        if not self._under_way:
+            self._context.backend.sleep(max(patience.total_seconds(), 0))
+            return []
+        awaited: Collection[Future[Any]] = [*self._under_way, *self._claims]
+        over = self._context.pool.wait(awaited, patience)
+        self._claims.difference_update(over)
+        ended = [self._take_result(future) for future in over if future in self._under_way]
+        return [task for task in ended if task and task.queued and not task.owes]
+
+    def leave(self) -> None:
+        """End all attempts: the process is about to be frozen or ended.
+
+        Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
+        back.
+        """
+        self.tally.stopped_early = True
+        for future in [future for future in self._under_way if future.done()]:
+            self._take_result(future)
+        for attempt, recorded in self._performer.leave(list(self._under_way.values())):
+            if isinstance(recorded, BaseException):
+                self._log_error("unrecorded", attempt, recorded)
+            elif recorded:
+                self._count(recorded)
+        self._under_way.clear()
+        self._to_claim.clear()
+
+    def abandon(self) -> int:
+        """Leave the attempts to their threads, as the lease is lost; return how many still run."""
+        running = [attempt for attempt in self._under_way.values() if attempt.is_running]
+        if host := self._context.host:
+            host.keep(running)
+        return len(running)
+
+    def _take_result(self, future: Future[Ended | None]) -> Task | None:
+        """Count and log the outcome of an attempt, and return the task.
+
+        A claim or a record that AWS refused is tried again when the lane is read next.
+        """
+        attempt = self._under_way.pop(future)
+        if error := future.exception():
+            self._log_error("unrecorded" if attempt.stored else "not_claimed", attempt, error)
+            self._trouble.pass_over(attempt.key, is_readable=isinstance(error, AwsError))
+            if attempt.ended and isinstance(error, AwsError):
+                self._unrecorded.append(attempt)
+            return None
+        if recorded := future.result():
+            self._count(recorded)
+            task = recorded.task
+            if recorded.outcome is Outcome.SUPERSEDED:
+                self.superseded = True
+                return None
+            self._note_queued(task)
+            return task
+        if not self._lease.is_held():
+            raise LeaseLost
+        if not attempt.is_ahead:  # else somebody has changed it: the queue tells when it is due
+            self.not_claimed.append(attempt.key)
+        return None
+
+    def _note_queued(self, task: Task) -> None:
+        if task.queued:
+            self.put_back[task.lane, task.id] = queue_key(task)
+
+    def _log_error(self, event: str, attempt: Attempt, error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            raise error
+        if isinstance(error, NotDeployed):
+            self.not_deployed = error
+        if isinstance(error, UnreadableTask):
+            event = "unreadable"
+        said = str(error) if isinstance(error, DuebellError) else repr(error)  # a bug of ours
+        self._context.log(event, level=logging.ERROR, id=attempt.key.id, error=said)
+
+    def _count(self, ended: Ended) -> None:
+        before, after, outcome = ended.started, ended.task, ended.outcome
+        lateness = before.lateness_ms or 0
+        failure = after.failure if outcome in {Outcome.RETRIED, Outcome.FAILED} else None
+        self.tally.count(outcome, lateness)
+        if (metrics := self._context.metrics) and outcome is not Outcome.LIMITED:
+            metrics.count(before.action, outcome, lateness, self._context.now())
+        self._context.log(
+            "task",
+            level=logging.WARNING if outcome is Outcome.FAILED else logging.INFO,
+            id=before.id,
+            action=before.action,
+            attempt=before.attempt,
+            outcome=outcome,
+            lateness_ms=lateness,
+            next_attempt=after.queued if outcome in _AGAIN else None,
+            limited_since=after.limited_since or before.limited_since,
+            next_due=after.due if before.recurrence and after.queued else None,
+            missed_runs=before.missed_runs or None,
+            failure=failure.type if failure else None,
+            message=failure.message if failure else None,
+        )

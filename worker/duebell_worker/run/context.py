@@ -1,0 +1,119 @@
+"""Everything that the parts of one run share: its id, what it runs, where, and until when."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from duebell_shared.backend import Backend
+from duebell_shared.tasks.reserved import is_reserved
+from duebell_shared.tasks.task import Task
+from duebell_worker.actions.action import Action
+from duebell_worker.log import emit
+from duebell_worker.metrics import Metrics
+from duebell_worker.process.host import Host
+
+from .pool import Pool
+
+if TYPE_CHECKING:
+    from duebell_shared.deliveries.delivery import Delivery
+
+__all__ = ["RESERVE", "Deliver", "RunContext", "end_of_run"]
+
+#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
+RESERVE = timedelta(seconds=20)
+
+Deliver = Callable[[Sequence[tuple["Delivery", Task]]], Sequence[BaseException | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """One run: its limits, and where it works.
+
+    id        its id, and the owner of its lease
+    actions   by name, those that every worker has among them
+    places    how many tasks may be under way at a time, in `pool`
+    ends      its `stop_at` and `leave_at`, unless a long-running process is its host
+    metrics   None when no metrics are wanted
+    deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
+              action is a delivery
+    host      the long-running process that it belongs to; None for an invocation's, or one by hand
+
+    A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
+    nothing with further runs.
+    """
+
+    id: str
+    backend: Backend
+    actions: Mapping[str, Action[..., Any]]
+    pool: Pool
+    places: int
+    random: Random
+    ends: tuple[datetime | None, datetime | None] = (None, None)
+    metrics: Metrics | None = None
+    deliver: Deliver | None = None
+    host: Host | None = None
+
+    @property
+    def free_places(self) -> int:
+        """The places that attempts of earlier runs have left to this one."""
+        return self.places - (self.host.kept_places if self.host else 0)
+
+    @property
+    def stop_at(self) -> datetime | None:
+        """From then on no task is started; None for a run that has no time limit."""
+        return self.host.stop_at if self.host else self.ends[0]
+
+    @property
+    def leave_at(self) -> datetime | None:
+        """Attempts that still run then are ended as failed, and retried later."""
+        return self.host.leave_at if self.host else self.ends[1]
+
+    def now(self) -> datetime:
+        """Read the clock that the run goes by."""
+        return self.backend.clock()
+
+    def batch_of(self, task: Task) -> str | None:
+        """The target that attempts at this task go to in batches; None if each is made alone."""
+        action = self.actions.get(task.action)
+        return action.batch if action else None
+
+    @property
+    def sends_batches_only(self) -> bool:
+        """True if all actions but duebell's own send their tasks in batches."""
+        users = [action for name, action in self.actions.items() if not is_reserved(name)]
+        return bool(users) and all(action.batch for action in users)
+
+    @property
+    def waits_for_due(self) -> bool:
+        """True if the run stays for tasks that are due soon.
+
+        That of a long-running process does; else with precision "second", within a time limit.
+        """
+        if self.host:
+            return True
+        return bool(self.backend.settings.head_start) and self.stop_at is not None
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """True if no task may be started any more."""
+        return self.stop_at is not None and self.now() >= self.stop_at
+
+    def log(self, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
+        """Log an event of this run."""
+        emit(event, level=level, run=self.id, **fields)
+
+    def warn(self, event: str, error: Exception, **fields: Any) -> None:
+        """Log an error that does not end the run."""
+        self.log(event, level=logging.WARNING, error=str(error), **fields)
+
+
+def end_of_run(now: datetime, time_left: timedelta | None) -> tuple[datetime | None, datetime | None]:
+    """When a run that has so much time left starts no more tasks, and when it leaves; see RunContext."""
+    if time_left is None:
+        return None, None
+    reserve = min(RESERVE, time_left / 5)
+    stop_at = now + time_left - reserve
+    return stop_at, stop_at + reserve / 2

@@ -1,0 +1,261 @@
+"""A run's exclusive, expiring hold on lanes; its end is the run's watchdog."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Self
+
+from duebell_shared.bell.armer import Armer, new_applier
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.owner import other_try_ends
+from duebell_shared.bell.run_notes import LastRun, RestingLane
+
+__all__ = ["LEASE", "Lease", "LeaseLost"]
+
+#: Short, so that a dead run is noticed soon, whatever the Lambda's own time-out; renewed at half.
+LEASE = timedelta(minutes=2)
+
+
+class LeaseLost(Exception):
+    """The lease ran out before it was renewed, and another run may hold the lanes: write nothing more."""
+
+
+@dataclass(eq=False)
+class Lease:
+    """The lanes that one run holds, claimed all at once by `claim`.
+
+    until   the lease's end
+    seen    the record as it was seen last
+    lanes   the lanes that `owner` holds by it
+    quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
+    heads   the heads of all lanes once what was due in them has run; None if they are not known, or not since
+            the last `clear`
+    applier  the name under which this run took hold of the rule with its last change; `arm` sets it
+    counts  whether this run is to count the queue, now that it has given the lanes back
+    died    the runs that held these lanes before and did not give them back, with the ends of their leases
+    claim_at  the end of the lease of another try of this run's invocation: until then none is claimed
+    """
+
+    armer: Armer
+    owner: str
+    clock: Callable[[], datetime]
+    until: datetime
+    seen: ArmingRecord
+    lanes: tuple[int, ...]
+    quiet: dict[int, datetime] = field(default_factory=dict)
+    heads: dict[int, datetime] | None = None
+    counts: bool = False
+    died: dict[str, datetime] = field(default_factory=dict)
+    claim_at: datetime | None = None
+    applier: str | None = None
+
+    @classmethod
+    def claim(
+        cls,
+        armer: Armer,
+        owner: str,
+        clock: Callable[[], datetime],
+        *,
+        only: Collection[int] | None = None,
+        head_start: timedelta | None = timedelta(0),
+        has_waited: bool = False,
+    ) -> Self:
+        """Claim the free lanes, or those of `only` that are free; none if other runs hold them.
+
+        An owner that holds lanes already, because it failed and tries again, keeps them. From now on the rule
+        rings `head_start` before due dates; as long before as it did, if that is None.
+
+        Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: Lambda tries a
+        run that died again after a minute, when its lease has a minute to go. A try that found all lanes held
+        would end well, and be the last. Solution: it waits for that lease to end. The end alone counts, for
+        the other try may be alive.
+        """
+        until = clock() + LEASE
+        claim_at: datetime | None = None
+        before: dict[int, Lane] = {}
+
+        def claim(record: ArmingRecord) -> ArmingRecord:
+            nonlocal claim_at
+            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != owner)
+            claim_at = None if has_waited else other_try_ends(record.lanes, owner, clock())
+            if claim_at:
+                return record
+            ahead = record if head_start is None else record.ringing_ahead(head_start)
+            return ahead.claimed(owner, now=clock(), until=until, only=only).renewed(owner, until=until)
+
+        applier = new_applier()
+        record = armer.change(claim, applier=applier)
+        lanes = record.lanes_of(owner)
+        died = _died(before, lanes)
+        return cls(armer, owner, clock, until, record, lanes, died=died, claim_at=claim_at, applier=applier)
+
+    def arm(self) -> None:
+        """Have the rule ring soon after this lease's end, or another's that ends sooner. Raises NotArmed."""
+        applier, self.applier = self.applier, None  # if this fails, its call may take effect yet
+        self.seen = self.armer.ensure(self.seen, applier=applier)
+
+    def is_held(self) -> bool:
+        """Tell whether no other run can have claimed the lanes."""
+        return self.clock() < self.until
+
+    @property
+    def renew_at(self) -> datetime:
+        """The time when half of the lease is over."""
+        return self.until - LEASE / 2
+
+    def renew(self) -> None:
+        """Hold the lanes for longer: the record first, then the rule. Raises LeaseLost, NotArmed."""
+        until = self.clock() + LEASE
+        self._check(self._change(lambda record: record.renewed(self.owner, until=until), seen=self.seen))
+        self.until = until
+        self.arm()
+
+    def claim_more(self) -> None:
+        """Claim the other lanes that are free, until this lease's end, and arm the rule; see `claim`.
+
+        Look into all lanes after that. Raises LeaseLost, NotArmed.
+        """
+        before: dict[int, Lane] = {}
+        self.died = {}
+
+        def claim(record: ArmingRecord) -> ArmingRecord:
+            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != self.owner)
+            return record.claimed(self.owner, now=self.clock(), until=self.until)
+
+        self._check(self._change(claim, seen=self.seen))
+        self.died = _died(before, self.lanes)
+        self.arm()
+
+    def clear(self) -> dict[int, datetime]:
+        """Set the lanes' dues to never, so that they show what is added from now on. Raises LeaseLost.
+
+        Returns the `quiet` lanes to which nothing was added since they were read, with their heads: these
+        need not be read again. A head that was cancelled meanwhile costs one ring for nothing.
+        """
+        quiet, self.quiet, self.heads = self.quiet, {}, None
+        untouched: set[int] = set()
+
+        def clear(record: ArmingRecord) -> ArmingRecord:
+            nonlocal untouched
+            untouched = record.untouched(self.owner)
+            return record.cleared(self.owner)
+
+        self._check(self.armer.change(clear))
+        return {lane: head for lane, head in quiet.items() if lane in untouched}
+
+    def next_due(self) -> datetime:
+        """Return the earliest due date that was added since `clear`. Raises LeaseLost."""
+        record = self.armer.read()
+        self._check(record)
+        return min(record.lanes[lane].due for lane in self.lanes)
+
+    def resting(self, lanes: Collection[int] | None = None) -> tuple[RestingLane, ...]:
+        """Return the lanes that rest, of these or all, by the record as it was seen last."""
+        resting = self.seen.last_run.resting if self.seen.last_run else ()
+        return tuple(each for each in resting if lanes is None or each.lane in lanes)
+
+    @property
+    def must_leave(self) -> bool:
+        """True if the queue is given more lanes, by the record as it was seen last: runs leave then."""
+        return self.seen.is_relaned(self.clock())
+
+    def has_taker(self) -> bool:
+        """Tell whether another run would take these lanes over, by the record as it was seen last."""
+        return self.seen.taker_for(self.owner, self.clock()) is not None
+
+    def take_over(self) -> None:
+        """Take over the lanes of other runs from now on, if there are any and none of them takes over.
+
+        Raises NotArmed.
+        """
+        now = self.clock()
+        if self.seen.taker != self.owner and self.seen.owners(now) - {self.owner}:
+            self.seen = self.armer.change(lambda record: record.taking(self.owner, now=now))
+
+    def stop_taking_over(self) -> None:
+        """Take over no more lanes. Raises NotArmed."""
+        if self.seen.taker == self.owner:
+            self.seen = self.armer.change(lambda record: record.not_taking(self.owner))
+
+    def hand_over(self, heads: Mapping[int, datetime]) -> None:
+        """Give these lanes back, as in `release`, and keep the others. Raises LeaseLost, NotArmed."""
+        record = self._change(lambda record: record.handed_over(self.owner, heads, now=self.clock()))
+        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)
+        self._check(record)
+        self.arm()
+
+    def release(
+        self,
+        heads: Mapping[int, datetime],
+        *,
+        unless_due_within: timedelta | None,
+        unless_added: bool = False,
+        to_taker: bool = False,
+        run: LastRun | None = None,
+        sizes: Mapping[int, int] | None = None,
+    ) -> datetime | None:
+        """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
+
+        unless_due_within  if one of them is due within this time, all are kept
+        unless_added       if anything was added since `clear`, all are kept: the heads are not of this moment
+        to_taker           if another run takes lanes over, it gets them, unless one of them is due already
+        run                the run's results, for the record
+        sizes              the lanes' sizes in bytes, for the record; None if the run does not measure
+
+        Returns None if the lanes were given back, else when they must be looked at. Lanes that were lost
+        since `clear` are left to the run that holds them. If other runs gave this one lanes since, it keeps
+        all and must look at them now. Raises NotArmed.
+        """
+        soonest, now, is_kept = None, self.clock(), False
+
+        def release(record: ArmingRecord) -> ArmingRecord:
+            nonlocal soonest, now, is_kept
+            now = self.clock()
+            is_released = run is not None and record.last_run == run  # by a try whose answer was lost
+            is_kept = unless_added and not is_released and record.untouched(self.owner) != set(self.lanes)
+            if is_kept:
+                soonest = now
+                return record
+            measured = record if sizes is None else record.counting(now).measured(sizes, now)
+            released = measured.released(self.owner, heads, run=run)
+            soonest = min(released.lanes[lane].due for lane in self.lanes)
+            if released.lanes_of(self.owner):
+                soonest = now
+                return record
+            is_due = unless_due_within is not None and soonest <= now
+            given = measured.given(self.owner, heads, now=now, run=run)
+            if to_taker and not is_due and given != measured:
+                return given
+            is_near = unless_due_within is not None and soonest <= now + unless_due_within
+            return record if is_near else released
+
+        record = self._change(release, seen=self.seen)
+        self.seen = record
+        if is_kept or record.lanes_of(self.owner):
+            return soonest
+        self.counts = sizes is not None and record.counted_at == now
+        self.until = self.clock()
+        self.arm()
+        return None
+
+    def _change(
+        self, transition: Callable[[ArmingRecord], ArmingRecord], *, seen: ArmingRecord | None = None
+    ) -> ArmingRecord:
+        """Change the record, and take hold of the rule if it must be set; call `arm` then."""
+        self.applier = new_applier()
+        return self.armer.change(transition, seen=seen, applier=self.applier)
+
+    def _check(self, record: ArmingRecord) -> None:
+        """Note which lanes this run holds now: other runs may have given it theirs. Raises LeaseLost."""
+        lanes = record.lanes_of(self.owner)
+        if not set(self.lanes) <= set(lanes):
+            raise LeaseLost
+        self.lanes = lanes
+        self.seen = record
+
+
+def _died(before: Mapping[int, Lane], lanes: Collection[int]) -> dict[str, datetime]:
+    """The runs that held these lanes `before` and did not give them back, with the ends of their leases."""
+    held = (before[lane] for lane in lanes if lane in before)
+    return {lane.owner: lane.until for lane in held if lane.owner}

@@ -1,0 +1,347 @@
+"""The limits of actions in one run: starts the tasks that were claimed, or puts them back.
+
+Tasks of limited actions pass the gauge of their action, an item that all runs change by compare-and-swap:
+several tasks at once, one change at a time. A task that may not be started is put back. If attempts of this
+run are under way, a few tasks wait in the run instead, in no place of the pool, and follow them.
+
+Where no action is limited, this costs nothing: no read, no write.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import AwsError
+from duebell_shared.instants import FIRST, NEVER
+from duebell_shared.limits.gauge import Gauge
+from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
+from duebell_shared.tasks.task import QueueKey, Status
+
+from .attempt import Attempt, as_run
+from .attempt_times import AttemptTimes
+from .batcher import Batcher
+from .context import RunContext
+from .lease import Lease
+from .outcome import Ended, without_attempt
+from .report import Outcome
+
+__all__ = ["Limiter"]
+
+#: Changes of a gauge are tried so often when other runs get in first.
+_TRIES = 20
+
+#: A task whose gauge cannot be changed now is put back for so long, and for up to twice as long.
+_IN_TROUBLE = timedelta(seconds=5)
+
+#: Where only `at_most` limits an action, a task is put back for so long at most: the time is an estimate.
+_LONGEST_WAIT = timedelta(minutes=10)
+
+#: A run stays for tasks that it has put back for less than this: the rule would ring for them later.
+_STAYS = timedelta(minutes=2)
+
+_Attempts = Sequence[Attempt]
+
+
+class _Request(NamedTuple):
+    """A reason to change a gauge: an attempt that is to start, or a change of what is under way."""
+
+    attempt: Attempt | None = None
+
+
+class Limiter:
+    """Takes the attempts of limited actions from their claim on.
+
+    is_any    whether an action has limits, or had some
+    start     is called with those that may be started
+    put_back  is called with those that have ended so
+    skip      is called with the key of a task that is not due, which this run claims no more before it is
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        lease: Lease,
+        *,
+        start: Callable[[_Attempts], None],
+        put_back: Callable[[_Attempts], None],
+        skip: Callable[[QueueKey], None],
+    ) -> None:
+        self._context = context
+        self._lease = lease
+        self._store = context.backend.store
+        self._start = start
+        self._put_back = put_back
+        self._skip = skip
+        self._limits: Limits | None = None
+        self.is_any = any(action.limit.is_any for action in context.actions.values())
+        self._gauges: dict[str, Gauge | None] = {}
+        self._changes: dict[str, Batcher[_Request]] = {}
+        self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
+        self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
+        self._times = AttemptTimes()
+        self._last_place = FIRST
+        self._renewed_for = lease.until
+        self._released: Mapping[datetime, str] = {}
+        self._to_free: set[str] = set()
+        self._is_closed = False
+        self._counting = threading.Lock()
+
+    def look(self, record: ArmingRecord) -> Mapping[datetime, str]:
+        """Read the limits if they have changed. Returns the times of parked tasks that are due now.
+
+        Permits that no task of this run waits for are given back. Raises AwsError and NotDeployed if the
+        limits were never read: it may be that an action is paused.
+        """
+        if record.limits != (self._limits.rev if self._limits else 0):
+            try:
+                self._limits = self._store.read_limits()
+            except AwsError as error:
+                if self._limits is None:
+                    raise
+                self._context.warn("limits_not_read", error)
+        if self._limits:
+            self.is_any = self.is_any or bool(self._limits.overrides)
+            self._released = self._limits.released(self._context.now())
+        self.renew()
+        with self._counting:
+            to_free, self._to_free = self._to_free, set()
+        for action in to_free:
+            self._change(action, _Request())
+        return self._released
+
+    def stays_for(self) -> timedelta:
+        """How long the run stays for tasks that it has put back."""
+        return _STAYS if self._last_place > self._context.now() else timedelta(0)
+
+    def room(self, action: str) -> int:
+        """How many tasks of this action that wait may be claimed now, as far as this run knows."""
+        limit, gauge = self._limit_of(action), self._gauges.get(action)
+        if not limit.is_any:
+            return MOST_AT_A_TIME
+        if limit.is_paused or not gauge:
+            return 0
+        under_way = len(self._under_way[action])
+        room = gauge.room(limit, now=self._context.now(), run=self._context.id, under_way=under_way)
+        if limit.per_second:
+            return room
+        # As many more wait in the run, to follow at once.
+        return room + max(room + under_way - len(self._waiting[action]), 0)
+
+    def opens_at(self, action: str) -> datetime:
+        """The time when the rate lets a task that waits start; never if attempts must end first."""
+        limit, gauge, now = self._limit_of(action), self._gauges.get(action), self._context.now()
+        if not gauge or limit.at_most is not None or not limit.per_second:
+            return NEVER
+        return max(gauge.opens_at(limit, now), now)
+
+    def lines(self) -> Mapping[str, datetime]:
+        """The actions whose limits were changed while tasks waited, with the ends of their lines then.
+
+        Reads the gauges of those that this run does not know yet.
+        """
+        lines = self._limits.lines(self._context.now()) if self._limits else {}
+        for action in lines.keys() - self._gauges.keys():
+            try:
+                self._gauges[action] = self._store.read_gauge(action)
+            except AwsError as error:
+                self._context.warn("not_limited", error, action=action)
+        return lines
+
+    def passed(self, attempts: _Attempts) -> _Attempts:
+        """Return those of these claimed attempts whose actions are not limited, and have the others taken."""
+        if not self.is_any:
+            return attempts
+        free: list[Attempt] = []
+        limited: defaultdict[str, list[Attempt]] = defaultdict(list)
+        for attempt in attempts:
+            with attempt.is_over_at_error():
+                action = attempt.stored[-1].action
+                if self._is_early(attempt):
+                    task = attempt.stored[-1]
+                    self._skip(attempt.key)  # else the run would claim it again and again
+                    attempt.ended = Ended(task, task.given_back(), Outcome.LIMITED)
+                    self._put_back([attempt])
+                elif (since := attempt.stored[-1].limited_since) and since > self._context.now():
+                    self._hold(action, [attempt], [since])  # it was parked by a run whose clock is ahead
+                elif self._limit_of(action).is_any and not self._is_over(attempt):
+                    limited[action].append(attempt)
+                else:
+                    free.append(attempt)
+        for action, those in limited.items():
+            self._change(action, *(_Request(attempt) for attempt in those))
+        return free
+
+    def renew(self) -> None:
+        """Hold the permits as long as the lease, which was renewed; try it again if that failed."""
+        if self._renewed_for < self._lease.until:
+            self._renewed_for = self._lease.until
+            # Other threads may add an action meanwhile.
+            for action in [action for action, attempts in list(self._under_way.items()) if attempts]:
+                if self._limit_of(action).at_most is not None:
+                    self._change(action, _Request())
+
+    def close(self) -> None:
+        """Give back the permits that are left, so that other runs need not wait for the end of the lease.
+
+        What waits in the run is started by others, as this one has left it or lost its lease.
+        """
+        self._is_closed = True
+        for action, gauge in list(self._gauges.items()):
+            if gauge and self._context.id in gauge.permits:
+                self._under_way[action].clear()
+                self._change(action, _Request())
+
+    def _is_early(self, attempt: Attempt) -> bool:
+        """Tell whether the task was not parked: by chance it is due at such a time by itself."""
+        at, task = attempt.key.queued, attempt.stored[-1]
+        if at <= self._context.now():
+            return False
+        if attempt.is_ahead or attempt.status is Status.RUNNING:
+            return task.limited_since is None
+        return self._released.get(at) != task.action or task.limited_since is None
+
+    def _is_over(self, attempt: Attempt) -> bool:
+        """Tell whether no attempt is made at this task: then it needs no leave."""
+        now, keep = self._context.now(), self._context.backend.settings.keeping
+        return without_attempt(as_run(attempt), self._context.actions, now=now, keep=keep) is not None
+
+    def _limit_of(self, action: str) -> Limit:
+        known = self._context.actions.get(action)
+        declared = known.limit if known else Limit()
+        return self._limits.of(action, declared) if self._limits else declared
+
+    def _change(self, action: str, *requests: "_Request") -> None:
+        if action not in self._changes:
+            # One change at a time: a second one would only find that the gauge has changed.
+            self._changes[action] = Batcher(partial(self._handle, action), most=1_000, side_by_side=1)
+        self._changes[action](*requests)
+
+    def _handle(self, action: str, requests: Sequence["_Request"]) -> None:
+        """Change the gauge once for all of these requests; raise nothing."""
+        with self._counting:
+            waiting, self._waiting[action] = self._waiting[action], []
+        attempts = waiting + [one.attempt for one in requests if one.attempt]
+        attempts.sort(key=_since)
+        if self._is_closed:  # and the gauge counts none of them
+            self._go(action, attempts)
+            attempts = []
+        try:
+            self._take(action, attempts)
+        except BaseException as error:  # noqa: BLE001 (the run waits for each of these attempts)
+            if isinstance(error, AwsError):
+                self._context.warn("not_limited", error, action=action)
+                self._renewed_for = FIRST
+                self._hold(action, attempts, [self._soon() for _ in attempts])
+                return
+            for attempt in attempts:
+                if not attempt.over.done():
+                    attempt.set_over(error)
+
+    def _take(self, action: str, attempts: list[Attempt]) -> None:
+        limit, now = self._limit_of(action), self._context.now()
+        if limit.is_paused:
+            self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
+            return
+        if not limit.is_any:
+            self._go(action, attempts)
+            return
+        waited = [bool(attempt.waits_since or attempt.stored[-1].limited_since) for attempt in attempts]
+        places = self._swap(action, limit, waited)
+        going = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
+        over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
+        # Each of as many as are under way can follow one of those, unless there is a rate as well.
+        stays = 0 if limit.per_second else len(self._under_way[action]) + len(going)
+        for attempt, _ in over[:stays]:
+            attempt.waits_since, attempt.has_place = attempt.waits_since or now, False
+        with self._counting:
+            self._waiting[action] += [attempt for attempt, _ in over[:stays]]
+        self._go(action, going)
+        rest = over[stays:]
+        self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
+
+    def _swap(self, action: str, limit: Limit, waited: Sequence[bool]) -> Sequence[datetime | None]:
+        """Change the gauge, for what is under way and these tasks. Raises AwsError."""
+        run, until, random = self._context.id, self._lease.until, self._context.random
+        gauge = self._gauges.get(action) or self._store.read_gauge(action)
+        for attempt in range(_TRIES):
+            now = self._context.now()
+            known = gauge or Gauge()
+            under_way = 0 if limit.at_most is None else len(self._under_way[action])
+            current = known.renewed(run, under_way, until=until)
+            taken = current.take(
+                limit, waited, now=now, run=run, until=until, takes=self._time_of(action, now)
+            )
+            if taken.gauge == known:
+                return taken.places
+            if swapped := self._store.swap_gauge(action, gauge, taken.gauge):
+                self._gauges[action] = swapped
+                return taken.places
+            self._context.backend.sleep(random.uniform(0, 0.01 * attempt))
+            gauge = self._store.read_gauge(action)
+        self._gauges[action] = None
+        return [self._soon() for _ in waited]
+
+    def _time_of(self, action: str, now: datetime) -> timedelta:
+        with self._counting:
+            longest = now - min(self._under_way[action].values(), default=now)
+            return self._times.of(action, longest=longest)
+
+    def _soon(self) -> datetime:
+        return self._context.now() + _IN_TROUBLE * self._context.random.uniform(1, 2)
+
+    def _within(self, limit: Limit, place: datetime) -> datetime:
+        """The place, but for one that is an estimate not too far away."""
+        latest = self._context.now() + _LONGEST_WAIT
+        if limit.per_second or place <= latest:
+            return place
+        return latest - _LONGEST_WAIT * self._context.random.uniform(0, 0.5)
+
+    def _go(self, action: str, attempts: _Attempts) -> None:
+        """Start these attempts, unless the lease was lost meanwhile.
+
+        Another run, whose clock is ahead, may have claimed the lanes before the lease ends by this clock.
+        """
+        if self._is_closed or not self._lease.is_held():
+            for attempt in attempts:
+                attempt.set_over(None)
+            return
+        now = self._context.now()
+        with self._counting:
+            self._under_way[action] |= dict.fromkeys(attempts, now)
+        for attempt in attempts:
+            attempt.has_place = True
+            if attempt.waits_since:
+                attempt.waited = now - attempt.waits_since
+            attempt.over.add_done_callback(partial(self._ended, action, attempt))
+        if attempts:
+            self._start(attempts)
+
+    def _ended(self, action: str, attempt: Attempt, _: object) -> None:
+        with self._counting:
+            if began := self._under_way[action].pop(attempt, None):
+                self._times.ended(action, self._context.now() - began)
+        if self._waiting[action]:
+            self._change(action, _Request())
+        elif self._limit_of(action).at_most is not None:
+            with self._counting:
+                self._to_free.add(action)  # with the next look into the queue
+
+    def _hold(self, action: str, attempts: _Attempts, places: Sequence[datetime]) -> None:
+        """Put these tasks back until then."""
+        for attempt, place in zip(attempts, places, strict=True):
+            task = as_run(attempt)
+            attempt.has_place = True
+            attempt.ended = Ended(task, attempt.stored[-1].held_back(place), Outcome.LIMITED)
+            if place <= self._context.now() + _STAYS:
+                self._last_place = max(self._last_place, place)
+        if attempts:
+            self._put_back(attempts)
+
+
+def _since(attempt: Attempt) -> tuple[datetime, QueueKey]:
+    """The order of attempts at tasks of one action: who has waited longest is first."""
+    return attempt.stored[-1].limited_since or attempt.key.queued, attempt.key

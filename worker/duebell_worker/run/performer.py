@@ -1,0 +1,306 @@
+"""Performs attempts in the pool's threads: claims tasks, calls their actions, records the outcomes.
+
+Several threads' writes at the same time go in one batch. Nothing is written once the lease has run out. The
+run waits for `over` of each attempt, so that is set in the end whatever happens.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
+from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.tasks.task import Task
+from duebell_worker.whole_lines import end_lines
+
+from .attempt import Attempt, as_run
+from .batcher import Batcher
+from .context import RunContext
+from .follow_ups import FollowUps
+from .lane_writer import LaneWriter
+from .lease import Lease
+from .limiter import Limiter
+from .outcome import Ended, Unfinished, after_attempt, without_attempt
+from .report import Outcome
+from .trouble import Trouble
+
+__all__ = ["Performer"]
+
+#: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
+#: AWS is mostly waiting.
+_BATCH, _BATCHES = 10, 4
+
+_Step = Callable[..., None]
+
+_SUPERSEDED = Outcome.SUPERSEDED
+
+
+class Performer:
+    """Takes attempts from the claim to the record, until it is told to `leave`.
+
+    follow_ups  adds those that tasks owe, once their outcomes are recorded
+    """
+
+    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
+        self._context = context
+        self._keep = context.backend.settings.keeping
+        self._lease = lease
+        self._writer = LaneWriter(context, lease, trouble)
+        self.follow_ups = FollowUps(context, lease, trouble)
+        self._starting = threading.Lock()
+        self._has_left = False
+        self._beginnings = Batcher(self._begin, most=AT_ONCE)
+        self._outcomes = Batcher(self.record, most=AT_ONCE)
+        # No place is taken by those that went in batches, so their outcomes can wait for full calls.
+        self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
+        self.limiter = Limiter(
+            context,
+            lease,
+            start=self._submit,
+            put_back=lambda attempts: self._outcomes(*attempts),
+            skip=lambda key: trouble.leave(key, until=key.queued),
+        )
+        self._deliveries = {
+            batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
+            for action in context.actions.values()
+            if (batch := action.batch)
+        }
+
+    def claim(self, attempts: Sequence[Attempt]) -> None:
+        """Claim these tasks, all of one status, and submit their attempts."""
+        found = self._writer.claim([attempt.key for attempt in attempts], attempts[0].status)
+        claimed = []
+        for attempt, task in zip(attempts, found, strict=True):
+            # Problem: the process may have stood still for minutes. Solution: check the lease once more.
+            if isinstance(task, Task) and self._lease.is_held():
+                attempt.stored = (task,)
+                claimed.append(attempt)
+            else:
+                attempt.set_over(task if isinstance(task, BaseException) else None)
+        self._submit(self.limiter.passed(claimed))
+
+    def _submit(self, attempts: Iterable[Attempt]) -> None:
+        """Have threads make these attempts."""
+        for together in self._together(attempts):
+            self._context.pool.submit(self._go_on, *together)
+
+    def _together(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
+        """Put the attempts together that go in batches to one target; each of the others is alone."""
+        alone: list[list[Attempt]] = []
+        batches: dict[str, list[Attempt]] = {}
+        for attempt in attempts:
+            if batch := self._context.batch_of(attempt.stored[-1]):
+                attempt.has_place = False
+                batches.setdefault(batch, []).append(attempt)
+            else:
+                alone.append([attempt])
+        return [*alone, *batches.values()]
+
+    def _go_on(self, *attempts: Attempt) -> None:
+        """Take the next step with tasks that were claimed."""
+        steps: dict[_Step, list[Attempt]] = {}
+        for attempt in attempts:
+            try:
+                steps.setdefault(self._next_step(attempt), []).append(attempt)
+            except BaseException as error:  # noqa: BLE001 (a bug of ours)
+                attempt.set_over(error)
+        for step, those in steps.items():
+            step(*those)
+
+    def _next_step(self, attempt: Attempt) -> _Step:
+        """Decide whether the attempt is made; a last one is recorded as begun before."""
+        [claimed] = attempt.stored
+        attempt.ended = self._ended_without(attempt)
+        if attempt.ended:
+            return self._outcomes
+        action = self._context.actions[claimed.action]
+        if action.is_last_attempt(claimed):
+            attempt.stored = (claimed, claimed.beginning(action.attempts))
+            return self._beginnings
+        return self._way_of(claimed)
+
+    def _way_of(self, task: Task) -> _Step:
+        """How attempts at this task are made."""
+        action = self._context.actions[task.action]
+        if action.delivery is None:
+            return self._perform
+        return self._deliveries[action.batch] if action.batch else self._deliver_alone
+
+    def _ended_without(self, attempt: Attempt) -> Ended | None:
+        """End an attempt that is not to be made; None for one that is."""
+        task, now = as_run(attempt), self._context.now()
+        return without_attempt(task, self._context.actions, now=now, keep=self._keep)
+
+    def _begin(self, attempts: Sequence[Attempt]) -> None:
+        """Record these last attempts as begun, and perform those that are.
+
+        No other run performs one that is recorded, so it is performed here even if the lease is lost.
+        """
+        changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
+        begun = []
+        for attempt, result in zip(attempts, self._writer.save(changes), strict=True):
+            with attempt.is_over_at_error():
+                if result is True:
+                    attempt.stored = attempt.stored[-1:]
+                if result is True or (isinstance(result, AwsUnavailable) and self._may_have_begun(attempt)):
+                    begun.append(attempt)
+                else:  # refused; or the lease is lost, or the task was changed meanwhile
+                    attempt.set_over(result if isinstance(result, BaseException) else None)
+        for together in self._together(begun):
+            self._context.pool.submit(self._way_of(together[0].stored[-1]), *together)
+
+    def _may_have_begun(self, attempt: Attempt) -> bool:
+        """Tell whether the attempt may be recorded as begun. Raises NotDeployed, UnreadableTask."""
+        begun = attempt.stored[-1]
+        try:
+            return self._context.backend.store.get(begun.lane, begun.id) == begun
+        except AwsError:
+            return True
+
+    def _perform(self, attempt: Attempt) -> None:
+        """Call the task's action, and have the outcome recorded; not if the run has left meanwhile."""
+        with attempt.is_over_at_error():
+            task = as_run(attempt)
+            with self._starting:
+                if self._has_left:
+                    attempt.over.set_result(None)
+                    return
+                attempt.started = task
+            attempt.ended = self._ended_with(task, self._call(task))
+        if attempt.ended:
+            self._outcomes(attempt)
+
+    def _call(self, task: Task) -> BaseException | None:
+        """Call the action; return the error that it raised, if any."""
+        try:
+            self._context.actions[task.action].handle(task)
+        except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
+            return raised
+        finally:
+            end_lines()
+        return None
+
+    def _deliver_alone(self, attempt: Attempt) -> None:
+        """Send this task, in this thread, and have the outcome recorded."""
+        self._outcomes(*self._sent([attempt]))
+
+    def _deliver(self, attempts: Sequence[Attempt]) -> None:
+        """Send these tasks, all to one target, and have the outcomes recorded."""
+        self._delivered(*self._sent(attempts))
+
+    def _sent(self, attempts: Sequence[Attempt]) -> Sequence[Attempt]:
+        """Send these tasks, all to one target, unless the run has left; return those that have ended."""
+        tasks: list[tuple[Attempt, Task]] = []
+        for attempt in attempts:
+            with attempt.is_over_at_error():
+                tasks.append((attempt, as_run(attempt)))
+        with self._starting:
+            has_left = self._has_left
+            for attempt, task in tasks:
+                attempt.started = None if has_left else task
+        ended: list[Attempt] = []
+        errors = [] if has_left else self._send([task for _, task in tasks])
+        for place, (attempt, task) in enumerate(tasks):
+            with attempt.is_over_at_error():
+                if has_left:
+                    attempt.over.set_result(None)
+                else:
+                    attempt.ended = self._ended_with(task, errors[place])
+                    ended.append(attempt)
+        return ended
+
+    def _send(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
+        """Send these tasks; return the error of each that was not accepted."""
+        deliver = self._context.deliver or _send_nothing
+        to_send = ((self._context.actions[task.action].delivery, task) for task in tasks)
+        try:
+            return deliver([(delivery, task) for delivery, task in to_send if delivery])
+        except BaseException as raised:  # noqa: BLE001 (a bug of ours)
+            return [raised] * len(tasks)
+
+    def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
+        action, now, random = self._context.actions[started.action], self._context.now(), self._context.random
+        return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
+
+    def record(self, attempts: Sequence[Attempt]) -> None:
+        """Record the outcomes of these attempts, and add the follow-ups that their tasks owe then."""
+        ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
+        owing = []
+        for attempt, recorded in self._save(ended):
+            if isinstance(recorded, Ended) and recorded.task.owes and recorded.outcome is not _SUPERSEDED:
+                attempt.recorded = recorded
+                owing.append((attempt, recorded))
+            else:
+                attempt.set_over(recorded)
+        if owing:
+            self._add_follow_ups(owing)
+
+    def _add_follow_ups(self, owing: Sequence[tuple[Attempt, Ended]]) -> None:
+        """Add the follow-ups that the tasks of these recorded attempts owe."""
+        try:
+            tasks = self.follow_ups.add([recorded.task for _, recorded in owing])
+        except BaseException as error:  # noqa: BLE001 (the process is told to end; the run must not wait)
+            for attempt, _ in owing:
+                attempt.set_over(error)
+        else:
+            for (attempt, recorded), task in zip(owing, tasks, strict=True):
+                attempt.set_over(recorded._replace(task=task))
+
+    def _save(
+        self, ended: Sequence[tuple[Attempt, Ended]]
+    ) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
+        """Write the outcomes; one whose task was changed meanwhile is superseded."""
+        kept = [one.task if one.task.is_kept(self._keep) else None for _, one in ended]
+        stored = [attempt.stored[-1] for attempt, _ in ended]
+        saved = self._writer.save(list(zip(stored, kept, strict=True)))
+        for (attempt, one), new, result in zip(ended, kept, saved, strict=True):
+            if result is False and attempt.stored[1:]:  # it was not recorded as begun
+                [result] = self._writer.save([(attempt.stored[0], new)])  # noqa: PLW2901
+            if isinstance(result, QueueFull) and one.outcome is Outcome.SNOOZED:
+                # Its payload makes it larger than it was. With no outcome it would be made again as if the
+                # process had died.
+                attempt.ended = one = self._ended_with(one.started, result)  # noqa: PLW2901
+                [result] = self._writer.save([(attempt.stored[-1], one.task)])  # noqa: PLW2901
+            if isinstance(result, bool):
+                yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
+            else:
+                yield attempt, result
+
+    # In the run's own thread.
+
+    def leave(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
+        """Call no more actions, and end these attempts; return how they are recorded.
+
+        Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
+        back, and their attempts do not count.
+        """
+        with self._starting:
+            self._has_left = True
+        ended, to_give_back = [], []
+        for attempt in attempts:
+            if attempt.recorded:
+                yield attempt, attempt.recorded
+            elif attempt.stored:
+                if one := self._ended_by_leaving(attempt):
+                    ended.append((attempt, one))
+                else:
+                    to_give_back.append((attempt, attempt.stored[0]))
+        while to_give_back:
+            saved = self._writer.save([(task, task.given_back()) for _, task in to_give_back])
+            for (attempt, _), result in zip(to_give_back, saved, strict=True):
+                yield attempt, result if isinstance(result, BaseException) else None
+            # The last attempt of some of them may have been recorded as begun meanwhile.
+            newest = [(attempt, attempt.stored[-1]) for attempt, _ in to_give_back]
+            to_give_back = [new for new, old in zip(newest, to_give_back, strict=True) if new != old]
+        yield from self._save(ended)
+
+    def _ended_by_leaving(self, attempt: Attempt) -> Ended | None:
+        """Return the end of this attempt, Unfinished if it still runs; None if it was not begun."""
+        if attempt.ended is None and attempt.started:
+            if host := self._context.host:
+                host.unfinished += 1
+            return self._ended_with(attempt.started, Unfinished(is_process=host is not None))
+        return attempt.ended or self._ended_without(attempt)
+
+
+def _send_nothing(_: object) -> Sequence[BaseException | None]:
+    raise TypeError("this run was made without anything that sends deliveries")

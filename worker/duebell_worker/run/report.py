@@ -1,0 +1,98 @@
+"""Counts the results of a run, and reports them."""
+
+from collections import Counter
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.schedules.zones import TZDATA_VERSION
+
+__all__ = ["Outcome", "RunReport", "Tally"]
+
+
+class Outcome(StrEnum):
+    """The result of one attempt."""
+
+    DONE = "done"
+    RETRIED = "retried"
+    FAILED = "failed"
+    EXPIRED = "expired"  # came too late to be made, by the task's own rules
+    SNOOZED = "snoozed"  # put off by its action; the attempt does not count
+    LIMITED = "limited"  # put back, as its action is limited or paused: no attempt was made
+    SUPERSEDED = "superseded"  # moved, cancelled or replaced while it ran: its result no longer applies
+
+
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of one run.
+
+    run              its id
+    lanes            how many lanes it held; none when another run holds them all
+    done, retried, failed, expired, snoozed, superseded   attempts with this outcome
+    limited          tasks that were put back, as their actions are limited
+    lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
+    rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
+    stopped_early    whether it stopped for want of time, with work left for the next run
+    lost_lease       whether it was so slow that another run took over
+    resting          the lanes whose calls AWS refused or did not answer; they are tried again later
+    """
+
+    run: str
+    lanes: int
+    done: int = 0
+    retried: int = 0
+    failed: int = 0
+    expired: int = 0
+    snoozed: int = 0
+    limited: int = 0
+    superseded: int = 0
+    lateness_max_ms: int | None = None
+    lateness_mean_ms: int | None = None
+    rings_at: datetime | None = None
+    stopped_early: bool = False
+    lost_lease: bool = False
+    resting: tuple[int, ...] = ()
+
+    @property
+    def attempts(self) -> int:
+        """Number of attempts that the run started, including those that came too late to be made."""
+        return self.done + self.retried + self.failed + self.expired + self.snoozed + self.superseded
+
+
+class Tally:
+    """Counts outcomes and lateness while a run goes on. Only the run's own thread counts.
+
+    stopped_early  whether the run stopped for want of time, with work left for the next run
+    """
+
+    def __init__(self) -> None:
+        self.stopped_early = False
+        self._outcomes: Counter[Outcome] = Counter()
+        self._late_sum = 0
+        self._late_max: int | None = None
+
+    def count(self, outcome: Outcome, lateness_ms: int) -> None:
+        self._outcomes[outcome] += 1
+        if outcome is Outcome.LIMITED:
+            return
+        self._late_sum += lateness_ms
+        self._late_max = lateness_ms if self._late_max is None else max(self._late_max, lateness_ms)
+
+    @property
+    def attempts(self) -> int:
+        """Number of attempts that have ended so far, and of tasks that were put back."""
+        return self._outcomes.total()
+
+    def results(self) -> dict[str, Any]:
+        """Return the counts and the lateness, by the names of `RunReport`."""
+        started = self.attempts - self._outcomes[Outcome.LIMITED]
+        mean = round(self._late_sum / started) if started else None
+        counts = {str(outcome): self._outcomes[outcome] for outcome in Outcome}
+        return {**counts, "lateness_max_ms": self._late_max, "lateness_mean_ms": mean}
+
+    def last_run(self, run: str, finished_at: datetime, resting: tuple[RestingLane, ...]) -> LastRun:
+        """Return the note on this run for the arming record."""
+        noted = {name: value for name, value in self.results().items() if name in LastRun.__struct_fields__}
+        return LastRun(run=run, finished_at=finished_at, tzdata=TZDATA_VERSION, resting=resting, **noted)

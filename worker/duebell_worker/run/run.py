@@ -1,0 +1,349 @@
+"""One run: claims lanes, runs everything that is due in them, gives them back and re-arms the rule.
+
+The run's own thread looks into the queue, hands tasks to the pool and keeps the lease. With precision
+"second" it stays for what is due soon; with more due than it can do in time it hands lanes to further runs.
+"""
+
+import logging
+from collections.abc import Collection
+from contextlib import closing
+from datetime import datetime, timedelta
+
+import msgspec
+
+from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.run_notes import LastRun
+from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
+from duebell_shared.instants import NEVER
+from duebell_shared.queue.twins import drop_twin
+from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_worker.log import emit
+from duebell_worker.metrics import queue_metrics
+
+from .attempts import Attempts
+from .context import RunContext
+from .held_tasks import HeldTasks
+from .lane_reader import LaneReader
+from .lease import Lease, LeaseLost
+from .look_ahead import LookAhead
+from .not_claimed import NotClaimed
+from .report import RunReport
+from .reservations import Reservations
+from .shares import Shares
+from .successor import arm_watchdog, claimed_lease
+from .trouble import Call, Trouble
+from .waits import Waits
+
+__all__ = ["execute"]
+
+#: The time between two reads of the queue for tasks that came due while actions run.
+_LOOK_AGAIN = timedelta(seconds=5)
+
+#: A run always waits for tasks that are due so soon: by the clock of its caller they may be due already.
+_MOMENT = timedelta(seconds=2)
+
+
+def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
+    """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
+
+    In the end it closes the pool.
+
+    An empty `lanes` runs no task: it only sets the rule, which somebody may have set to another time.
+
+    Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
+    lane or task is tried again, and does not end the run. One that it refuses for all of them is raised, most
+    often when the lanes are given back. If they are not given back, another run with the same id goes on
+    where this one failed, and any other run when the lease ends.
+    """
+    began, rule = context.now(), context.backend.rule
+    puts = rule.puts
+    with closing(context.pool):
+        report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
+    emit("run", **msgspec.structs.asdict(report))
+    if context.metrics:
+        now = context.now()
+        context.metrics.end(
+            now,
+            RunDuration=round((now - began).total_seconds() * 1000),
+            PutRuleCalls=rule.puts - puts,
+            **measured,
+            **({"LaneTrouble": len(report.resting)} if report.resting else {}),
+        )
+    return report
+
+
+def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
+    """Set the rule to where the record and the queue want it."""
+    armer, head_start = context.backend.armer, context.backend.settings.head_start
+    armer.change(lambda record: record.ringing_ahead(head_start))
+    record = armer.verify()
+    context.backend.hasten(record)
+    return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
+
+
+def _run_lanes(context: RunContext, lanes: Collection[int] | None) -> tuple[RunReport, dict[str, int]]:
+    """Claim these lanes and run what is due. Returns the report, and the metrics of the queue."""
+    run = _Run(context, claimed_lease(context, lanes))
+    return run.execute(), run.measured
+
+
+class _Run:
+    """A run that holds its lanes."""
+
+    def __init__(self, context: RunContext, lease: Lease) -> None:
+        self._context = context
+        self._backend = context.backend
+        self._lease = lease
+        self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
+        self._reader = LaneReader(self._backend, self._trouble)
+        self._attempts = Attempts(context, lease, self._trouble)
+        self._limiter = self._attempts.limiter
+        self._held = HeldTasks(context, self._attempts, self._reader)
+        reservations = Reservations(context, lease, self._trouble)
+        self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
+        self._shares = Shares(context, lease, self._reader, self._attempts)
+        self._waits = Waits(
+            context, lease, self._attempts, go_on_with=self._go_on_with, start_held=self._start_held
+        )
+        self._is_full = False
+        self._began = context.now()
+        measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
+        self._sizes: dict[int, int] | None = {} if measures else None
+        self._take_sizes()
+        #: The metrics of the queue, by name.
+        self.measured: dict[str, int] = {}
+
+    def execute(self) -> RunReport:
+        """Run what is due, give the lanes back and re-arm the rule."""
+        arm_watchdog(self._context, self._lease)
+        lost = False
+        try:
+            while self._lease.lanes:
+                self._run_due()
+                self._run_abandoned()
+                if self._attempts.not_deployed:
+                    raise self._attempts.not_deployed
+                next_due = self._release()
+                if next_due is None:
+                    break
+                self._waits.wait_for_due(self._looking_by(next_due))
+        except LeaseLost:
+            lost = True
+            self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
+        self._limiter.close()
+        record = self._backend.armer.ensure(None if lost else self._lease.seen)
+        self._backend.hasten(record)
+        lanes = self._lease.lanes
+        if error := self._trouble.error_of_all(len(lanes)):
+            raise error
+        tally = self._attempts.tally
+        return RunReport(
+            run=self._context.id,
+            lanes=len(lanes),
+            rings_at=record.rings_at,
+            stopped_early=tally.stopped_early,
+            lost_lease=lost,
+            resting=tuple(each.lane for each in self._trouble.resting(lanes)),
+            **tally.results(),
+        )
+
+    def _run_due(self) -> None:
+        """Start what is due, and what comes due while it runs; return when all of it has ended."""
+        while True:
+            try:
+                next_due = self._start_due()
+            except NotDeployed as error:
+                self._attempts.not_deployed, next_due = error, NEVER
+            is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _LOOK_AGAIN, next_due))
+            if not self._shares.hand_over() and is_idle:
+                return
+            self._not_claimed.go_on(self._may_start_abandoned)
+
+    def _start_due(self) -> datetime:
+        """Start the tasks that are due now, earliest first, but higher priorities before lower ones in sight.
+
+        Returns when the lanes must be read again.
+        """
+        if not self._attempts:
+            self._shares.measure_from_now()
+        self._attempts.record_again()
+        was_full = False
+        now = self._context.now()
+        leaving = self._shares.lanes
+        lanes = [lane for lane in self._lease.lanes if lane not in leaving]
+        known = {*self._attempts.under_way(), *self._attempts.not_claimed}
+        known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
+        self._lease.heads = None
+        self._attempts.begin_look()
+        self._reader.released = self._limiter.look(self._lease.seen)
+        parked = self._reader.parked(lanes)
+        self._lease.quiet, keys = self._reader.queued(lanes, now=now)
+        begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
+        for lane in {*parked, *begun_ahead}:
+            self._lease.quiet.pop(lane, None)
+        ahead = LookAhead(keys, now=now, skipping=known, parked=parked.values())
+        while ahead:
+            if not self._attempts.has_place:
+                was_full = self._is_full = True
+                self._waits.stop_taking_over()
+                ahead.read_on()
+            has_place = self._wait_for_place()
+            if self._is_time_to_stop:
+                self._attempts.tally.stopped_early = True
+                return NEVER
+            if not has_place or self._shares.change_lanes():
+                return self._context.now()
+            key = ahead.pop()
+            if self._may_start(key, Status.SCHEDULED):
+                self._attempts.start(key, Status.SCHEDULED)
+        next_due = ahead.next_due
+        self._is_full = was_full
+        # A task that is started before its time stands ahead, and would be taken for its lane's head.
+        heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
+        self._lease.heads = None if parked or begun_ahead else heads
+        self._held.find_left_running(lanes, self._lease.died)
+        self._held.find(lanes)
+        self._start_held()
+        return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
+
+    def _wait_for_place(self) -> bool:
+        """Wait until another task can be started; False if the lanes are to be read anew before."""
+        while not self._waits.wait_for_place():
+            if self._shares.change_lanes():
+                return False
+        return True
+
+    def _run_abandoned(self) -> None:
+        """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
+
+        After each, ended or not, the tasks that have come due meanwhile are next.
+        """
+        while self._not_claimed.start_next(self._may_start_abandoned):
+            self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)
+            self._run_due()
+            self._not_claimed.skip_refused()
+
+    def _may_start_abandoned(self, key: QueueKey) -> bool:
+        """Tell whether to claim this task as running; none when it is time to stop."""
+        if not self._may_start(key, Status.RUNNING):
+            return False
+        self._attempts.tally.stopped_early |= self._is_time_to_stop
+        return not self._is_time_to_stop
+
+    def _go_on_with(self, task: Task) -> None:
+        """Start the task's next occurrence if it is due already; remember a task that waits for a limit."""
+        self._held.remember(task)
+        if not task.queued or task.queued > self._context.now() or self._is_time_to_stop:
+            return
+        key = queue_key(task)
+        if self._may_start(key, Status.SCHEDULED):
+            self._attempts.start(key, Status.SCHEDULED)
+
+    def _start_held(self) -> None:
+        """Start tasks before their places in the line, if the limits of their actions allow it by now."""
+        if not self._held or self._attempts.is_claiming or self._is_time_to_stop:
+            return
+        for key in self._held.take():
+            if self._may_start(key, Status.SCHEDULED):
+                # The head of its lane may have been this task.
+                self._lease.quiet.pop(key.lane, None)
+                self._lease.heads = None
+                self._attempts.start(key, Status.SCHEDULED, is_ahead=True)
+            if not self._attempts.has_place:
+                return
+
+    @property
+    def _is_time_to_stop(self) -> bool:
+        """True if no task is started any more in this run."""
+        must_stop = self._attempts.not_deployed is not None or self._context.is_out_of_time
+        return must_stop or self._lease.must_leave
+
+    def _may_start(self, key: QueueKey, status: Status) -> bool:
+        """Tell whether to claim this task: its lane is held, not in trouble or leaving, and it is no twin."""
+        is_held = key.lane in self._lease.lanes and key.lane not in self._shares.lanes
+        is_ready = is_held and not self._trouble.again_at(key.lane)
+        return is_ready and not (status is Status.SCHEDULED and self._is_twin(key))
+
+    def _is_twin(self, key: QueueKey) -> bool:
+        """Delete the task if it is a twin. True also if that is unknown for now, so that the task waits."""
+        record = self._lease.seen
+        if not record.earlier:
+            return False
+        try:
+            return drop_twin(self._backend.store, key, len(record.lanes), self._context.now())
+        except AwsError as error:
+            self._trouble.failed(key.lane, Call.READ, error)
+            return True
+        except UnreadableTask:
+            return False
+
+    def _release(self) -> datetime | None:
+        """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
+
+        With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
+        more to do than it has places for: then a successor of its own is needed.
+        Returns when the lanes must be looked at, if they are still held.
+        """
+        self._attempts.record_again()
+        self._waits.wait_until_idle()
+        if (known := self._known_heads()) and self._give_back(known, unless_added=True) is None:
+            return None
+        quiet = self._lease.clear()
+        return self._give_back(
+            {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
+        )
+
+    def _known_heads(self) -> dict[int, datetime] | None:
+        """Return the lanes' heads after this run as its last look tells, or None if they must be read.
+
+        The look saw the earliest task that was not due, and all before it have been started and have ended.
+        No lane with due tasks has an earlier one, but for those that the run has put back. Nor is one that
+        somebody changed while it ran: who did so may have died before the lane's due was lowered.
+        """
+        heads, attempts = self._lease.heads, self._attempts
+        is_unsure = attempts.superseded or attempts.tally.stopped_early
+        if heads is None or is_unsure or self._trouble.is_any():
+            return None
+        if heads.keys() != set(self._lease.lanes):
+            return None
+        for key in attempts.put_back.values():
+            heads[key.lane] = min(key.queued, heads.get(key.lane, NEVER))
+        return heads
+
+    def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
+        """Give the lanes back at these heads, or keep them; returns as `_release`."""
+        heads = self._held.hasten(heads)
+        waits = self._context.waits_for_due
+        stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
+        if host := self._context.host:
+            stays_for = _MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
+        elif self._context.stop_at:
+            stays_for = max(stays_for, self._limiter.stays_for())
+        next_due = self._lease.release(
+            heads,
+            unless_due_within=None if self._is_time_to_stop else stays_for,
+            unless_added=unless_added,
+            to_taker=waits and not self._is_full,
+            run=self._last_run(),
+            sizes=self._take_sizes(),
+        )
+        if self._lease.counts:
+            record, sizes, now = self._lease.seen, self._sizes or {}, self._context.now()
+            self.measured = queue_metrics(self._reader, record, heads=heads, sizes=sizes, now=now)
+        return next_due
+
+    def _looking_by(self, due: datetime) -> datetime:
+        """When to look again, at most until `due`: a run that does not watch sees only then what is added."""
+        return due if self._context.waits_for_due else min(due, self._context.now() + _LOOK_AGAIN)
+
+    def _take_sizes(self) -> dict[int, int] | None:
+        """Add the lane sizes that answers to writes told since the last call; None if nothing is measured."""
+        if self._sizes is not None:
+            self._sizes |= self._backend.store.lane_sizes()
+        return self._sizes
+
+    def _last_run(self) -> LastRun:
+        """Return the note on this run for the record, with resting lanes that other runs noted."""
+        of_others = [each for each in self._lease.resting() if each.lane not in self._lease.lanes]
+        resting = (*self._trouble.resting(self._lease.lanes), *of_others)
+        return self._attempts.tally.last_run(self._context.id, self._context.now(), resting)

@@ -1,0 +1,193 @@
+"""Trouble with single lanes and tasks: records failed calls, and tells how long to leave each alone.
+
+Problem: DynamoDB throttles or refuses the calls for one lane, or one item cannot be read, and everything else
+is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests,
+for as long as its trouble has lasted: a minute at least, half an hour at most. A task that cannot be read is
+skipped for five minutes. All other lanes and tasks go on.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from duebell_shared.bell.run_notes import RestingLane
+from duebell_shared.errors import AwsError
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.log import emit
+
+__all__ = ["Call", "Trouble"]
+
+#: The pause of a lane after a failed call: not longer than a run stays for what is due soon.
+_PAUSE = timedelta(seconds=2)
+
+#: A lane rests after this many failed calls of one kind in a row.
+_IN_A_ROW = 3
+
+#: The shortest and the longest rest of a lane.
+_SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(minutes=30)
+
+#: A task that this version cannot read is skipped for this long.
+_PASSED_OVER = timedelta(minutes=5)
+
+
+class Call(StrEnum):
+    """The kinds of calls for a lane. One kind may be refused while another is answered."""
+
+    READ = "read"
+    HEAD = "head"
+    CLAIM = "claim"
+    OUTCOME = "outcome"
+
+
+@dataclass
+class _Lane:
+    """A lane in trouble.
+
+    since      when that began, in this run or one before
+    until      when it is looked at again
+    failed     the calls of each kind that failed in a row
+    rests      whether it rests, in this run or in the one before
+    was_read   whether this run could read it
+    """
+
+    since: datetime
+    until: datetime
+    failed: Counter[Call] = field(default_factory=Counter)
+    rests: bool = False
+    was_read: bool = False
+
+
+class Trouble:
+    """Keeps the lanes and tasks that a run leaves alone, each with its end. Thread-safe."""
+
+    def __init__(
+        self, run: str, clock: Callable[[], datetime], *, rested: Iterable[RestingLane] = ()
+    ) -> None:
+        """`rested` are the lanes that rested when the run before ended: the others are read first."""
+        self._run = run
+        self._clock = clock
+        self._lock = threading.Lock()
+        until = clock() + _PAUSE
+        self._lanes = {each.lane: _Lane(since=each.since, until=until, rests=True) for each in rested}
+        self._was_any = bool(self._lanes)
+        self._passed_over: dict[QueueKey, datetime] = {}
+        self._has_skipped = False
+        self._answered: set[Call] = set()
+        self._errors: dict[Call, AwsError] = {}
+
+    # Results of calls.
+
+    def failed(self, lane: int, call: Call, error: AwsError) -> None:
+        """Note a failed call for this lane, unless the lane pauses: the call was under way before."""
+        now = self._clock()
+        with self._lock:
+            self._errors[call] = error
+            trouble = self._lanes.setdefault(lane, _Lane(since=now, until=now))
+            if trouble.failed and now < trouble.until:
+                return
+            trouble.failed[call] += 1
+            trouble.rests = trouble.rests or trouble.failed[call] >= _IN_A_ROW
+            lasted = min(max(now - trouble.since, _SHORTEST), _LONGEST)
+            trouble.until = now + (lasted if trouble.rests else _PAUSE)
+        emit(
+            "lane_trouble",
+            level=logging.ERROR if trouble.rests else logging.WARNING,
+            run=self._run,
+            lane=lane,
+            call=call,
+            error=str(error),
+            since=trouble.since,
+            again_at=trouble.until,
+        )
+
+    def answered(self, lane: int, call: Call) -> None:
+        """Note that a call for this lane was answered. A read tells nothing about writes."""
+        with self._lock:
+            self._answered.add(call)
+            if (trouble := self._lanes.get(lane)) is None:
+                return
+            trouble.was_read = True
+            del trouble.failed[call]
+            if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
+                del self._lanes[lane]
+
+    def written(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
+        """Note the result of each write of one call, by lane.
+
+        A lane in which any write was answered, even with a refusal of that write, is not in trouble.
+        """
+        errors: dict[int, AwsError] = {}
+        answered: set[int] = set()
+        for lane, result in results:
+            if isinstance(result, AwsError):
+                errors.setdefault(lane, result)
+            else:
+                answered.add(lane)
+        for lane in answered:
+            self.answered(lane, call)
+        for lane in errors.keys() - answered:
+            self.failed(lane, call, errors[lane])
+
+    # Lanes and tasks that are left alone.
+
+    def again_at(self, lane: int) -> datetime | None:
+        """Return when this lane may be used again; None if it may be now."""
+        with self._lock:
+            trouble = self._lanes.get(lane)
+            return trouble.until if trouble and trouble.until > self._clock() else None
+
+    def is_any(self) -> bool:
+        """Tell whether any lane was in trouble, any call failed, or any task was skipped in this run.
+
+        That counts even when the trouble is over: what ended it may have been a count, and the run has not
+        looked into the lane since.
+        """
+        with self._lock:
+            return self._was_any or self._has_skipped or bool(self._errors)
+
+    def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
+        """Return which of these lanes rest, and since when they are in trouble."""
+        with self._lock:
+            known = ((lane, self._lanes[lane]) for lane in lanes if lane in self._lanes)
+            return tuple(
+                RestingLane(lane=lane, since=trouble.since)
+                for lane, trouble in known
+                if trouble.rests and (trouble.failed or not trouble.was_read)
+            )
+
+    def pass_over(self, key: QueueKey, *, is_readable: bool = False) -> None:
+        """Skip this task for a moment; for five minutes if this version cannot read it."""
+        with self._lock:
+            self._has_skipped = True
+            self._passed_over[key] = self._clock() + (_PAUSE if is_readable else _PASSED_OVER)
+
+    def leave(self, key: QueueKey, *, until: datetime) -> None:
+        """Skip this task until then, without any trouble of it; its lane is read again by then."""
+        with self._lock:
+            self._has_skipped = True
+            self._passed_over[key] = until
+
+    def passed_over(self, lane: int) -> dict[QueueKey, datetime]:
+        """Return the tasks of this lane that are skipped now, and until when.
+
+        Forgets the others: the run of a long-running process may last for hours.
+        """
+        now = self._clock()
+        with self._lock:
+            self._passed_over = {key: at for key, at in self._passed_over.items() if at > now}
+            return {key: at for key, at in self._passed_over.items() if key.lane == lane}
+
+    def error_of_all(self, lanes: int) -> AwsError | None:
+        """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.
+
+        It failed for two of them, or for the only one, and was answered for none: a call that failed for one
+        lane and was not made for the others may be that lane's trouble alone.
+        """
+        with self._lock:
+            failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)
+            refused = (call for call in Call if failed[call] >= min(lanes, 2) and call not in self._answered)
+            return next((self._errors[call] for call in refused if call in failed), None)

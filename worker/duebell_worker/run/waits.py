@@ -1,0 +1,189 @@
+"""The waits of a run: for a place, until it is idle, for the next due date.
+
+While it waits, a run keeps its lease, takes in the attempts that end, and watches the arming record: for
+tasks that are added, and for other runs that wait as well.
+
+Problem: several runs that shared a burst would each wait for what is due soon in its own lanes, as long as
+tasks keep coming, and each of them is paid for. Solution: the first of them that has room says in the arming
+record that it takes lanes over. Each of the others gives it its lanes when it has nothing to do but wait, or
+when its time is over.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from duebell_shared.errors import AwsError, NotArmed
+from duebell_shared.instants import NEVER
+from duebell_shared.tasks.task import Task
+
+from .attempts import Attempts
+from .context import RunContext
+from .lease import Lease, LeaseLost
+from .successor import log_died
+
+__all__ = ["Waits"]
+
+#: The time between two reads of the arming record by a run that waits for the next due date, unless its host
+#: says another.
+_WATCH = timedelta(seconds=0.25)
+
+#: A process that has waited this long for a place decides whether to hand lanes over.
+_LONG = timedelta(seconds=5)
+
+#: A renewal that failed is tried again after this pause.
+_RENEW_AGAIN = timedelta(seconds=5)
+
+
+class Waits:
+    """The waits of one run. Each raises LeaseLost."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        lease: Lease,
+        attempts: Attempts,
+        *,
+        go_on_with: Callable[[Task], None],
+        start_held: Callable[[], None],
+    ) -> None:
+        """What is called after attempts have ended.
+
+        go_on_with  with each task that is in the queue again
+        start_held  to start what waited for them
+        """
+        self._context = context
+        self._lease = lease
+        self._attempts = attempts
+        self._go_on_with = go_on_with
+        self._start_held = start_held
+        self._renew_at = lease.renew_at
+        self._watch_at = context.now()
+        self._watch_every = context.host.look_every if context.host else _WATCH
+        self._must_look = False
+
+    def wait_for_place(self) -> bool:
+        """Wait until another task can be started.
+
+        False if a long-running process still waits after some seconds: its actions may take hours. It does
+        not watch meanwhile: what is added now would be taken for seen by the look that is under way.
+        """
+        by = self._context.now() + _LONG if self._context.host else NEVER
+        return self._wait(lambda: self._attempts.has_place, by, watches=False)
+
+    def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
+        """Wait until nothing is under way; False if something still is at `by`.
+
+        A run that waits for due dates also returns False when a task was added that is due before.
+        """
+        return self._wait(lambda: not self._attempts, by)
+
+    def wait_for_due(self, due: datetime) -> None:
+        """Wait for this due date with nothing under way, at most until the run's time is over.
+
+        It ends sooner when a task was added that is due before, when another run can wait instead, or when
+        the process is to end.
+        """
+        self._wait(lambda: False, min(due, self._context.stop_at or NEVER), is_idle=True)
+
+    def stop_taking_over(self) -> None:
+        """Let other runs keep their lanes: this one has all that it can do."""
+        try:
+            self._lease.stop_taking_over()
+        except (AwsError, NotArmed) as error:
+            self._context.warn("not_watched", error)
+
+    def _wait(
+        self,
+        is_over: Callable[[], bool],
+        by: datetime = NEVER,
+        *,
+        is_idle: bool = False,
+        watches: bool = True,
+    ) -> bool:
+        watches = watches and self._context.waits_for_due and by != NEVER
+        host = self._context.host
+        while True:
+            now = self._context.now()
+            leave_at = self._context.leave_at or NEVER
+            if now >= self._renew_at:
+                self._renew()
+            if is_over():
+                return True
+            if self._attempts.claim():
+                continue
+            if self._attempts and now >= leave_at:
+                self._attempts.leave()
+                return True
+            if now >= by or (is_idle and self._context.is_out_of_time):
+                return False
+            if watches and self._must_end(by, is_idle=is_idle):
+                return False
+            notice_at = host.wake_at(now) if host else NEVER
+            wake_at = min(self._renew_at, leave_at, by, notice_at, self._watch_at if watches else NEVER)
+            for task in self._attempts.wait(wake_at - now):
+                self._go_on_with(task)
+            if not is_idle:
+                self._start_held()
+
+    def _renew(self) -> None:
+        try:
+            self._lease.renew()
+        except (AwsError, NotArmed) as error:
+            if not self._lease.is_held():
+                raise LeaseLost from error
+            self._context.warn("not_renewed", error)
+            self._renew_at = self._context.now() + _RENEW_AGAIN
+        else:
+            self._renew_at = self._lease.renew_at
+            self._attempts.limiter.renew()
+            self._looked()
+
+    def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
+        """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
+
+        Only an idle run gives its lanes away. A run that has places takes over those of others.
+        """
+        if self._context.now() < self._watch_at:
+            return False
+        self._watch_at = self._context.now() + self._watch_every
+        try:
+            next_due = self._lease.next_due()
+            self._looked()
+            if is_idle and (self._lease.must_leave or self._lease.has_taker()):
+                return True
+            if self._attempts.has_place:
+                self._lease.take_over()
+                if self._claim_more():
+                    return True
+            if next_due >= by:
+                return False
+            self._lease.clear()
+        except (AwsError, NotArmed) as error:
+            self._context.warn("not_watched", error)
+            return False
+        return True
+
+    def _claim_more(self) -> bool:
+        """Claim lanes that have become free, in a long-running process; True if the run must look into them.
+
+        Its run may last for hours. What is due in lanes that another run gave back, or that this one handed
+        over, would wait for the rule.
+
+        Problem: a call fails, and the lanes are claimed all the same; then their dues are never, and nothing
+        shows what waits in them. Solution: after a failure the run looks into all lanes that it has.
+        """
+        if self._must_look:
+            self._must_look = False
+            return True
+        host, now = self._context.host, self._context.now()
+        if not host or self._context.is_out_of_time or host.claim_at(self._lease.seen, now) > now:
+            return False
+        self._must_look = True
+        self._lease.claim_more()
+        log_died(self._context, self._lease)
+        self._must_look = False
+        return True
+
+    def _looked(self) -> None:
+        if self._context.host:
+            self._context.host.looked()

@@ -1,15 +1,12 @@
 """The fields of a task as JSON has them: how each is read, what it means, and its JSON schema."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from duebell_shared.counts import MAX_PRIORITY
-from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
-from duebell_shared.quoting import quoted, shortened
+from duebell_shared.instants import LATEST, MILLISECOND, render
 from duebell_shared.tasks.follow_up import MAX_AFTER, then_of
-from duebell_shared.tasks.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME
+from duebell_shared.tasks.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, read_instant, read_seconds
 from duebell_shared.tasks.recurrence import MAX_SPREAD, Missed
 
 __all__ = ["FIELDS", "Field", "read_instant", "read_seconds"]
@@ -28,36 +25,6 @@ class Field(NamedTuple):
     means: str
     changes: str = ""
     read: Callable[[str, object], Any] | None = None
-
-
-def read_instant(field: str, given: object) -> datetime:
-    """A time from ISO-8601 text with an offset. Raises InvalidTask."""
-    if not isinstance(given, str):
-        raise InvalidTask(field, "must be text, such as '2026-12-31T00:00:00Z'")
-    try:
-        instant = datetime.fromisoformat(given)
-    except ValueError:
-        raise InvalidTask(
-            field, f"{quoted(given)} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'"
-        ) from None
-    if instant.utcoffset() is None:
-        raise InvalidTask(
-            field, f"{quoted(given)} has no offset: end it with Z for UTC, or with +01:00 and the like"
-        )
-    try:
-        return to_utc(instant)
-    except OverflowError:
-        raise InvalidTask(field, f"{quoted(given)} is outside the calendar") from None
-
-
-def read_seconds(field: str, given: object) -> timedelta:
-    """A length of time from a number of seconds. Raises InvalidTask."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise InvalidTask(field, f"must be a number of seconds, not {quoted(given)}")
-    try:
-        return timedelta(seconds=given)
-    except (OverflowError, ValueError):
-        raise InvalidTask(field, f"{shortened(given)} seconds are too many") from None
 
 
 _TEXT = {"type": "string"}
@@ -122,7 +89,7 @@ FIELDS: Mapping[str, Field] = {
         },
         "The task to add when this one is done, due so many seconds after",
         "null: none",
-        lambda field, given: then_of(given, read_after=read_seconds),
+        lambda field, given: then_of(given, of_json=True),
     ),
     "payload": Field(
         {},

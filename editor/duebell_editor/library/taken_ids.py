@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from enum import StrEnum
 
 import msgspec
 
@@ -10,6 +9,7 @@ from duebell_editor.listing.queue import Queue
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.task import Status, Task
 
 from .change_log import added_as, log_change
@@ -29,21 +29,6 @@ __all__ = [
 
 #: Tries of a change to a task that others keep changing.
 TRIES = 5
-
-
-class IfExists(StrEnum):
-    """The policy of `add` when a task with this id exists, waiting or as history.
-
-    FAIL     raise TaskExists
-    KEEP     leave that task as it is
-    REPLACE  put the new task in its place
-    PUSH     if it waits, give it the new due date and payload (debounce); else add the new task in its place
-    """
-
-    FAIL = "fail"
-    KEEP = "keep"
-    REPLACE = "replace"
-    PUSH = "push"
 
 
 _POLICIES = {policy.value: policy for policy in IfExists}

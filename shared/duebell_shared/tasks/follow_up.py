@@ -6,7 +6,7 @@ follow-up is added under an id that follows from the task, so that it cannot be 
 write takes the task out of the queue. A run that finds a task that owes a follow-up does what is left of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -20,7 +20,7 @@ from duebell_shared.instants import MILLISECOND, Instant, render
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import shortened
 
-from .given import MAX_NAME, check_name
+from .given import MAX_NAME, check_name, read_seconds
 
 __all__ = [
     "MAX_AFTER",
@@ -31,6 +31,7 @@ __all__ = [
     "Owed",
     "Then",
     "check_follow_ups",
+    "check_then",
     "then_of",
 ]
 
@@ -120,7 +121,7 @@ def check_follow_ups(id: str, on_failed: object, then: object) -> tuple[str | No
     if not isinstance(on_failed, str | None):
         raise InvalidTask("on_failed", f"must be the name of an action, not {type(on_failed).__name__}")
     name = check_name("on_failed", on_failed) if on_failed else on_failed
-    follow_up = None if then is None else _checked(then_of(then))
+    follow_up = None if then is None else check_then(then)
     if (name or follow_up) and len(id) > MAX_ID:
         raise InvalidTask(
             "id",
@@ -130,13 +131,8 @@ def check_follow_ups(id: str, on_failed: object, then: object) -> tuple[str | No
     return name, follow_up
 
 
-def then_of(
-    given: object, *, read_after: Callable[[str, object], timedelta] | None = None
-) -> Then | FollowUp:
-    """The follow-up of a mapping with the fields of Then. Raises InvalidTask.
-
-    `read_after` reads the field of this name, if it is given in another form than a timedelta.
-    """
+def then_of(given: object, *, of_json: bool = False) -> Then | FollowUp:
+    """The follow-up of a mapping with the fields of Then; JSON has seconds. Raises InvalidTask."""
     if isinstance(given, Then | FollowUp):
         return given
     if not isinstance(given, Mapping):
@@ -151,13 +147,14 @@ def then_of(
     after = given.get("after")
     if after is None:
         after = timedelta(0)
-    elif read_after:
-        after = read_after("then.after", after)
+    elif of_json:
+        after = read_seconds("then.after", after)
     return Then(given["action"], given.get("payload"), after)
 
 
-def _checked(then: Then | FollowUp) -> FollowUp:
-    """The follow-up as it is stored. Raises InvalidTask."""
+def check_then(given: object) -> FollowUp:
+    """The follow-up as it is stored, of a Then or a mapping with its fields. Raises InvalidTask."""
+    then = then_of(given)
     check_name("then.action", then.action)
     if not isinstance(then.after, timedelta):
         raise InvalidTask("then.after", f"must be a timedelta, not {type(then.after).__name__}")

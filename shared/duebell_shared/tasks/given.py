@@ -5,25 +5,15 @@ from datetime import UTC, datetime, timedelta
 from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, to_utc
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import quoted, shortened
 
 from .recurrence import MAX_SPREAD, Missed
 
 __all__ = [
-    "MAX_COUNT",
-    "MAX_EXPIRY",
-    "check_changed_by",
-    "check_count",
-    "check_due",
-    "check_expiry",
-    "check_missed",
-    "check_name",
-    "check_priority",
-    "check_progress",
-    "check_rev",
-    "check_spread",
-    "fit_changed_by",
-]
+    "MAX_COUNT", "MAX_EXPIRY", "MAX_NAME", "MAX_REV", "check_changed_by", "check_count", "check_due",
+    "check_expiry", "check_missed", "check_name", "check_priority", "check_progress", "check_rev",
+    "check_spread", "fit_changed_by", "read_instant", "read_seconds",
+]  # fmt: skip
 
 MAX_NAME = 256
 
@@ -34,7 +24,7 @@ _MAX_CHANGED_BY = 128
 MAX_COUNT = 1_000_000_000
 
 #: More changes than any task has seen.
-_MAX_REV = 10**18
+MAX_REV = 10**18
 
 #: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
 MAX_EXPIRY = timedelta(days=36_525)
@@ -135,10 +125,10 @@ def check_duration(field: str, given: object, *, most: timedelta) -> timedelta |
     return given // MILLISECOND * MILLISECOND
 
 
-def check_count(field: str, given: object, *, most: int = MAX_COUNT) -> int:
-    """`given` if it is a whole number, 1 to `most`."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-        raise InvalidTask(field, f"must be a whole number, 1 to {most:,}, not {quoted(given)}")
+def check_count(field: str, given: object, *, least: int = 1, most: int = MAX_COUNT) -> int:
+    """`given` if it is a whole number within these bounds."""
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+        raise InvalidTask(field, f"must be a whole number, {least} to {most:,}, not {quoted(given)}")
     return given
 
 
@@ -168,4 +158,37 @@ def check_progress(given: object) -> None:
 
 def check_rev(given: object) -> int | None:
     """A rev that a task is expected to be at, or None for any."""
-    return None if given is None else check_count("rev", given, most=_MAX_REV)
+    return None if given is None else check_count("rev", given, most=MAX_REV)
+
+
+# Values as JSON has them.
+
+
+def read_instant(field: str, given: object) -> datetime:
+    """A time from ISO-8601 text with an offset. Raises InvalidTask."""
+    if not isinstance(given, str):
+        raise InvalidTask(field, "must be text, such as '2026-12-31T00:00:00Z'")
+    try:
+        instant = datetime.fromisoformat(given)
+    except ValueError:
+        raise InvalidTask(
+            field, f"{quoted(given)} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'"
+        ) from None
+    if instant.utcoffset() is None:
+        raise InvalidTask(
+            field, f"{quoted(given)} has no offset: end it with Z for UTC, or with +01:00 and the like"
+        )
+    try:
+        return to_utc(instant)
+    except OverflowError:
+        raise InvalidTask(field, f"{quoted(given)} is outside the calendar") from None
+
+
+def read_seconds(field: str, given: object) -> timedelta:
+    """A length of time from a number of seconds. Raises InvalidTask."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise InvalidTask(field, f"must be a number of seconds, not {quoted(given)}")
+    try:
+        return timedelta(seconds=given)
+    except (OverflowError, ValueError):
+        raise InvalidTask(field, f"{shortened(given)} seconds are too many") from None

@@ -1,0 +1,305 @@
+"""The fields of a task that users give: one row each.
+
+All other lists of these fields are made of this table: the checks, JSON and its schemas, the page's form, the
+options of the command line, what is stored and declared, the reference. Only `Task`, whose attributes users
+read, and the signature of `Editor.add`, which code editors show, are written by hand beside it.
+
+A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `Field`.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypedDict
+
+import msgspec
+from msgspec import NODEFAULT
+
+from duebell_shared.counts import MAX_PRIORITY
+from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import LATEST, MILLISECOND, render
+from duebell_shared.payloads import payload as payloads
+from duebell_shared.quoting import quoted
+
+from .follow_up import MAX_AFTER, Then, check_then, then_of
+from .given import MAX_COUNT, MAX_NAME, MAX_REV, check_count, check_name, read_instant, read_seconds
+from .recurrence import MAX_SPREAD, Missed
+
+__all__ = [
+    "FIELDS", "RECURRING", "STORED", "AddFields", "ChangeFields", "DeclaredFields", "Field", "IfExists",
+    "Kind", "TaskFields", "checked", "described", "names_of",
+]  # fmt: skip
+
+#: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
+_CENTURY = timedelta(days=36_525)
+
+
+class IfExists(StrEnum):
+    """The policy of `add` when a task with this id exists, waiting or as history.
+
+    FAIL     raise TaskExists
+    KEEP     leave that task as it is
+    REPLACE  put the new task in its place
+    PUSH     if it waits, give it the new due date and payload (debounce); else add the new task in its place
+    """
+
+    FAIL = "fail"
+    KEEP = "keep"
+    REPLACE = "replace"
+    PUSH = "push"
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of value. Another field of a known kind changes nothing but the table.
+
+    form    what it looks like to people: the command line makes an option of it, and the page a widget
+    schema  its JSON Schema, without null
+    check   the value to store, from the field's name and a value that is not None. Raises InvalidTask
+    read    the Python value of a JSON value, likewise; None if it is the same
+    """
+
+    form: Literal["text", "action", "zone", "time", "duration", "number", "choice", "task", "json"]
+    schema: Mapping[str, Any]
+    check: Callable[[str, Any], Any] = lambda _, given: given
+    read: Callable[[str, object], Any] | None = None
+
+
+def _kind(form: Any, *, check: Any = lambda _, given: given, read: Any = None, **schema: object) -> Kind:
+    """Text. That of a schedule and its times are checked by `make_schedule`."""
+    return Kind(form=form, schema={"type": "string", **schema}, check=check, read=read)
+
+
+def _name(form: Any) -> Kind:
+    return _kind(form, minLength=1, maxLength=MAX_NAME, check=check_name)
+
+
+def _number(least: int, most: int) -> Kind:
+    def check(field: str, given: object) -> int:
+        return check_count(field, given, least=least, most=most)
+
+    return Kind(form="number", schema={"type": "integer", "minimum": least, "maximum": most}, check=check)
+
+
+def _duration(most: timedelta) -> Kind:
+    def check(field: str, given: object) -> timedelta:
+        if not isinstance(given, timedelta):
+            raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
+        if not MILLISECOND <= given <= most:
+            days = f"{most.days:,} {'day' if most.days == 1 else 'days'}"
+            raise InvalidTask(field, f"must be a millisecond or more, and at most {days}, not {given}")
+        return given // MILLISECOND * MILLISECOND
+
+    bounds = {"minimum": MILLISECOND.total_seconds(), "maximum": most.total_seconds()}
+    return Kind(form="duration", schema={"type": "number", **bounds}, check=check, read=read_seconds)
+
+
+def _choice(of: type[StrEnum]) -> Kind:
+    *most, last = (quoted(one.value) for one in of)
+
+    def check(field: str, given: object) -> StrEnum:
+        if isinstance(given, str) and given in set(of):
+            return of(given)
+        raise InvalidTask(field, f"must be {', '.join(most)} or {last}, not {quoted(given)}")
+
+    return _kind("choice", enum=[one.value for one in of], check=check)
+
+
+_TIME = _kind("time", format="date-time", read=read_instant)
+
+_JSON = Kind(form="json", schema={}, check=lambda _, given: payloads.of_task(given))
+
+_FOLLOW_UP = Kind(
+    form="task",
+    schema={
+        "type": "object",
+        "properties": {
+            "action": _name("action").schema,
+            "payload": {},
+            "after": {"type": "number", "minimum": 0, "maximum": MAX_AFTER.total_seconds()},
+        },
+        "required": ["action"],
+        "additionalProperties": False,
+    },
+    check=lambda _, given: check_then(given),
+    read=lambda _, given: then_of(given, of_json=True),
+)
+
+
+def _check_on_failed(field: str, given: object) -> str:
+    """The name of an action; empty for none, even if the task's own action has one."""
+    if not isinstance(given, str):
+        raise InvalidTask(field, f"must be the name of an action, not {type(given).__name__}")
+    return check_name(field, given) if given else given
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the table.
+
+    kind     the values that it takes
+    title    its name for people, on the page for example
+    means    what it does, without units: lengths of time are seconds in JSON, and `1h30m` to the shell
+    unset    what null means; empty if it cannot be null
+    default  what is stored for null; NODEFAULT if that is refused
+    stored   where its value is kept: on the task, or in its recurrence or schedule; "" for code of its own
+    named    the name of the attribute there, if it is another
+    goes     the tasks that it goes with: those that run once, those that recur, or all
+    """
+
+    kind: Kind
+    title: str
+    means: str
+    unset: str = ""
+    default: Any = None
+    stored: Literal["task", "recurrence", "schedule", ""] = ""
+    named: str = ""
+    goes: Literal["once", "recurring", "all"] = "all"
+
+
+_Missed = Missed | Literal["once", "all", "skip"]
+
+# fmt: off
+_ACTION = Field(
+    kind=_name("action"), title="Action", means="The name of an action of the worker", default=NODEFAULT,
+    stored="task",
+)
+_DUE = Field(
+    kind=_kind("time", format="date-time", formatMaximum=render(LATEST), read=read_instant), title="Due",
+    means="When it runs: one of due, in and schedule is needed. A time that has passed means at once",
+    default=NODEFAULT, goes="once",
+)
+_SCHEDULE = Field(
+    kind=_kind("text"), title="Schedule",
+    means="When it recurs: rate(2 hours), cron(0 9 ? * MON-FRI *) as AWS has it, five cron fields, or at(…)",
+    default=NODEFAULT, stored="schedule", named="expression", goes="recurring",
+)
+
+#: In JSON, the due date can be given as a length of time.
+_IN = Field(
+    kind=Kind(form="duration", schema={"type": "number"}, read=read_seconds), title="In",
+    means="Instead of due: how long from now",
+)
+
+
+class DeclaredFields(TypedDict, total=False):
+    """The arguments of `Worker.recurring`, but for `schedule` and `id`."""
+
+    timezone: Annotated[str | None, Field(
+        kind=_kind("zone"), title="Time zone", means="The schedule's, an IANA name", unset="UTC",
+        default="UTC", stored="schedule", goes="recurring",
+    )]
+    missed: Annotated[_Missed | None, Field(
+        kind=_choice(Missed), title="Missed runs",
+        means="Occurrences that were missed are made up for once, all of them, or skipped", unset="once",
+        default=Missed.ONCE, stored="recurrence", goes="recurring",
+    )]
+    spread: Annotated[timedelta | None, Field(
+        kind=_duration(MAX_SPREAD), title="Spread",
+        means="Delay it by up to this long, the same each time for the same id; at most a day",
+        unset="none", default=timedelta(0), stored="task",
+    )]
+    priority: Annotated[int | None, Field(
+        kind=_number(0, MAX_PRIORITY), title="Priority",
+        means=f"0 to {MAX_PRIORITY}: of what waits, higher ones go first", unset="0", default=0,
+        stored="task",
+    )]
+    on_failed: Annotated[str | None, Field(
+        kind=_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
+        means="The action or delivery that is given the task when it has failed for good; empty: none",
+        unset="that of its action", stored="task",
+    )]
+    then: Annotated[Then | Mapping[str, Any] | None, Field(
+        kind=_FOLLOW_UP, title="When it is done",
+        means="The task to add when this one is done, due so long `after`", unset="none", stored="task",
+    )]
+    payload: Annotated[object, Field(
+        kind=_JSON, title="Payload", stored="task", named="payload_json",
+        means="What the action is given: any JSON value, at most 350 KB and 100 levels",
+        unset="an empty object", default="{}",
+    )]
+
+
+class _Fields(DeclaredFields, total=False):
+    start: Annotated[datetime | None, Field(
+        kind=_TIME, title="Not before", means="No occurrence is before this; a rate counts from it",
+        unset="from now on", stored="schedule", goes="recurring",
+    )]
+    end: Annotated[datetime | None, Field(
+        kind=_TIME, title="Not after", means="No occurrence is after this", unset="no end",
+        stored="schedule", goes="recurring",
+    )]
+    max_runs: Annotated[int | None, Field(
+        kind=_number(1, MAX_COUNT), title="Number of runs", means="End after this many runs",
+        unset="no limit", stored="recurrence", goes="recurring",
+    )]
+    expires_after: Annotated[timedelta | None, Field(
+        kind=_duration(_CENTURY), title="Expiry",
+        means="Do not run it when it is this late; at most a century", unset="never", stored="task",
+        goes="once",
+    )]
+
+
+class ChangeFields(_Fields, total=False):
+    """The arguments of `Editor.update`, but for `id` and `rev`."""
+
+    action: Annotated[str, _ACTION]
+    due: Annotated[datetime | timedelta, _DUE]
+    schedule: Annotated[str, _SCHEDULE]
+
+
+class TaskFields(_Fields, total=False):
+    """The arguments of `Editor.add`, but for `action`, `if_exists`, `at_most` and `rev`."""
+
+    due: Annotated[datetime | timedelta | None, _DUE]
+    schedule: Annotated[str | None, _SCHEDULE]
+    id: Annotated[str | None, Field(
+        kind=_name("text"), title="Id", means="Its id, of printable characters", unset="one is made",
+    )]
+
+
+class AddFields(TaskFields, total=False):
+    """The arguments of `Editor.add`, but for `action`."""
+
+    if_exists: Annotated[IfExists | Literal["fail", "keep", "replace", "push"], Field(
+        kind=_choice(IfExists), title="If it exists", default=NODEFAULT,
+        means="When the id is taken: fail, keep the task that is there, replace it, or push it, which gives "
+        "one that waits the new due date and payload",
+    )]
+    at_most: Annotated[timedelta | None, Field(
+        kind=_duration(_CENTURY), title="Put off at most",
+        means="With push: due this long after the first add at the latest", unset="no limit",
+    )]
+    rev: Annotated[int | None, Field(
+        kind=_number(1, MAX_REV), title="Revision",
+        means="With replace: only if the task that is there is at this rev", unset="any",
+    )]
+# fmt: on
+
+
+#: Every field by its name, in the order in which people are shown them.
+FIELDS: Mapping[str, Field] = {"action": _ACTION, "due": _DUE, "in": _IN, "schedule": _SCHEDULE} | {
+    name: hint.__metadata__[0] for name, hint in AddFields.__annotations__.items()
+}
+
+#: The fields that are kept on the task itself, and the names of its attributes.
+STORED = {name: row.named or name for name, row in FIELDS.items() if row.stored == "task"}
+
+#: The fields that say when and how a task recurs.
+RECURRING = tuple(name for name, row in FIELDS.items() if row.stored in {"recurrence", "schedule"})
+
+
+def names_of(fields: type) -> tuple[str, ...]:
+    """The names of one of these classes, in the order of the table."""
+    return tuple(name for name in FIELDS if name in fields.__annotations__)
+
+
+def checked(name: str, given: object) -> Any:
+    """The value that is stored if this one is given. Raises InvalidTask."""
+    row = FIELDS[name]
+    return row.default if given is None and row.default is not NODEFAULT else row.kind.check(name, given)
+
+
+def described(name: str) -> str:
+    """What the field means in JSON, and if it is not given or null."""
+    row = FIELDS[name]
+    seconds = " (in seconds)" if row.kind.form == "duration" else ""
+    return f"{row.means}{seconds}{f'; {row.unset} if not given' if row.unset else ''}"

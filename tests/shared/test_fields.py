@@ -1,0 +1,118 @@
+"""The table of task fields, and what is written by hand beside it."""
+
+import inspect
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_type_hints
+
+import pytest
+from msgspec import NODEFAULT
+from msgspec.structs import fields as fields_of
+
+from duebell_editor import Editor, IfExists, InvalidTask, Task
+from duebell_editor.library import task_fields
+from duebell_editor.library.fields import FIELDS as OLD_FIELDS
+from duebell_editor.library.values import NewTask, TaskChange
+from duebell_shared.tasks import fields
+from duebell_shared.tasks.fields import (
+    FIELDS,
+    STORED,
+    AddFields,
+    ChangeFields,
+    DeclaredFields,
+    TaskFields,
+    checked,
+)
+from duebell_shared.tasks.follow_up import FollowUp, Then
+from duebell_worker.actions.handles import AddOptions
+
+#: For each field what is stored for it, and what is refused with these words.
+GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] = {
+    "action": (
+        [("act", "act")],
+        [(None, "must be text, not NoneType"), ("", "1 to 256 characters, not 0"), ("a\n", "printable")],
+    ),
+    "id": ([("x" * 256, "x" * 256)], [("x" * 257, "1 to 256 characters, not 257"), (7, "must be text")]),
+    "spread": (
+        [(None, timedelta(0)), (timedelta(microseconds=1500), timedelta(milliseconds=1))],
+        [(timedelta(days=2), "at most 1 day, not 2 days"), (timedelta(0), "a millisecond"), (7, "not int")],
+    ),
+    "expires_after": (
+        [(None, None), (timedelta(1), timedelta(1))],
+        [(timedelta(36_526), "at most 36,525 days"), (timedelta(-1), "a millisecond or more")],
+    ),
+    "priority": ([(None, 0), (9, 9)], [(10, "0 to 9, not 10"), (True, "not True"), ("1", "not '1'")]),
+    "max_runs": ([(None, None), (1, 1)], [(0, "1 to 1,000,000,000, not 0")]),
+    "missed": ([(None, "once"), ("all", "all")], [("some", "must be 'once', 'all' or 'skip', not 'some'")]),
+    "if_exists": ([("push", IfExists.PUSH)], [(None, "'replace' or 'push', not None")]),
+    "on_failed": ([(None, None), ("", ""), ("tell", "tell")], [(7, "the name of an action, not int")]),
+    "then": (
+        [(None, None), (Then("b", [1]), FollowUp(action="b", payload_json="[1]"))],
+        [({}, "is missing"), ({"action": ""}, "1 to 256 characters"), (7, "must be a Then, or a mapping")],
+    ),
+    "payload": ([(None, "{}"), ([1.0], "[1.0]")], [({1}, "set")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", GIVEN)
+def test_a_value_is_stored_or_refused_with_the_field_and_the_reason(field: str) -> None:
+    right, wrong = GIVEN[field]
+    for given, stored in right:
+        assert checked(field, given) == stored
+    for value, reason in wrong:
+        with pytest.raises(InvalidTask, match=reason) as refused:
+            checked(field, value)
+        assert refused.value.field.split(".")[0] == field
+
+
+@pytest.mark.parametrize("field", [name for name, row in FIELDS.items() if row.kind.read])
+def test_what_is_read_from_json_is_what_can_be_given(field: str) -> None:
+    of_json: dict[str, tuple[object, object]] = {
+        "time": ("2026-12-31T01:00:00+01:00", datetime(2026, 12, 31, tzinfo=UTC)),
+        "duration": (1.5, timedelta(seconds=1.5)),
+        "task": ({"action": "b", "after": 60}, Then("b", None, timedelta(minutes=1))),
+    }
+    kind = FIELDS[field].kind
+    given, value = of_json[kind.form]
+    assert kind.read
+    assert kind.read(field, given) == value
+    with pytest.raises(InvalidTask) as refused:
+        kind.read(field, "soon")
+    assert refused.value.field == field
+
+
+def test_the_signature_of_add_has_the_fields_of_the_table() -> None:
+    signature = inspect.signature(Editor.add).parameters
+    given = {name: one.annotation for name, one in signature.items() if name not in {"self", "action"}}
+    assert given == get_type_hints(AddFields)
+    assert all(one.default in {None, IfExists.FAIL} for name, one in signature.items() if name in given)
+
+
+def test_a_task_has_what_is_stored_of_the_fields_with_their_defaults() -> None:
+    attributes = {one.name: one.default for one in fields_of(Task)}
+    for name, attribute in STORED.items():
+        assert attributes[attribute] == FIELDS[name].default or FIELDS[name].default is NODEFAULT
+
+
+# As long as the hand-written lists are there.
+
+
+def test_the_table_is_what_was_written_by_hand() -> None:
+    for name, old in OLD_FIELDS.items():
+        new = FIELDS[name]
+        assert new.kind.schema == old.schema, name
+        assert (new.kind.read is None) == (old.read is None)
+    assert {*FIELDS} - {*OLD_FIELDS} == {"if_exists", "rev"}
+
+
+def test_the_classes_have_the_fields_that_were_written_by_hand() -> None:
+    def names(of: type[Any]) -> set[str]:
+        return {*fields.names_of(of)}
+
+    assert names(TaskFields) == {*NewTask.__struct_fields__} - {"action"}
+    assert names(ChangeFields) == {*TaskChange.__struct_fields__}
+    assert names(AddFields) == {*AddOptions.__annotations__} | {"payload"}
+    assert get_type_hints(TaskFields) == get_type_hints(task_fields.TaskFields)
+    assert get_type_hints(ChangeFields) == get_type_hints(task_fields.ChangeFields)
+    assert names(DeclaredFields) - {"priority"} == {
+        *("timezone", "payload", "missed", "spread", "on_failed", "then")
+    }

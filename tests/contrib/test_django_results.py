@@ -4,7 +4,9 @@
 from tests.contrib.project import HOUR, SHOP, signals
 
 # isort: split
+import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ import duebell
 from duebell.contrib.django import AttemptFailed
 from duebell.contrib.django.framework import TaskResultDoesNotExist, TaskResultStatus
 from duebell.testing import Rehearsal
-from tests.contrib.shop import tasks
+from tests.contrib.shop import jobs, tasks
 from tests.contrib.shop.tasks import CALLS
 
 
@@ -123,3 +125,39 @@ def test_there_is_no_result_of_what_is_none_of_djangos_tasks(rehearsal: Rehearsa
     for id in ("none", "", other.id, imported.id, missing.id):
         with pytest.raises(TaskResultDoesNotExist):
             tasks.mail.get_result(id)
+
+
+@pytest.mark.parametrize(
+    "action", ["evil.x", "evil", ".evil.x", "..a.b", ".", "evil.", "sys.modules", "os.path.x"]
+)
+def test_reading_a_result_imports_nothing_that_the_task_names(
+    rehearsal: Rehearsal, action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a module that nothing has imported, and a task that names it as its action
+    (tmp_path / "evil.py").write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(tmp_path)
+    added = rehearsal.editor.add(action, due=HOUR)
+    # When its result is read, then there is none, and the module is not imported
+    with pytest.raises(TaskResultDoesNotExist):
+        tasks.mail.get_result(added.id)
+    assert "evil" not in sys.modules
+
+
+def test_there_is_a_result_of_a_task_in_any_module_that_is_imported(rehearsal: Rehearsal) -> None:
+    rehearsal.editor.add(jobs.clean.module_path, due=HOUR, id="clean")
+    assert jobs.clean.get_result("clean").status == "READY"
+
+
+@pytest.mark.parametrize("field", [{"queue_name": "none"}, {"backend": "none"}, {"priority": -1000}])
+def test_there_is_no_result_of_a_call_that_django_refuses(rehearsal: Rehearsal, field: object) -> None:
+    added = rehearsal.editor.add(f"{SHOP}.mail", due=HOUR, payload=field)
+    with pytest.raises(TaskResultDoesNotExist):
+        tasks.mail.get_result(added.id)
+
+
+@pytest.mark.parametrize("message", [f"Bob\n{SHOP}.evil.NoPost", "Bob\nevil.NoPost: x", "evil.NoPost"])
+def test_the_class_of_an_error_is_not_taken_from_its_message(rehearsal: Rehearsal, message: str) -> None:
+    result = tasks.fail.enqueue(message)
+    rehearsal.let_time_pass(timedelta(minutes=2))
+    result.refresh()
+    assert result.errors[-1].exception_class is tasks.NoPost

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from duebell_editor import InvalidTask
-from duebell_editor.intake.marks import Mark
 from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
 from duebell_editor.library.values import NewTask
+from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.verbs import Verb
 from tests.intake.conftest import record
 from tests.support import NOON
@@ -17,6 +17,7 @@ from tests.support import NOON
 HOUR = timedelta(hours=1)
 DUE = {"due": "2026-12-31T00:00:00Z"}
 PUSH = {"if_exists": "push"}
+EVENT = "17793124-05d4-b198-2fde-7ededc63b103"
 
 
 def read(body: object, **given: Any) -> list[Entry]:
@@ -67,15 +68,31 @@ def test_an_event_of_a_bus_says_by_its_detail_type_what_to_do(kind: str) -> None
         "cancel": {"id": "a"},
     }
     detail["update"] = {"id": "a", "payload": 1}
-    event = {"version": "0", "id": "e-1", "detail-type": f"duebell.{kind}", "detail": detail[kind]}
+    event = {"version": "0", "id": EVENT, "detail-type": f"duebell.{kind}", "detail": detail[kind]}
     want = wanted(event)
-    assert want == wanted({"do": kind, **detail[kind]}, id="e-1")
+    assert want == wanted({"do": kind, **detail[kind]}, id=EVENT)
     # And one that the bus sends twice, as two messages, is the same
     assert wanted(event, id="m-2") == want
 
 
+@pytest.mark.parametrize(
+    "id", ["CI pushed main", "m-1 pushed 2199-12-31T00:00:00.000Z", EVENT + "\n", "", 7, None]
+)
+def test_an_event_whose_id_is_none_of_eventbridges_goes_by_its_messages_id(id: object) -> None:
+    event = {"id": id, "detail-type": "duebell.cancel", "detail": {"id": "a"}}
+    assert wanted(event) == wanted({"do": "cancel", "id": "a"})
+
+
+def test_a_message_is_not_taken_for_one_of_the_future() -> None:
+    entry = {"action": "remind", "in": 0}
+    assert wanted(entry, sent=NOON + timedelta(seconds=30)).due == NOON + timedelta(seconds=30)
+    assert wanted(entry, sent=NOON + 100_000 * HOUR).due == NOON + timedelta(minutes=1)
+
+
 def test_changes_have_the_fields_of_the_api() -> None:
-    assert wanted({"do": "cancel", "id": "a"}) == Change(verb=Verb.CANCEL, id="a", mark=Mark("m-1"))
+    assert wanted({"do": "cancel", "id": "a"}) == Change(
+        verb=Verb.CANCEL, id="a", mark=IntakeMark(source="m-1")
+    )
     moved = wanted({"do": "move", "id": "a", **DUE})
     assert (moved.verb, list(moved.fields)) == (Verb.MOVE, ["due"])
     updated = wanted({"do": "update", "id": "a", "payload": None, "action": "ring", "end": None})
@@ -85,7 +102,8 @@ def test_changes_have_the_fields_of_the_api() -> None:
     assert wanted({"do": "update", "id": "a", "in": 60, "payload": 1}).verb is Verb.UPDATE
     # And each of a list has a mark of its own
     several = [{"do": "cancel", "id": "a"}, {"do": "cancel", "id": "a"}]
-    assert {entry.wanted.mark for entry in read(several)} == {Mark("m-1", 0), Mark("m-1", 1)}  # type: ignore[union-attr]
+    marks = [entry.wanted.mark for entry in read(several) if isinstance(entry.wanted, Change)]
+    assert marks == [IntakeMark(source="m-1"), IntakeMark(source="m-1", place=1)]
 
 
 def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> None:
@@ -93,10 +111,10 @@ def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> Non
     push = wanted(body, sent=NOON - HOUR)
     assert isinstance(push, Push)
     assert (push.id, push.task.due, push.task.payload) == ("one", NOON - HOUR + timedelta(minutes=10), 7)
-    assert (push.at_most, push.sent, push.mark) == (HOUR, NOON - HOUR, Mark("m-1"))
+    assert (push.at_most, push.sent, push.mark) == (HOUR, NOON - HOUR, IntakeMark(source="m-1"))
     [_, second] = read([{}, {"action": "index", "id": "one", **PUSH, **DUE}])
     assert isinstance(second.wanted, Push)
-    assert (second.wanted.at_most, second.wanted.mark) == (None, Mark("m-1", 1))
+    assert (second.wanted.at_most, second.wanted.mark) == (None, IntakeMark(source="m-1", place=1))
 
 
 WRONG = {

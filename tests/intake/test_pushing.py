@@ -7,7 +7,6 @@ import pytest
 
 from duebell_editor import AwsUnavailable, Editor, Status, TaskNotFound
 from duebell_editor.intake import Intake
-from duebell_editor.intake.marks import Made, Mark, is_before_push
 from duebell_editor.library.adder import Adder
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
@@ -100,6 +99,49 @@ def test_an_older_event_that_comes_late_or_twice_changes_nothing(events: Events,
 
 
 @pytest.mark.moto
+@pytest.mark.parametrize(
+    "author", ["CI pushed main", "intake m-1 pushed 2199-12-31T00:00:00.000Z", "intake m-2", "intake m-2-0"]
+)
+def test_an_author_of_any_name_silences_no_event(events: Events, clock: Clock, author: str) -> None:
+    events.editor.acting_as(author).add("index", due=MINUTE, id="one")
+    events.editor.acting_as(author).update("one", payload="anna's")
+    events.happen("m-2")
+    assert events.found == (10 * MINUTE, "m-2")
+
+
+@pytest.mark.moto
+def test_a_forged_event_silences_no_later_one(events: Events, clock: Clock) -> None:
+    # Given an event whose id is the text of a mark, and a message that says it was sent in the far future
+    forged = {"id": "x pushed 2199-12-31T00:00:00.000Z", "detail-type": "duebell.update"}
+    events.happen("m-1")
+    events.come(record({**forged, "detail": {"id": "one", "payload": "forged"}}, "m-2"))
+    assert events.editor.get("one").changed_by == "intake m-2"
+    push = {"action": "index", "id": "one", "in": 600, "if_exists": "push"}
+    events.come(record(push, "m-3", sent=NOON + 100_000 * MINUTE))
+    # When an event happens later
+    clock.advance(2 * MINUTE)
+    events.happen("m-4")
+    # Then it counts
+    assert events.found == (12 * MINUTE, "m-4")
+
+
+@pytest.mark.moto
+def test_an_event_that_comes_twice_or_late_is_known_after_a_change_by_hand(
+    events: Events, editor: Editor, clock: Clock
+) -> None:
+    late = events.event("m-0")
+    clock.advance(SECOND)
+    events.happen("m-1")
+    editor.acting_as("anna").update("one", payload="anna's")
+    events.come(late, events.sent["m-1"])
+    assert editor.get("one").payload == "anna's"
+    # And one that is late, after another message as well
+    events.come(record({"do": "update", "id": "one", "payload": 2}, "m-2"))
+    events.come(late)
+    assert editor.get("one").payload == 2
+
+
+@pytest.mark.moto
 def test_an_event_before_the_last_one_starts_no_second_run(
     events: Events, clock: Clock, backend: Backend
 ) -> None:
@@ -174,7 +216,7 @@ def test_pushes_and_changes_of_a_list_are_made_once_in_its_order(events: Events,
     events.come(record(changes))
     after = editor.get("one")
     assert (after.status, after.payload, after.rev) == (Status.SCHEDULED, 3, 3)
-    assert after.changed_by == "intake m-1-3 pushed 2026-11-21T12:00:00.000Z"
+    assert after.changed_by == "intake m-1"
     # When it comes again, then nothing changes
     events.come(record(changes))
     assert editor.get("one") == after
@@ -210,26 +252,3 @@ def test_a_burst_that_aws_does_not_answer_comes_again_whole(events: Events, edit
         editor.get("one")
     events.come(*burst)
     assert editor.get("one").rev == 1
-
-
-def test_a_mark_without_room_for_the_time_goes_without() -> None:
-    mark = Mark("e" * 100, 3)
-    made = Made([mark])
-    assert made.author(mark, pushed=NOON) == made.author(mark) == f"intake {'e' * 100}-3"
-    again_read = Made([mark])
-    again_read.recall(made.author(mark, pushed=NOON))
-    assert mark in again_read
-
-
-@pytest.mark.parametrize(
-    ("changed_by", "is_before"),
-    [
-        (None, False),
-        ("intake m-1", False),
-        ("somebody", False),
-        ("intake m-1 pushed 2026-11-21T12:00:00.000Z", False),
-        ("intake m-1 pushed 2026-11-21T12:00:00.001Z", True),
-    ],
-)
-def test_the_time_of_the_last_push_is_read_from_its_author(changed_by: str | None, is_before: bool) -> None:
-    assert is_before_push(NOON, changed_by) is is_before

@@ -7,8 +7,9 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_editor.intake import Intake
-from duebell_editor.intake.marks import Made, Mark
+from duebell_editor.intake.made import Made
 from duebell_shared.backend import Backend
+from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, Clock
@@ -37,7 +38,7 @@ def test_a_list_that_has_taken_effect_is_done_when_it_comes_again(
     assert again(intake.take([record(changes, received=10)])) == []
     # Then nothing has changed, and nothing is a dead letter
     assert editor.get("a") == after
-    assert after.changed_by == "intake m-1-2"
+    assert after.changed_by == "intake m-1"
     assert queues.dead() == []
 
 
@@ -70,7 +71,6 @@ def test_a_wrong_change_among_right_ones_is_told_when_its_list_is_done(
     editor.add("remind", due=HOUR, id="a", payload={"user": 1})
     changes = [update({"user": 2}), update({"user": "anna"}), CANCEL, NOWHERE]
     assert again(intake.take([record(changes)])) == ["m-1"]
-    assert editor.get("a").changed_by == "intake m-1-2 without 1"
     assert queues.dead() == []
     # When the list is given up
     assert again(intake.take([record(changes, received=10)])) == []
@@ -97,55 +97,46 @@ def test_the_later_change_holds_when_an_earlier_one_is_made_after_it(
     editor.add("remind", due=HOUR, id="a")
     clock.advance(HOUR)
     worker.run()
-    assert editor.get("a").changed_by == "intake m-1-1 without 0"
     # When the list comes again and the update is made
     assert again(intake.take([record(both)])) == []
     # Then the task is due when the move says, which was sent after it
     task = editor.get("a")
-    assert (task.payload, task.due.month, task.changed_by) == (1, 2, "intake m-1-1")
+    assert (task.payload, task.due.month, task.changed_by) == (1, 2, "intake m-1")
 
 
-def test_what_took_effect_is_read_from_the_last_author() -> None:
-    marks = [Mark("m", place) for place in (0, 2, 3, 7)]
+def marks_of(source: str, *places: int) -> list[IntakeMark]:
+    return [IntakeMark(source=source, place=place) for place in places]
 
-    def made(changed_by: str | None) -> list[int | None]:
+
+def test_what_took_effect_is_read_from_the_mark() -> None:
+    marks = marks_of("m", 0, 2, 3, 7)
+
+    def made(last: IntakeMark | None) -> list[int]:
         found = Made(marks)
-        found.recall(changed_by)
+        found.recall(last)
         return [mark.place for mark in marks if mark in found]
 
-    assert made("intake m-0") == [0]
-    assert made("intake m-3") == [0, 2, 3]
-    assert made("intake m-7 without 0,3") == [2, 7]
-    assert made("intake m-7 alone") == [7]
-    for other in (None, "anna", "intake m", "intake m2-7", "intake m-7-1", "intake m-7 without ", "m-7"):
-        assert made(other) == []
+    assert made(IntakeMark(source="m")) == [0]
+    assert made(IntakeMark(source="m", place=3)) == [0, 2, 3]
+    assert made(IntakeMark(source="m", place=7, without=(0, 3))) == [2, 7]
+    assert made(IntakeMark(source="m", place=7, alone=True)) == [7]
+    assert made(None) == made(IntakeMark(source="m2", place=7)) == []
 
 
-def test_changes_that_are_too_many_to_name_are_made_again() -> None:
-    # Given a list of which many changes did not take effect
-    marks = [Mark("0" * 36, place) for place in range(60)]
+@pytest.mark.parametrize("missing", [MAX_WITHOUT, MAX_WITHOUT + 1])
+def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
+    # Given a list of which many changes did not take effect, and then one and the last did
+    marks = marks_of("m", *range(missing + 2))
     made = Made(marks)
-    # When the last one does
-    author = made.author(marks[-1])
-    # Then that one alone is known
-    assert author.endswith("-59 alone")
-    made.recall(author)
-    assert [mark.place for mark in marks if mark in made] == [59]
-    # And as long as they can be named they are
-    few = Made(marks[:20])
-    assert few.author(marks[19]).endswith(",17,18")
-    assert len(few.author(marks[19])) <= 128
+    made.add(marks[0])
+    # When their mark is read
+    found = Made(marks)
+    found.recall(made.mark(marks[-1]))
+    # Then the last one is known, and the first as long as all that are missing are named
+    known = [mark.place for mark in marks if mark in found]
+    assert known == ([0, missing + 1] if missing == MAX_WITHOUT else [missing + 1])
 
 
 def test_two_deliveries_in_one_batch_are_one() -> None:
-    marks = [Mark("m", place) for place in (0, 1, 0, 1)]
-    assert Made(marks).author(marks[1]) == "intake m-1 without 0"
-
-
-def test_a_message_of_one_change_is_known_by_its_id_however_long_that_is() -> None:
-    for id in ("m", "x" * 500, "a\nb"):
-        mark = Mark(id)
-        made = Made([mark])
-        made.recall(made.author(mark))
-        assert mark in made
-        assert mark not in Made([mark])
+    marks = marks_of("m", 0, 1, 0, 1)
+    assert Made(marks).mark(marks[1]).without == (0,)

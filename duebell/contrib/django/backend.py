@@ -4,11 +4,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
+from django.apps import apps
 from django.core import checks
 from django.utils import timezone
-from django.utils.module_loading import import_string
+from django.utils.module_loading import import_string, module_has_submodule
 
 from duebell_editor.library.editor import Editor
 from duebell_shared.coroutines import call_in_thread
@@ -26,10 +28,11 @@ from .framework import (
     normalize_json,
     task_enqueued,
 )
+from .framework import InvalidTask as DjangosInvalidTask
 from .priorities import stored_priority
 from .results import DuebellResult, result_of
 
-__all__ = ["DuebellBackend"]
+__all__ = ["DuebellBackend", "modules_of_apps"]
 
 _OPTIONS = {"default_priority", "editor"}
 
@@ -38,6 +41,23 @@ _OPTIONS = {"default_priority", "editor"}
 def _editor_of_the_environment() -> Editor:
     """One for the process: Django makes a backend for each thread, and the clients take a moment to make."""
     return Editor.from_env()
+
+
+def modules_of_apps() -> list[str]:
+    """The modules `tasks` of the installed apps, which it imports."""
+    having = [one.name for one in apps.get_app_configs() if module_has_submodule(one.module, "tasks")]
+    return [import_module(f"{name}.tasks").__name__ for name in having]
+
+
+def _known_task(action: str) -> Task | None:
+    """The task of this path, in a module of the apps or in any other that is imported already.
+
+    No other module is imported: its name comes from whoever added the task.
+    """
+    modules_of_apps()
+    module, _, name = action.rpartition(".")
+    found = getattr(sys.modules.get(module), "__dict__", {}).get(name)
+    return found if isinstance(found, Task) else None
 
 
 class DuebellBackend(BaseTaskBackend):
@@ -119,16 +139,17 @@ class DuebellBackend(BaseTaskBackend):
     def get_result(self, result_id: str) -> TaskResult:
         """The result of a task, in one read. Raises TaskResultDoesNotExist, AwsError and NotDeployed.
 
-        Of a task that is done, arguments of more than 2 KB are not kept; the result has none then.
+        Its action must be a task in a module `tasks` of an installed app, or in another module that this
+        process has imported. Of a done task, arguments of more than 2 KB are not kept; the result has none.
         """
+        editor = self.editor
         try:
-            stored = self.editor.get(result_id)
-            task = import_string(stored.action)
-        except (TaskNotFound, InvalidInput, ImportError) as error:
+            stored = editor.get(result_id)
+            if task := _known_task(stored.action):
+                return self._result(stored, task)
+        except (TaskNotFound, InvalidInput, DjangosInvalidTask, InvalidTaskBackend) as error:
             raise TaskResultDoesNotExist(result_id) from error
-        if not isinstance(task, Task):  # it is an action, but none of Django's tasks
-            raise TaskResultDoesNotExist(result_id)
-        return self._result(stored, task)
+        raise TaskResultDoesNotExist(result_id)  # it is an action, but none of Django's tasks
 
     async def aget_result(self, result_id: str) -> TaskResult:
         """As `get_result`, in a thread."""

@@ -1,7 +1,6 @@
 """The result of a task in the queue as Django has it: status, times and errors."""
 
 import builtins
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.utils import timezone
+from msgspec import UNSET, UnsetType
 
 from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.status import Status
@@ -129,7 +129,7 @@ def _errors_of(stored: StoredTask) -> Iterator[TaskError]:
     """The errors of its failed attempts, the latest at the end; and why it will not run, if it will not."""
     yield from (_in_short(one) for one in stored.failures[: -1 if stored.failure else None])
     if failure := stored.failure:
-        path = _path_of(failure.type, failure.traceback)
+        path = _path_of(failure.type, failure.module)
         yield TaskError(exception_class_path=path, traceback=failure.traceback or str(failure))
     if stored.status in {Status.CANCELLED, Status.EXPIRED}:
         text = f"the task was {stored.status.value}, and will not run"
@@ -138,20 +138,13 @@ def _errors_of(stored: StoredTask) -> Iterator[TaskError]:
 
 def _in_short(attempt: FailedAttempt) -> TaskError:
     text = f"{attempt.type}: {attempt.message}"
-    return TaskError(exception_class_path=_path_of(attempt.type, ""), traceback=text)
+    return TaskError(exception_class_path=_path_of(attempt.type), traceback=text)
 
 
-def _path_of(name: str, traceback: str) -> str:
-    """The path that the error's class is imported by; that of AttemptFailed if it is not known.
-
-    A task keeps the name of the class without its module. The last line of a traceback that begins with the
-    name has the module too, unless the class is built in.
-    """
-    if name in _OURS:
-        return f"duebell.{name}"
-    modules = re.findall(rf"^([\w.]+)\.{re.escape(name)}(?::|$)", traceback, re.MULTILINE)
-    if modules:
-        return f"{modules[-1]}.{name}"
+def _path_of(name: str, module: str | UnsetType = UNSET) -> str:
+    """The path that the error's class is imported by; that of AttemptFailed if it is not known."""
+    if module or name in _OURS:
+        return f"{module or 'duebell'}.{name}"
     built_in = getattr(builtins, name, None)
     if isinstance(built_in, type) and issubclass(built_in, BaseException):
         return f"builtins.{name}"

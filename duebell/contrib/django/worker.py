@@ -9,14 +9,13 @@ import django
 from django.apps import apps
 from django.db import close_old_connections
 from django.utils import timezone
-from django.utils.module_loading import module_has_submodule
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task as StoredTask
 from duebell_worker import Abort, Snooze, Worker
 
-from .backend import DuebellBackend
+from .backend import DuebellBackend, modules_of_apps
 from .framework import Task, TaskContext, TaskResultStatus, task_finished, task_started
 from .results import Call, DuebellResult, result_of
 
@@ -45,7 +44,7 @@ def register_tasks(
     """
     if not apps.ready:
         django.setup()
-    looked_in = [*_modules_of_apps(), *([modules] if isinstance(modules, str) else modules)]
+    looked_in = [*modules_of_apps(), *([modules] if isinstance(modules, str) else modules)]
     tasks = {task.module_path: task for name in looked_in for task in _tasks_in(name)}
     if not tasks:
         raise ValueError(
@@ -59,12 +58,6 @@ def register_tasks(
         limit = limits.get(name, attempts)
         worker.action(name, attempts=limit, backoff=backoff)(_function(task, limit))
     return tuple(tasks)
-
-
-def _modules_of_apps() -> Iterator[str]:
-    for app in apps.get_app_configs():
-        if module_has_submodule(app.module, "tasks"):
-            yield f"{app.name}.tasks"
 
 
 def _tasks_in(module: str) -> list[Task]:

@@ -110,7 +110,7 @@ _THEN = _struct(
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "reservation"),
+    hidden=("payload_json", "begun", "reservation", "intake"),
     payload=_described(Any, "Any JSON value"),
     spread=_described(float, "It is delayed by up to this many seconds"),
     expires_after=_described(float | None, "It is not run when it is this many seconds late"),

@@ -10,6 +10,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -29,10 +30,11 @@ from duebell_shared.errors import (
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief
+from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.task import Status
 from duebell_shared.tasks.verbs import Verb
 
-from .marks import Made, Mark, is_before_push
+from .made import Made
 from .messages import Change, Entry, Push
 
 __all__ = ["Failures", "take_effect"]
@@ -56,7 +58,7 @@ class _Turn(NamedTuple):
 
     places: list[int]
     change: Change | Push
-    covered: list[Mark]
+    covered: list[IntakeMark]
 
 
 def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel) -> Failures:
@@ -209,31 +211,28 @@ def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push
     return found
 
 
-def _make(editor: Editor, change: Change | Push, made: Made, covered: Sequence[Mark]) -> bool:
+def _make(editor: Editor, change: Change | Push, made: Made, covered: Sequence[IntakeMark]) -> bool:
     """Make the change; False if it was made when its message came before."""
     if isinstance(change, Push):
         return _push(editor, change, made, covered)
     return _change(editor, change, made)
 
 
-def _push(editor: Editor, push: Push, made: Made, covered: Sequence[Mark]) -> bool:
+def _push(editor: Editor, push: Push, made: Made, covered: Sequence[IntakeMark]) -> bool:
     """Add or push the task; False if this push, or one that was sent later, was made before.
 
     Problem: a message that comes twice, or late, would put the task off by its own old time, give it its own
-    old payload, and have it run once more when it has run since. Solution: the author says when it was sent.
+    old payload, and have it run once more when it has run since. Solution: the mark says when it was sent.
 
     `covered` are the earlier pushes of its message: its mark says that they took effect.
     """
-    try:
-        author = editor.get(push.id).changed_by
-    except TaskNotFound:
-        author = None
-    made.recall(author)
-    if push.mark in made or is_before_push(push.sent, author):
+    with suppress(TaskNotFound):
+        made.recall(editor.get(push.id).intake)
+    if push.mark in made or made.is_before_push(push.sent):
         return False
     for mark in covered:
         made.add(mark)
-    pushing = editor.acting_as(made.author(push.mark, pushed=push.sent))
+    pushing = _marking(editor, made.mark(push.mark, pushed=push.sent))
     pushing.add(**msgspec.structs.asdict(push.task), if_exists=IfExists.PUSH, at_most=push.at_most)
     made.add(push.mark)
     return True
@@ -243,18 +242,24 @@ def _change(editor: Editor, change: Change, made: Made) -> bool:
     """Make the change; False if it was made when its message came before.
 
     Problem: a message that comes twice would move a recurring task's next occurrence, undo what was changed
-    since, or be refused for what it did itself. Solution: the author of a task's last change says which
-    entries made it.
+    since, or be refused for what it did itself. Solution: the mark on a task says which entries changed it.
     """
     there = editor.get(change.id)
-    made.recall(there.changed_by)
+    made.recall(there.intake)
     if change.mark in made:
         return False
     if change.verb is not Verb.CANCEL or there.status is not Status.CANCELLED:
-        author = made.author(change.mark)
-        getattr(editor.acting_as(author), change.verb)(change.id, **change.fields)
+        marking = _marking(editor, made.mark(change.mark))
+        getattr(marking, change.verb)(change.id, **change.fields)
     made.add(change.mark)
     return True
+
+
+def _marking(editor: Editor, mark: IntakeMark) -> Editor:
+    """The editor that leaves this mark on what it changes."""
+    marking = editor.acting_as(f"intake {mark.source}")
+    marking.intake_mark = mark
+    return marking
 
 
 def _note_bug(error: Exception) -> None:

@@ -18,13 +18,13 @@ from duebell_editor.library.debounce import check_at_most, check_not_recurring
 from duebell_editor.library.taken_ids import IfExists
 from duebell_editor.library.values import NewTask, TaskChange, read_seconds
 from duebell_shared.errors import InvalidInput, InvalidTask
+from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads import strict_json
 from duebell_shared.payloads.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.tasks.given import check_due, check_name
+from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.verbs import Verb
-
-from .marks import Mark
 
 __all__ = ["Change", "Entry", "Message", "Push", "entries_of"]
 
@@ -34,6 +34,7 @@ _DO = (_ADD, *_CHANGES)
 #: Characters that SQS refuses, and which JSON can have escaped.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DETAIL_TYPES = tuple(f"duebell.{do}" for do in _DO)
 
 
@@ -55,7 +56,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, record: Mapping[str, Any], now: datetime) -> Self:
-        """A record of the event that Lambda invokes with; `now` if it does not say when it was sent.
+        """A record of the event that Lambda invokes with; sent `now` if it does not say when.
 
         https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
         """
@@ -65,7 +66,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             id=record["messageId"],
             receipt=record["receiptHandle"],
             body=record["body"],
-            sent=datetime.fromtimestamp(int(sent) / 1000, UTC) if sent else now,
+            sent=min(datetime.fromtimestamp(int(sent) / 1000, UTC), now + MOST_SKEW) if sent else now,
             received=int(attributes.get("ApproximateReceiveCount", 1)),
         )
 
@@ -79,7 +80,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     verb: Verb
     id: str
-    mark: Mark
+    mark: IntakeMark
     fields: dict[str, Any] = {}
 
 
@@ -95,7 +96,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     task: NewTask
     at_most: timedelta | None
     sent: datetime
-    mark: Mark
+    mark: IntakeMark
 
     @property
     def id(self) -> str:
@@ -172,17 +173,19 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Pus
     do = fields.pop("do", _ADD)
     if do not in _DO:
         raise InvalidTask("do", f"{quoted(do)} is not one of {', '.join(_DO)}; left out, it is {_ADD}")
+    mark = IntakeMark(source=source, place=place or 0)
     if do == _ADD and fields.get("if_exists") == IfExists.PUSH:
-        return _push(fields, message.sent, mark=Mark(source, place))
+        return _push(fields, message.sent, mark=mark)
     if do == _ADD:
         return _new_task(fields, message.sent, id=source if place is None else f"{source}-{place}")
-    return _change(Verb(do), fields, message.sent, mark=Mark(source, place))
+    return _change(Verb(do), fields, message.sent, mark=mark)
 
 
 def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The event's id and the fields in its detail.
 
-    Its own id, for EventBridge may put one event into the queue twice, as two messages.
+    Its own id, for EventBridge may put one event into the queue twice, as two messages. Only if it is a UUID,
+    as EventBridge gives it: whoever may send could choose any other, and so the author of the change.
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
     """
     kind, detail = event["detail-type"], event.get("detail")
@@ -193,7 +196,8 @@ def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict
     if "do" in detail:
         raise InvalidTask("do", "goes without a detail-type, which says what to do: leave it out")
     id = event.get("id")
-    return id if isinstance(id, str) else message.id, {**detail, "do": kind.removeprefix("duebell.")}
+    source = id if isinstance(id, str) and _UUID.fullmatch(id) else message.id
+    return source, {**detail, "do": kind.removeprefix("duebell.")}
 
 
 def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
@@ -213,7 +217,7 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
     )
 
 
-def _push(fields: dict[str, Any], sent: datetime, *, mark: Mark) -> Push:
+def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
     del fields["if_exists"]
     given = fields.pop("at_most", None)
     at_most = None if given is None else read_seconds("at_most", given)
@@ -231,7 +235,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: Mark) -> Push:
     )
 
 
-def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: Mark) -> Change:
+def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change:
     id = fields.pop("id", None)
     if id is None:
         raise InvalidTask("id", f"is missing: name the task to {verb.rule.words}")

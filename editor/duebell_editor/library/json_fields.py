@@ -29,7 +29,7 @@ def task_fields(task: Task) -> dict[str, Any]:
     """A task with its payload as a value, the verbs that apply to it, and its schedule in words."""
     fields: dict[str, Any] = plain_values(task) | {"payload": task.payload, "can": list(task.can)}
     del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
-    del fields["reservation"]  # internal to the transaction
+    del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
     if task.then:
         fields["then"] = {
             "action": task.then.action,

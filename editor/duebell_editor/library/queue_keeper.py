@@ -9,6 +9,7 @@ from duebell_editor.listing.filters import check_flag
 from duebell_shared.backend import Backend
 from duebell_shared.errors import TaskChanged, TaskConflict
 from duebell_shared.tasks.given import check_progress, check_rev
+from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
@@ -36,6 +37,8 @@ class QueueKeeper(QueueReader):
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
         self.changed_by = changed_by
+        #: The mark of the intake message that this editor acts for.
+        self.intake_mark: IntakeMark | None = None
 
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
         """Bring the recurring tasks of the queue to what the code of the worker declares.
@@ -87,6 +90,11 @@ class QueueKeeper(QueueReader):
         check_progress(progress)
         return self._adder.import_lines(lines, progress)
 
+    def _signed(self, task: Task) -> Task:
+        """The task with the author of this editor's changes."""
+        marks = {"intake": self.intake_mark} if self.intake_mark else {}
+        return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
+
     def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
         rev = check_rev(rev)
@@ -103,7 +111,7 @@ class QueueKeeper(QueueReader):
             if wanted is task:
                 self._rule.arm([task])
                 return task
-            changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
+            changed = self._signed(wanted)
             if self._store.save(task, changed):
                 log_change(verb, task, changed)
                 # Even if this call did not change the time: an earlier one may have, and failed to arm.

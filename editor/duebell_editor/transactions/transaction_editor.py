@@ -100,7 +100,7 @@ class TransactionEditor(QueueKeeper):
         return TransactionItem(self._backend, self._update_write(id, rev=rev, **changes))
 
     def _check(self, given: NewTask) -> Task:
-        task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
+        task = self._signed(given.task(self._clock()))
         self._known.check_all(task, given.payload)
         return task
 
@@ -139,7 +139,7 @@ class TransactionEditor(QueueKeeper):
         task = self.get(id)
         if rev is not None and task.rev != rev:
             raise TaskChanged(id, expected=rev, rev=task.rev)
-        changed = msgspec.structs.replace(change(task), changed_by=self.changed_by)
+        changed = self._signed(change(task))
         if changed.queued and (task.queued is None or changed.queued < task.queued):
             raise InvalidTask(
                 "due",

@@ -85,7 +85,7 @@ def _serve(listener: int) -> None:
 
     # Behind the installed packages, for where this one is not installed but found by its parent's path.
     sys.path.append(str(Path(__file__).parents[2]))
-    from duebell_infra.local.guard import Guard  # noqa: PLC0415
+    from .guard import Guard  # noqa: PLC0415
 
     config = Config()
     config.bind = [f"fd://{listener}"]

@@ -16,6 +16,7 @@ from duebell_shared.quoting import shortened
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Owed
 from duebell_shared.tasks.given import fit_changed_by
+from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
@@ -34,6 +35,7 @@ __all__ = [
     "Instant",
     "LaneNumber",
     "LastFailure",
+    "LastMessage",
     "Occurrences",
     "Owing",
     "PastPlace",
@@ -198,6 +200,10 @@ Occurrences = partial(
     unpack_occurrences,
     otherwise=lambda _: (),
     retyped=b"",
+)
+
+LastMessage = partial(
+    _Converted[IntakeMark], STRING, to_json, partial(_from_json, IntakeMark), otherwise=lambda _: None
 )
 
 ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")

@@ -35,7 +35,7 @@ _KEYS = ("lane", "id", "queued")
 _ROOM = "room"
 
 #: The attributes that runs write: of the last attempt, of the failed ones, of the occurrences. And the name
-#: of the last editor, which is written when the task is paused or moved.
+#: of the last editor and the mark of its message, which are written when the task is paused or moved.
 _WRITTEN_BY_RUNS = (
     "begun",
     "changed_by",
@@ -44,6 +44,7 @@ _WRITTEN_BY_RUNS = (
     "failures",
     "finished_at",
     "follow_up_error",
+    "intake",
     "lateness_ms",
     "limited_since",
     "occurrences",

@@ -23,6 +23,7 @@ from .attributes import (
     Instant,
     LaneNumber,
     LastFailure,
+    LastMessage,
     Occurrences,
     Owing,
     PastPlace,
@@ -115,6 +116,7 @@ class TaskItem(Model):
     recurrence = Recurring(null=True)
     occurrences = Occurrences(null=True)
     changed_by = ChangedBy(null=True)
+    intake = LastMessage(null=True)
     on_failed = UnicodeAttribute(null=True)
     then = Following(null=True)
     owes = Owing(null=True)

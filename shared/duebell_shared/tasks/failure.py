@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.counts import Count
@@ -40,11 +41,15 @@ _MOST_OF_ONE = 6
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an attempt failed: the exception's type, its message and the end of its traceback."""
+    """Why an attempt failed: the exception's type, its message and the end of its traceback.
+
+    module  the module that the type can be imported from; unset for a type of Python's or duebell's own
+    """
 
     type: str
     message: str
     traceback: str = ""
+    module: str | UnsetType = UNSET
 
     def __str__(self) -> str:
         return in_a_line(f"{self.type}: {self.message}")
@@ -97,6 +102,7 @@ def bounded(failure: Failure) -> Failure:
         type=_beginning(failure.type, _FULL_TYPE_BYTES),
         message=_beginning(failure.message, _FULL_MESSAGE_BYTES),
         traceback=_beginning(failure.traceback[::-1], _TRACEBACK_BYTES)[::-1],
+        module=_beginning(failure.module, _FULL_TYPE_BYTES) if failure.module else UNSET,
     )
 
 

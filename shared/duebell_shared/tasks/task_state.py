@@ -18,6 +18,7 @@ from duebell_shared.quoting import quoted
 
 from .failure import FailedAttempt, Failure, in_short, latest
 from .follow_up import FollowUp, Owed
+from .intake_mark import IntakeMark
 from .owing import owing
 from .recurrence import (
     PUNCTUAL,
@@ -92,6 +93,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()
     changed_by: str | None = None
+    intake: IntakeMark | None = None
     on_failed: str | None = None
     then: FollowUp | None = None
     owes: Owed | None = None

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 import traceback
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -9,6 +10,8 @@ from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any, NamedTuple
+
+from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST
@@ -187,7 +190,16 @@ def describe_error(error: BaseException) -> Failure:
         type=type(error).__qualname__,
         message=_message_of(error)[:_MESSAGE],
         traceback=_with_users_files(lines)[-_TRACEBACK:],
+        module=_module_of(type(error)),
     )
+
+
+def _module_of(kind: type) -> str | UnsetType:
+    """The module that a user's type of error can be imported from."""
+    name = kind.__module__
+    is_users = name != "builtins" and not name.startswith("duebell")
+    is_there = getattr(sys.modules.get(name), kind.__qualname__, None) is kind
+    return name if is_users and is_there else UNSET
 
 
 def _message_of(error: BaseException) -> str:

@@ -140,14 +140,6 @@ OF_FOLLOW_UPS = (
         killers=_KILLERS,
     ),
     Mutant(
-        name="a note on a failed try as an outcome",
-        file=_TABLE,
-        line="    return not is_note and (",
-        broken="    return bool(",
-        why="in a lane that is full it drops the follow-up, or the failure that this is about",
-        killers=(Killer.NOTES,),
-    ),
-    Mutant(
         name="a task that owes counts as waiting",
         file=_COUNTS,
         line="waiting = [key.queued for key in itertools.chain(*by_lane) if key not in owing]",

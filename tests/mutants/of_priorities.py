@@ -45,14 +45,6 @@ OF_PRIORITIES = (
         killers=(Killer.ORDER,),
     ),
     Mutant(
-        name="a priority of 0 is stored",
-        file=_ITEMS,
-        line="(type(value) in _ALWAYS and field != _UNLESS_0)",
-        broken="type(value) in _ALWAYS",
-        why="a task that has no priority becomes larger",
-        killers=(Killer.ORDER,),
-    ),
-    Mutant(
         name="a bound that leaves out what has a priority",
         file=_TABLE,
         line="        first = (after, MAX_PRIORITY)  # of its millisecond\n",

@@ -21,7 +21,7 @@ from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
 from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
-from .cost_command import app as cost_app
+from .cost import app as cost_app
 from .deploy.delivery_options import Deliver, NoDeliver, deliveries_given, without_none
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack

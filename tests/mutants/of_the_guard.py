@@ -4,8 +4,8 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_GUARD"]
 
-_GUARD = "infra/duebell_infra/local/guard.py"
-_KEY = "infra/duebell_infra/local/access_key.py"
+_GUARD = "infra/duebell_infra/local/ministack_child.py"
+_KEY = "infra/duebell_infra/local/state.py"
 _STATE = "infra/duebell_infra/local/state.py"
 
 OF_THE_GUARD = (

@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE

@@ -4,7 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_DEPLOYING"]
 
-_REQUIREMENTS = "infra/duebell_infra/bundle/requirements.py"
+_REQUIREMENTS = "infra/duebell_infra/bundle/dependencies.py"
 _DEPENDENCIES = "infra/duebell_infra/bundle/dependencies.py"
 _ARTIFACTS = "infra/duebell_infra/deploy/artifacts.py"
 _TABLE = "infra/duebell_infra/deploy/queue_table.py"

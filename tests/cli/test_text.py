@@ -143,5 +143,5 @@ def _said_in(file: Path) -> Iterator[str]:
 def test_what_is_reworded_for_the_command_line_is_said_by_the_library(code: str) -> None:
     # Else the library has changed its code, and the command line says Python's words.
     folders = [Path(package.__file__ or "").parent for package in (duebell_shared, duebell_editor)]
-    files = [file for folder in folders for file in folder.glob("*.py")]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
     assert any(code == said for file in files for said in _said_in(file))

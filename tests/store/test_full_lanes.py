@@ -10,11 +10,9 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Failed, Saved, Store
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.full_lanes import bytes_in_lanes, lanes_hold
 from tests.simulation.wire.calm import calm_network
@@ -63,11 +61,9 @@ def lanes(request: pytest.FixtureRequest) -> Iterator[Lanes]:
 
 
 def task(id: str = "one", payload: object = None, *, recurs: bool = False) -> Task:
-    schedule = make_schedule("rate(1 hour)", now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON)) if recurs else None
-    return new_task(
-        id=id, action="act", due=None if recurs else NOON, payload=payload, now=NOON, recurrence=recurrence
-    )
+    if recurs:
+        return new_task(id=id, action="act", schedule="rate(1 hour)", payload=payload, now=NOON)
+    return new_task(id=id, action="act", due=NOON, payload=payload, now=NOON)
 
 
 def key(task: Task) -> QueueKey:
@@ -117,7 +113,7 @@ def test_a_full_lane_takes_no_task_and_says_what_to_do(lanes: Lanes) -> None:
     assert store.get(0, "two") is None
     # And neither does a task grow there, unless it is by what came of it
     with pytest.raises(QueueFull):
-        store.save(task(), task().updated(payload="x" * 500))
+        store.save(task(), task().updated(payload="x" * 500, now=NOON))
     assert stored(store, task()) == task()
     assert store.save(task(), task().moved(NOON + HOUR, now=NOON))
 
@@ -232,7 +228,7 @@ def test_an_edit_does_not_cut_what_a_task_has_behind_it(lanes: Lanes) -> None:
     lanes.fill()
     # When it is to get a larger payload, then that is refused, and its failure is all there
     with pytest.raises(QueueFull):
-        store.save(before, before.updated(payload="x" * 100))
+        store.save(before, before.updated(payload="x" * 100, now=NOON))
     assert stored(store, task()) == before
 
 

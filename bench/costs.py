@@ -8,8 +8,7 @@ import msgspec
 from bench.capacity import Path
 from bench.figures import Figures
 from duebell_infra import cost
-from duebell_infra.cost import UNITS_FILE, Measured, Units, Usage, scheduler_cost
-from duebell_infra.prices import PRICES
+from duebell_infra.cost import PRICES, UNITS_FILE, Measured, Units, Usage, scheduler_cost
 from duebell_shared.settings import Precision
 
 __all__ = ["MEMORY_MB", "Row", "measured_in", "memories", "rows", "save_units", "state_machine"]

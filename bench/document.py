@@ -48,8 +48,7 @@ from bench.words import (
     WAITING,
     WATCHING,
 )
-from duebell_infra.cost import CALL_SECONDS, billed_seconds, snapshot_dollars
-from duebell_infra.prices import PRICES
+from duebell_infra.cost import ALARMS, CALL_SECONDS, PRICES, billed_seconds, idle_dollars, snapshot_dollars
 
 __all__ = ["PAGE", "capacity_table", "render"]
 
@@ -236,8 +235,13 @@ def _costs(figures: Figures) -> Iterator[str]:
 
 def _standing(_: Figures) -> Iterator[str]:
     standing = monthly.Standing()
+    memory = costs.MEMORY_MB
+    others = idle_dollars(alarms=False, intake=True, snapshot_mb=memory)
     yield STANDING.format(
-        alarms=monthly.ALARMS,
+        alarms=ALARMS,
+        polling=others["intake polling"],
+        memory=memory,
+        snapshot=others["snapshot"],
         alarms_dollars=standing.alarms,
         dashboard=standing.dashboard,
         dollars=standing.dollars,

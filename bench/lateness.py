@@ -11,7 +11,7 @@ from random import Random
 import msgspec
 
 from duebell_editor import Editor, Status
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.instants import utc_now
 
 __all__ = ["LIMITS", "Lateness", "measure", "percentiles"]

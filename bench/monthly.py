@@ -9,18 +9,17 @@ from bench.costs import MEMORY_MB
 from bench.telemetry import Telemetry
 from bench.waiting import Waiting
 from duebell_infra import cost
-from duebell_infra.prices import PRICES
+from duebell_infra.cost import PRICES
 from duebell_shared.bell.arming import HEAD_START
 
-__all__ = ["ALARMS", "Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]
-
-#: The numbers of alarms and dashboards that the templates make.
-ALARMS, _DASHBOARDS = 8, 1
+__all__ = ["Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]
 
 #: A month of thirty days.
 _HOURS = 30 * 24
 
 _ACTIONS = (1, 5, 20)
+
+_IDLE = cost.idle_dollars(alarms=True, intake=False, snapshot_mb=None)
 
 #: How often tasks come due alone, in minutes; the last is so often that a run never stops waiting.
 _EVERY = {"once an hour": 60, "every ten minutes": 10}
@@ -30,8 +29,8 @@ _ALWAYS = "every three minutes or more often"
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Dollars a month for what is paid for although nothing runs: the alarms and the dashboard."""
 
-    alarms: float = ALARMS * PRICES["alarm"].dollars
-    dashboard: float = _DASHBOARDS * PRICES["dashboard"].dollars
+    alarms: float = _IDLE["alarms"]
+    dashboard: float = _IDLE["dashboard"]
 
     @property
     def dollars(self) -> float:

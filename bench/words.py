@@ -148,16 +148,21 @@ improvements](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html), and 
 STANDING = """### Standing still, a month
 
 While nothing is due, nothing runs: no request, no run, no line of log and no metric is paid for. CloudWatch counts a metric by
-the hours in which it is written. Where there are alarms and a dashboard, these two are paid for all the same:
+the hours in which it is written. An empty dead-letter queue costs nothing. These are paid for all the same, where they exist:
 
-| {alarms} alarms | the dashboard | in all, a month |
+| what | a month | made by |
 |---|---|---|
-| ${alarms_dollars:.2f} | ${dashboard:.2f} | ${dollars:.2f} |
+| {alarms} alarms | ${alarms_dollars:.2f} | `--alarm-mail`, `--alarm-topic`, or `--parameter Alarms=yes` |
+| the dashboard | ${dashboard:.2f} | the same |
+| both | ${dollars:.2f} | |
+| one alarm more, for the intake | $0.10 | the same, with `--intake` |
+| polling of the intake queue by Lambda | ${polling:.2f} | `--intake` |
+| the snapshot of a version, with {memory} MB | ${snapshot:.2f} | `--snap-start` |
 
-Ten alarms and three dashboards are [free in each account](https://aws.amazon.com/cloudwatch/pricing/), so the first scheduler of
-an account pays nothing for them. They are made only where somebody is to be told (`--alarm-mail`, `--alarm-topic`) or with
-`--parameter Alarms=yes`. What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a bundle of about
-a megabyte for each version of the worker.
+`duebell cost --alarms` adds them up as "when idle". Ten alarms and three dashboards are
+[free in each account](https://aws.amazon.com/cloudwatch/pricing/), and a million requests to SQS.
+What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a bundle of about a megabyte for each
+version of the worker.
 """
 
 WATCHING = """### Watching, a month

@@ -2,7 +2,8 @@
 
 import os
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,12 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
 from tests.quick_aws import moto_aws, quick_aws
+from tests.simulation.wire.dynamodb import DynamoDb
 from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
 
 #: Variables that tell the tests themselves what to do.
@@ -73,10 +75,17 @@ def clock() -> Clock:
 
 
 @pytest.fixture
+def tables() -> Iterator[Mapping[str, DynamoDb]]:
+    """DynamoDB's tables behind `session`, by their names, unless the test is on moto."""
+    with quick_aws() as tables:
+        yield tables
+
+
+@pytest.fixture
 def session(request: pytest.FixtureRequest) -> Iterator[boto3.Session]:
     """A session on AWS in memory, with the table and the rule as the stack creates them."""
     is_on_moto = request.node.get_closest_marker("moto")
-    with moto_aws() if is_on_moto else quick_aws():
+    with moto_aws() if is_on_moto else nullcontext(request.getfixturevalue("tables")):
         session = boto3.Session(region_name=REGION)
         create_table(session)
         create_rule(session)

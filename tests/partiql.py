@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from moto.dynamodb.exceptions import ConditionalCheckFailed, DynamodbException
+from moto.dynamodb.exceptions import ConditionalCheckFailed
 from moto.dynamodb.models import DynamoDBBackend
 
-__all__ = ["DELETE", "FULL", "INSERT", "UPDATE", "LaneFull", "partiql_batches"]
+__all__ = ["DELETE", "FULL", "INSERT", "UPDATE", "partiql_batches"]
 
 INSERT = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\?|\{.+\})')
 UPDATE = re.compile(
@@ -23,13 +23,6 @@ DELETE = re.compile(r'DELETE FROM "(?P<table>[^"]+)" WHERE (?P<where>"\w+"=\?( A
 
 #: The code of the answer to a statement for a full lane; to a call, it is this with "Exception" behind it.
 FULL = "ItemCollectionSizeLimitExceeded"
-
-
-class LaneFull(DynamodbException):
-    """What moto answers to a write that makes a full lane larger: see `full_lanes.py`."""
-
-    def __init__(self) -> None:
-        super().__init__(f"com.amazonaws.dynamodb.v20120810#{FULL}Exception", "the lane is full")
 
 
 @contextmanager
@@ -48,10 +41,7 @@ def _execute(backend: DynamoDBBackend, Statement: str, Parameters: list[Any]) ->
         if statement := form.fullmatch(Statement):
             if statement["table"] not in backend.tables:
                 return _refused("ResourceNotFound")
-            try:
-                return execute(backend, statement, Parameters)
-            except LaneFull:
-                return _refused(FULL)
+            return execute(backend, statement, Parameters)
     raise AssertionError(Statement)
 
 
@@ -94,8 +84,6 @@ def _update(backend: DynamoDBBackend, update: re.Match[str], parameters: list[An
         )
     except ConditionalCheckFailed:
         return _refused("ConditionalCheckFailed")
-    except LaneFull:
-        raise
     except Exception:  # noqa: BLE001 (such as a number to be added to what is none)
         return _refused("ValidationError")
     answer = {"TableName": table}

@@ -5,7 +5,7 @@ holds it against the store's contract, as it does moto and MiniStack. It answers
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -27,10 +27,11 @@ __all__ = ["moto_aws", "quick_aws"]
 
 
 @contextmanager
-def quick_aws() -> Iterator[None]:
-    """Inside, all calls of AWS are answered in this process."""
-    with moto_aws(), _Items().in_place_of_moto():
-        yield
+def quick_aws() -> Iterator[Mapping[str, DynamoDb]]:
+    """Inside, all calls of AWS are answered in this process; the tables of DynamoDB by their names."""
+    items = _Items()
+    with moto_aws(), items.in_place_of_moto():
+        yield items.tables
 
 
 @contextmanager
@@ -50,7 +51,7 @@ class _Items:
     """The items of all tables that are created through moto."""
 
     def __init__(self) -> None:
-        self._tables: dict[str, DynamoDb] = {}
+        self.tables: dict[str, DynamoDb] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -64,7 +65,7 @@ class _Items:
             operation, given = decoded(request)
             if operation in {"CreateTable", "DescribeTable"}:
                 if operation == "CreateTable":
-                    self._tables[given["TableName"]] = DynamoDb(given["TableName"])
+                    self.tables[given["TableName"]] = DynamoDb(given["TableName"])
                 return by_moto(stubber, request)
             if (
                 operation == "GetItem"
@@ -84,5 +85,5 @@ class _Items:
             return refusal(refused)
 
     def _table_of(self, given: Any) -> DynamoDb:
-        name = given.get("TableName") or next(iter(given.get("RequestItems", self._tables)))
-        return self._tables.get(name) or next(iter(self._tables.values()))
+        name = given.get("TableName") or next(iter(given.get("RequestItems", self.tables)))
+        return self.tables.get(name) or next(iter(self.tables.values()))

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
-from duebell_infra.cost import Usage, cost, measured
-from duebell_infra.prices import PRICES, Price
+from duebell_infra.cost import PRICES, Price, Usage, cost, measured
 from duebell_shared.settings import Precision
 
 from .results import Results

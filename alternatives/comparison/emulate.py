@@ -24,7 +24,7 @@ from alternatives.single_rule import SingleRule
 from alternatives.sqs_chained import SqsChained
 from alternatives.step_functions import StepFunctions
 from duebell import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 
 from .outcome import Expected, Outcome, Started, outcome_of
 

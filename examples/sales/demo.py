@@ -14,9 +14,9 @@ from pathlib import Path
 from duebell import DuebellError, Editor, Status, Task
 from duebell.http import serve
 from duebell_infra.errors import EmbeddedStackFailed
-from duebell_infra.local.local import EmbeddedStack
 from duebell_infra.local.ministack import refuse_taken
 from duebell_infra.local.signals import Ended, ended_by_signal
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
 
 from .payloads import Item

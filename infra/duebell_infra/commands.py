@@ -21,7 +21,7 @@ from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
 from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
-from .cost_command import app as cost_app
+from .cost import app as cost_app
 from .deploy.delivery_options import Deliver, NoDeliver, deliveries_given, without_none
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
@@ -35,10 +35,10 @@ from .deploy.options import ACTIONS, Actions, Requirements
 from .deploy.queue_table import Capacity
 from .deploy.stack import Stack
 from .deploy.template import template_text
-from .local.local_commands import app as local_app
+from .local.commands import app as local_app
 from .local.signals import ended_by_signal
 from .local.worker_command import app as worker_app
-from .local.worker_here import worker_here
+from .local.worker_command import worker_here
 from .verify import When
 from .verify import verify as make_checks
 from .verify.cli import tell

@@ -1,32 +1,43 @@
-"""The cost of tasks on AWS, computed from the measured consumption of each step and from price lists. Pure.
+"""The cost of tasks on AWS: `duebell cost`, and the prices and measurements that it computes from.
 
-The units of the steps, the bytes of the log and the processor times are in `cost_units.json`, which
-`make bench` writes. Not in it: what the actions cost, storage and backups.
+`cost_units.json`, which `make bench` writes, has the units of each step, the bytes of the log and the
+processor times. Not counted: the actions themselves, storage and backups. Nothing here calls AWS.
 """
 
+import json
 import math
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+import typer
+from msgspec.structs import replace
 
+from duebell_editor.cli.context import Context
+from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.settings import Precision
 
-from .prices import PRICES
-
 __all__ = [
+    "ALARMS",
     "CALL_SECONDS",
     "KEPT_WARM",
     "MONTH",
+    "PRICES",
     "UNITS_FILE",
     "Cost",
     "Measured",
+    "Price",
     "Units",
     "Usage",
     "Waiting",
+    "app",
     "billed_seconds",
     "cost",
+    "idle_dollars",
+    "intake_cost",
     "lambda_dollars",
     "log_dollars",
     "measured",
@@ -34,6 +45,58 @@ __all__ = [
     "snapshot_dollars",
     "waits_always",
 ]
+
+
+class Price(msgspec.Struct, frozen=True):
+    """Dollars for something in us-east-1, without free tiers, taxes and discounts; the source and its date.
+
+    Prices change: AWS's own lists have the last word.
+    """
+
+    dollars: float
+    of: str
+    source: str
+    dated: str
+
+
+_NO_DATE = "a stored copy without a date"
+_DYNAMODB = ("https://airbyte.com/data-engineering-resources/dynamodb-pricing", "21 July 2025")
+_LAMBDA = ("https://cloudchipr.com/blog/aws-lambda-pricing", "2024")
+_SNAPSTART = ("https://awsnegotiations.com/blog/lambda-snapstart-cost-impact/", "May 2026")
+_SCHEDULER = ("https://cloudburn.io/blog/amazon-eventbridge-pricing", "13 March 2026")
+_SQS = ("https://cloudburn.io/blog/amazon-sqs-pricing", "14 March 2026")
+_STATES = ("https://aws.amazon.com/step-functions/pricing/", _NO_DATE)
+_CLOUDWATCH = (
+    "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/",
+    "13 June 2026",
+)
+_METRICS = ("https://signoz.io/guides/cloudwatch-pricing", "15 February 2026")
+_ALARMS = ("https://c3x.dev/resources/aws/aws_cloudwatch_metric_alarm", _NO_DATE)
+_CONFIG = ("https://cloudgauge.app/blog/governance-cost-trap.html", _NO_DATE)
+
+# fmt: off
+PRICES = {
+    "write": Price(0.625, "a million write request units, DynamoDB on demand", *_DYNAMODB),
+    "read": Price(0.125, "a million read request units, DynamoDB on demand", *_DYNAMODB),
+    "invocation": Price(0.20, "a million Lambda requests", *_LAMBDA),
+    "gb_second": Price(13.3334, "a million Lambda GB-seconds, arm64", *_LAMBDA),
+    "snapshot": Price(
+        1.5046, "a million GB-seconds of a snapshot that Lambda keeps (SnapStart)", *_SNAPSTART),
+    "restore": Price(139.7998, "a million GB that Lambda restores from a snapshot", *_SNAPSTART),
+    "schedule": Price(
+        1.00, "a million EventBridge Scheduler invocations; 14 million a month are free", *_SCHEDULER),
+    "request": Price(
+        0.40, "a million SQS requests, standard queues, each of up to 64 KB; 1 million a month are free",
+        *_SQS),
+    "transition": Price(25.0, "a million Step Functions state transitions, standard workflows", *_STATES),
+    "log": Price(0.50, "a GB of log taken in by CloudWatch", *_CLOUDWATCH),
+    "dashboard": Price(3.00, "a CloudWatch dashboard, a month", *_CLOUDWATCH),
+    "metric": Price(0.30, "a custom metric of CloudWatch, a month", *_METRICS),
+    "alarm": Price(0.10, "a CloudWatch alarm, a month", *_ALARMS),
+    "change": Price(0.003, "a change that AWS Config records continuously", *_CONFIG),
+    "day": Price(0.012, "a day that AWS Config records once", *_CONFIG),
+}
+# fmt: on
 
 MONTH = timedelta(days=30)
 
@@ -73,6 +136,30 @@ _MINUTE = timedelta(minutes=1)
 _ADDS, _CHANGES = 1, 2
 
 _SMALL_KB = 1
+
+#: The alarms that the templates make beside a dashboard; an intake queue has one more.
+ALARMS = 8
+
+#: SQS counts a request of more than so many KB as several, says the page of its price.
+_REQUEST_KB = 64
+
+#: The messages that one request receives or deletes, and those of one invocation: BatchSize of the template.
+_A_REQUEST, _AN_INVOCATION = 10, 100
+
+#: Lambda polls a quiet queue with five readers, as the mapping has a maximum concurrency.
+#: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+#: Assumed: each request waits for messages for the 20 seconds that SQS allows at most.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
+_POLLING_DOLLARS = 5 * (MONTH / timedelta(seconds=20)) / 1e6 * PRICES["request"].dollars
+
+#: Measured: the processor time of importing the intake and the editor, besides what a run imports.
+_INTAKE_IMPORT_MS = 16.0
+
+#: Bytes of the line that is logged for each batch of messages, besides Lambda's own.
+_INTAKE_BYTES = 170
+
+#: Tasks that the intake inserts with one call, after it has read the arming record.
+_INSERTS = 25
 
 
 class Units(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,10 +216,10 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks to run, and the worker's settings.
+    """The tasks to run, and the worker's settings; for `intake_cost`, the messages that add tasks.
 
-    tasks       how many tasks or occurrences
-    at_a_time   how many of them are due at a time
+    tasks       how many tasks, occurrences or messages
+    at_a_time   how many of them are due, or arrive, at a time
     every       the time from one such time to the next
     recurs      whether they are occurrences, which are not added
     precision   the worker's setting
@@ -155,6 +242,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         """The number of runs; tasks that are due in one minute are run together."""
         at_a_time = self.at_a_time * max(_MINUTE / self.every, 1.0)
         return self.tasks / at_a_time
+
+    @property
+    def is_cold(self) -> bool:
+        """True if Lambda has ended the process by the next time."""
+        return self.every > KEPT_WARM
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,8 +297,9 @@ def scheduler_cost(usage: Usage, of: Measured) -> Cost:
     show what is in a task. It takes a put when a task is added and a delete when it has run, and no index.
     """
     tasks = usage.tasks / 1e6
-    is_cold = usage.every > KEPT_WARM
-    seconds = billed_seconds(usage.memory_mb, of.start_ms, services=1) if is_cold else _OTHERS_SECONDS
+    seconds = _OTHERS_SECONDS
+    if usage.is_cold:
+        seconds = billed_seconds(usage.memory_mb, of.start_ms, services=1)
     writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, _SMALL_KB))
     return Cost(
         dynamodb=tasks * writes * PRICES["write"].dollars,
@@ -214,6 +307,52 @@ def scheduler_cost(usage: Usage, of: Measured) -> Cost:
         log=log_dollars(usage.tasks * _INVOCATION_BYTES),
         others=tasks * PRICES["schedule"].dollars,
     )
+
+
+def intake_cost(arriving: Usage, of: Measured) -> Cost:
+    """The cost of an intake queue in a month in which these messages arrive; requests to SQS are `others`.
+
+    Not counted: the adds' units of DynamoDB, which `cost` has, and SnapStart.
+    """
+    messages = min(arriving.at_a_time, _AN_INVOCATION)
+    invocations = arriving.tasks / messages
+    processor_ms = of.one_ms - of.start_ms + (messages - 1) * of.task_ms  # as a run of as many tasks
+    if arriving.is_cold:
+        processor_ms += of.start_ms + _INTAKE_IMPORT_MS
+    seconds = billed_seconds(
+        arriving.memory_mb,
+        processor_ms,
+        services=_SERVICES if arriving.is_cold else 0,
+        calls=1 + math.ceil(messages / _INSERTS),
+    )
+    together = min(arriving.at_a_time, _A_REQUEST)
+    sent = math.ceil(max(arriving.size_kb, 1) / _REQUEST_KB)
+    received = math.ceil(max(arriving.size_kb * together, 1) / _REQUEST_KB) / together
+    requests = arriving.tasks * (sent + received + 1 / together)
+    return Cost(
+        dynamodb=0.0,
+        function=invocations
+        / 1e6
+        * (lambda_dollars(seconds, arriving.memory_mb) + PRICES["invocation"].dollars),
+        log=log_dollars(invocations * (_INTAKE_BYTES + _INVOCATION_BYTES)),
+        others=requests / 1e6 * PRICES["request"].dollars + _POLLING_DOLLARS,
+    )
+
+
+def idle_dollars(*, alarms: bool, intake: bool, snapshot_mb: int | None) -> dict[str, float]:
+    """Dollars a month that are paid even if nothing runs, by what they are for.
+
+    alarms       whether there are alarms and a dashboard
+    intake       whether there is an intake queue, which Lambda polls
+    snapshot_mb  the worker's memory if it starts from a snapshot, of one version
+    """
+    count = ALARMS + (1 if intake else 0)
+    watched = {"alarms": count * PRICES["alarm"].dollars, "dashboard": PRICES["dashboard"].dollars}
+    return {
+        **(watched if alarms else {}),
+        **({"intake polling": _POLLING_DOLLARS} if intake else {}),
+        **({"snapshot": snapshot_dollars(snapshot_mb)} if snapshot_mb else {}),
+    }
 
 
 def waits_always(every: timedelta) -> bool:
@@ -245,13 +384,12 @@ def snapshot_dollars(memory_mb: int) -> float:
 
 def _run_dollars(usage: Usage, of: Measured) -> float:
     """Dollars for a million invocations, each with one run and its first task."""
-    is_cold = usage.every > KEPT_WARM
-    processor_ms = of.one_ms if is_cold else of.one_ms - of.start_ms
+    is_restored = usage.is_cold and usage.snap_start
+    # A snapshot holds all that a cold start does, but for the certificates.
+    processor_ms = of.one_ms if usage.is_cold and not is_restored else of.one_ms - of.start_ms
+    services = _SERVICES if usage.is_cold else 0
     calls = of.run.calls + of.done.calls
-    is_restored = is_cold and usage.snap_start
-    if is_restored:  # what a cold start takes is in the snapshot, but for the certificates
-        processor_ms -= of.start_ms
-    seconds = billed_seconds(usage.memory_mb, processor_ms, services=_SERVICES if is_cold else 0, calls=calls)
+    seconds = billed_seconds(usage.memory_mb, processor_ms, services=services, calls=calls)
     restoring = PRICES["restore"].dollars * usage.memory_mb / 1024 if is_restored else 0.0
     return lambda_dollars(seconds, usage.memory_mb) + restoring + PRICES["invocation"].dollars
 
@@ -263,3 +401,106 @@ def _scaled(processor_seconds: float, memory_mb: int) -> float:
 def log_dollars(log_bytes: float) -> float:
     """Dollars for so many bytes of log."""
     return PRICES["log"].dollars * log_bytes / 1e9
+
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Recurring(StrEnum):
+    """The interval at which tasks recur."""
+
+    MINUTELY = "minutely"
+    HOURLY = "hourly"
+    DAILY = "daily"
+
+
+_INTERVALS = {
+    Recurring.MINUTELY: timedelta(minutes=1),
+    Recurring.HOURLY: timedelta(hours=1),
+    Recurring.DAILY: timedelta(days=1),
+}
+
+
+@app.command("cost")
+@with_json()
+def cost_command(
+    context: Context,
+    *,
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks a month; with --recurring, tasks that recur.")],
+    at_a_time: Annotated[int, typer.Option(min=1, help="How many of them are due at a time.")] = 1,
+    recurring: Annotated[Recurring | None, typer.Option(help="How often each of them recurs.")] = None,
+    precision: Annotated[Precision, typer.Option(help="The worker's setting.")] = Precision.MINUTE,
+    size: Annotated[float, typer.Option("--size", metavar="KB", min=0.0, help="The size of a task.")] = 1.0,
+    memory: Annotated[int, typer.Option(metavar="MB", min=128, help="The worker's memory.")] = 512,
+    snap_start: Annotated[
+        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, as deployed so.")
+    ] = False,
+    intake: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Messages that come within a second, if tasks are added by the intake queue."
+        ),
+    ] = None,
+    actions: Annotated[int, typer.Option(min=0, help="Actions with metrics in CloudWatch; 0 for none.")] = 0,
+    alarms: Annotated[
+        bool, typer.Option("--alarms", help="With the alarms and the dashboard of --alarm-mail.")
+    ] = False,
+) -> None:
+    """Say what tasks cost on AWS a month, in dollars of us-east-1 without free tiers. Calls nothing.
+
+    Not in it: what the actions cost, storage, backups.
+    """
+    of = measured()
+    occurrences = tasks * (MONTH / _INTERVALS[recurring] if recurring else 1.0)
+    together = min(at_a_time, tasks)
+    usage = Usage(
+        tasks=occurrences,
+        at_a_time=together,
+        every=MONTH / (occurrences / together),
+        recurs=recurring is not None,
+        precision=precision,
+        size_kb=size,
+        memory_mb=memory,
+        snap_start=snap_start,
+    )
+    ours, theirs = cost(usage, of), scheduler_cost(usage, of)
+    parts = _parts(ours)
+    if intake:
+        together = min(intake, tasks)
+        arriving = replace(
+            usage, tasks=0 if recurring else tasks, at_a_time=together, every=MONTH / (tasks / together)
+        )
+        taking = intake_cost(arriving, of)
+        parts["Lambda"] += taking.function
+        parts["log"] += taking.log
+        parts["SQS"] = taking.others - _POLLING_DOLLARS
+    metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
+    parts["metrics"] = metrics * PRICES["metric"].dollars
+    idle = idle_dollars(alarms=alarms, intake=bool(intake), snapshot_mb=memory if snap_start else None)
+    parts |= idle
+    parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
+    if context.out.as_json:
+        told = {
+            "usd_a_month": _rounded(parts),
+            "eventbridge_scheduler": _rounded({**_parts(theirs), "total": theirs.dollars}),
+        }
+        typer.echo(json.dumps(told))
+        return
+    typer.echo(
+        f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
+    )
+    for name, dollars in parts.items():
+        typer.echo(f"{name:<14} ${dollars:,.2f}")
+    typer.echo(f"EventBridge Scheduler, a Lambda and a table: ${theirs.dollars:,.2f}")
+
+
+def _parts(cost: Cost) -> dict[str, float]:
+    parts = {"DynamoDB": cost.dynamodb, "Lambda": cost.function, "log": cost.log}
+    return parts | ({"schedules": cost.others} if cost.others else {})
+
+
+def _rounded(dollars: dict[str, float]) -> dict[str, float]:
+    return {name: round(each, 4) for name, each in dollars.items()}
+
+
+everywhere(app)

@@ -57,7 +57,7 @@ def _duebell_stack(
 ) -> "Iterator[LiveStack]":
     """One stack for all tests of this process: it takes some seconds to start."""
     from .errors import InfraError  # noqa: PLC0415
-    from .local.local import EmbeddedStack  # noqa: PLC0415
+    from .local.stack import EmbeddedStack  # noqa: PLC0415
     from .testing.live import LiveStack  # noqa: PLC0415
 
     folder, worker = tmp_path_factory.mktemp("duebell"), _worker_name(pytestconfig)

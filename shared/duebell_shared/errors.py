@@ -154,14 +154,15 @@ class TaskChanged(TaskConflict):
 
 
 class QueueFull(DuebellError):
-    """The task's lane holds 10 GB, all that DynamoDB lets a lane hold. Nothing was written.
+    """The task's lane holds nearly 10 GB, all that DynamoDB lets a lane hold. Nothing was written.
 
     Tasks that are in it still run. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
     """
 
     def __init__(self, id: str, lane: int) -> None:
         super().__init__(
-            f"task {quoted(id)} does not fit: its lane, {lane}, holds 10 GB, all that DynamoDB lets it hold; "
+            f"task {quoted(id)} does not fit: its lane, {lane}, takes no more, as it holds nearly 10 GB, all "
+            f"that DynamoDB lets it hold; "
             f"give the queue more lanes with `duebell relane`, or keep less: fewer DUEBELL_RETENTION_DAYS, "
             f"DUEBELL_HISTORY=none, smaller payloads"
         )

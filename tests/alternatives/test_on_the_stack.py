@@ -9,7 +9,7 @@ from alternatives.emulated.machine import EmulatedMachine
 from alternatives.sqs_chained import SqsChained
 from alternatives.step_functions import StepFunctions
 
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import wait_for
 
 

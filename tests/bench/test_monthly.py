@@ -4,7 +4,9 @@ from pathlib import Path
 
 from bench import telemetry, waiting
 from bench.figures import load
-from bench.monthly import ALARMS, Standing, recorded, waits, watched
+from bench.monthly import Standing, recorded, waits, watched
+
+from duebell_infra.cost import ALARMS
 
 ROOT = Path(__file__).parents[2]
 

@@ -185,7 +185,7 @@ def local_stack(folder: Path) -> None:
         "DUEBELL_LABEL": "local",
     }
     folder.mkdir()
-    LocalStack(pid=1, began="then", editor="http://127.0.0.1:2/", environment=environment).write(folder)
+    LocalStack(pid=1, editor="http://127.0.0.1:2/", environment=environment).write(folder)
 
 
 @pytest.fixture

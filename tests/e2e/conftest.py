@@ -6,7 +6,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.deploy.destroy import Queue
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import Deployer
 
 

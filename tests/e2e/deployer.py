@@ -12,7 +12,7 @@ from duebell_infra.deploy.artifacts import REPLACED
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.deploy import Deployment, deploy
 from duebell_infra.deploy.destroy import Queue, destroy
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import ACTIONS, HERE, wait_for
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from duebell_infra.deploy.destroy import Queue
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import DeployFailed, InfraError
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.expression import SENTINEL, expression_at
 from duebell_shared.settings import Settings
 from tests.e2e.deployer import LATER, Deployer

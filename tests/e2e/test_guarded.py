@@ -23,8 +23,8 @@ from botocore.session import Session
 from duebell_editor import Editor
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import ministack
-from duebell_infra.local.local import EmbeddedStack
 from duebell_infra.local.ministack import HOST, MiniStack, free_port, refuse_taken
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.state import StateFolder
 from tests.e2e.support import duebell
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
 from duebell_shared.bell.expression import expression_at
 from tests.e2e.support import wait_for

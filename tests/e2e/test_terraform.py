@@ -11,7 +11,7 @@ import pytest
 from duebell_editor import Editor, Settings, Status
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Target
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.expression import SENTINEL, expression_at
 from tests.e2e.support import ACTIONS, HERE, wait_for
 from tests.e2e.test_ringing import SOON

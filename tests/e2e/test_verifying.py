@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import COMMAND, wait_for
 
 pytestmark = pytest.mark.e2e

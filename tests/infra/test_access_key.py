@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.local.access_key import access_key
+from duebell_infra.local.state import access_key
 
 
 def mode_of(file: Path) -> int:

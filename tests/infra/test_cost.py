@@ -9,17 +9,17 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_infra.cost import (
+    PRICES,
     Units,
     Usage,
     billed_seconds,
     cost,
+    intake_cost,
     lambda_dollars,
     measured,
     scheduler_cost,
     snapshot_dollars,
 )
-from duebell_infra.intake_cost import Arriving, intake_cost
-from duebell_infra.prices import PRICES
 from duebell_shared.settings import Precision
 
 
@@ -119,46 +119,46 @@ def test_a_snapshot_is_paid_for_by_the_month_and_by_each_start_from_it() -> None
     assert snapshot_dollars(512) == pytest.approx(1.5046 / 2 * 2.592)
 
     told = json.loads(duebell("cost", "--tasks", "1000000", "--snap-start", "--json").stdout)["usd_a_month"]
-    parts = sum(dollars for name, dollars in told.items() if name != "total")
+    parts = sum(dollars for name, dollars in told.items() if name not in {"total", "when idle"})
     assert told["snapshot"] == pytest.approx(1.95, abs=0.01)
     assert told["total"] == pytest.approx(parts, abs=0.001)
 
 
-ARRIVING = Arriving(messages=1_000_000, at_a_time=1, every=HOUR)
+ARRIVING = Usage(tasks=1_000_000, at_a_time=1, every=HOUR)
 
 
 def test_messages_that_come_alone_take_three_requests_and_an_invocation_each() -> None:
     of = measured()
-    none = intake_cost(replace(ARRIVING, messages=0), of)
+    none = intake_cost(replace(ARRIVING, tasks=0), of)
     alone = intake_cost(ARRIVING, of)
-    assert alone.requests - none.requests == pytest.approx(3 * PRICES["request"].dollars)
+    assert alone.others - none.others == pytest.approx(3 * PRICES["request"].dollars)
     assert alone.function > PRICES["invocation"].dollars
     assert (none.function, none.log) == (0, 0)
 
 
 def test_a_queue_that_nobody_sends_to_is_read_all_the_same() -> None:
-    none = intake_cost(replace(ARRIVING, messages=0), measured())
+    none = intake_cost(replace(ARRIVING, tasks=0), measured())
     # Five readers, three times a minute
-    assert none.requests == pytest.approx(5 * 3 * 60 * 24 * 30 / 1e6 * PRICES["request"].dollars)
+    assert none.others == pytest.approx(5 * 3 * 60 * 24 * 30 / 1e6 * PRICES["request"].dollars)
 
 
 def test_messages_that_come_together_share_requests_and_invocations() -> None:
     of = measured()
-    none = intake_cost(replace(ARRIVING, messages=0), of).requests
+    none = intake_cost(replace(ARRIVING, tasks=0), of).others
     alone, together = intake_cost(ARRIVING, of), intake_cost(replace(ARRIVING, at_a_time=1_000), of)
-    assert together.requests - none == pytest.approx(1.2 * PRICES["request"].dollars)
+    assert together.others - none == pytest.approx(1.2 * PRICES["request"].dollars)
     assert together.function < alone.function / 50
     assert together.log == pytest.approx(alone.log / 100)
 
 
 def test_large_messages_are_several_requests() -> None:
     of = measured()
-    none = intake_cost(replace(ARRIVING, messages=0), of).requests
+    none = intake_cost(replace(ARRIVING, tasks=0), of).others
     large = intake_cost(replace(ARRIVING, size_kb=65), of)
-    assert large.requests - none == pytest.approx(5 * PRICES["request"].dollars)
+    assert large.others - none == pytest.approx(5 * PRICES["request"].dollars)
     # Ten of 32 KB are sent by themselves, and received as five requests
     together = intake_cost(replace(ARRIVING, size_kb=32, at_a_time=10), of)
-    assert together.requests - none == pytest.approx(1.6 * PRICES["request"].dollars)
+    assert together.others - none == pytest.approx(1.6 * PRICES["request"].dollars)
 
 
 def test_a_worker_that_is_warm_takes_messages_sooner() -> None:
@@ -176,11 +176,21 @@ def test_the_command_adds_the_intake_if_there_is_one() -> None:
 
     without, alone = told(), told("--intake", "1")
     assert "SQS" not in without
-    arriving = replace(ARRIVING, messages=100_000, every=timedelta(days=30) / 100_000)
-    assert alone["SQS"] == pytest.approx(intake_cost(arriving, measured()).requests, abs=1e-3)
+    arriving = replace(ARRIVING, tasks=100_000, every=timedelta(days=30) / 100_000)
+    requests = intake_cost(arriving, measured()).others
+    assert alone["SQS"] + alone["intake polling"] == pytest.approx(requests, abs=1e-3)
     assert alone["Lambda"] > without["Lambda"]
-    assert alone["total"] == pytest.approx(sum(alone.values()) - alone["total"], abs=1e-3)
+    parts = sum(dollars for name, dollars in alone.items() if name not in {"total", "when idle"})
+    assert alone["total"] == pytest.approx(parts, abs=1e-3)
     # Tasks that recur are added once: the queue is read, and that is all
     recurring = ("--recurring", "daily")
     assert told(*recurring, "--intake", "1")["Lambda"] == told(*recurring)["Lambda"]
     assert duebell("cost", "--tasks", "1", "--intake", "0").returncode == 2
+
+
+def test_the_command_names_what_is_paid_when_nothing_runs() -> None:
+    options = ("--alarms", "--intake", "1", "--snap-start", "--json")
+    told = json.loads(duebell("cost", "--tasks", "1", *options).stdout)["usd_a_month"]
+    idle = {name: told[name] for name in ("alarms", "dashboard", "intake polling", "snapshot")}
+    assert idle == {"alarms": 0.9, "dashboard": 3.0, "intake polling": 0.2592, "snapshot": 1.95}
+    assert told["when idle"] == pytest.approx(sum(idle.values()), abs=1e-3)

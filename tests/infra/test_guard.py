@@ -13,7 +13,7 @@ from botocore.credentials import Credentials
 from botocore.parsers import create_parser
 from botocore.session import Session
 
-from duebell_infra.local.guard import Guard, Message, Receive, Scope, Send
+from duebell_infra.local.ministack_child import Guard, Message, Receive, Scope, Send
 
 KEY = "DUEBELL0123456789ABCDEF0123456789ABCDEF"
 PORT = 4566

@@ -15,8 +15,8 @@ import pytest
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.local_stack import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
-from duebell_infra.local import local_process
-from duebell_infra.local.local_process import Registration, clear, start, stop, wait, ways_in
+from duebell_infra.local import service
+from duebell_infra.local.service import Registration, clear, start, stop, wait, ways_in
 from duebell_infra.local.state import StateFolder
 from tests.e2e.support import duebell
 
@@ -24,7 +24,7 @@ from tests.e2e.support import duebell
 HOLDER = """
 import signal, sys
 from pathlib import Path
-from duebell_infra.local.local_process import Registration
+from duebell_infra.local.service import Registration
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 state = Path(sys.argv[1])
@@ -94,27 +94,32 @@ def test_a_process_that_has_its_number_since_is_not_ended(
         assert note
         process.kill()
         process.wait()
-    # Given another process with the number in the note: it is this one
+    # Given another process with the number that was kept: it is this one
+    (state / "process").write_text(str(os.getpid()))
     msgspec.structs.replace(note, pid=os.getpid()).write(state)
     told: list[int] = []
-    monkeypatch.setattr(signal, "pidfd_send_signal", lambda *_: told.append(1), raising=False)
     monkeypatch.setattr(os, "kill", lambda *_: told.append(1))
-    assert not stop(state)
-    monkeypatch.delattr(os, "pidfd_open", raising=False)
-    msgspec.structs.replace(note, pid=os.getpid()).write(state)
     assert not stop(state)
     assert not told
 
 
-def test_it_ends_where_there_are_no_process_descriptors(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "pidfd_open", raising=False)
-    with running(state) as process:
-        assert stop(state)
-        assert process.wait() == 0
+def test_a_child_that_outlives_the_process_does_not_count_as_it(state: Path) -> None:
+    with StateFolder(state), Registration(state):
+        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        with pytest.raises(AlreadyRunning):
+            clear(state)
+    note = LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/")
+    note.write(state)
+    try:
+        assert child.poll() is None
+        clear(state)
+        assert LocalStack.read(state) is None
+    finally:
+        child.communicate(b"\n")
 
 
 def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_process, "_STOP_LIMIT", 0.0)
+    monkeypatch.setattr(service, "_STOP_LIMIT", 0.0)
     with running(state) as process:
         process.send_signal(signal.SIGSTOP)
         with pytest.raises(EmbeddedStackFailed, match="is in use"):
@@ -186,7 +191,7 @@ def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(below)
     (tmp_path / ".duebell").mkdir()
     assert LocalStack.find() is None
-    note = LocalStack(pid=1, began="then")
+    note = LocalStack(pid=1)
     note.write(tmp_path / ".duebell")
     assert LocalStack.find() == note
 
@@ -195,13 +200,13 @@ def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest
     assert LocalStack.find() is None
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"pid": "x", "began": ""}', "[]"])
+@pytest.mark.parametrize("text", ["", "{", '{"pid": "x"}', "[]"])
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "local.json").write_text(text)
     assert LocalStack.read(tmp_path) is None
 
 
 def test_a_note_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    LocalStack(pid=1, began="then").write(tmp_path)
+    LocalStack(pid=1).write(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     assert LocalStack.read(tmp_path) is None

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from duebell_infra.errors import BundleFailed
-from duebell_infra.local import reload
-from duebell_infra.local.reload import Reloader
+from duebell_infra.local import service
+from duebell_infra.local.service import Reloader
 from tests.e2e.support import wait_for
 
 
@@ -34,7 +34,7 @@ class Stack:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reload, "_LOOK_EVERY", 0.01)
+    monkeypatch.setattr(service, "_SOURCES_EVERY", 0.01)
 
 
 @pytest.fixture

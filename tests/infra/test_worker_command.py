@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.local.health_server import HealthServer
+from duebell_infra.local.worker_command import HealthServer
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings

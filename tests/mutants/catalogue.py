@@ -1,70 +1,795 @@
-"""All the mutants there are."""
+"""The mutants: one condition or the order of two steps of the protocol broken, and the tests that notice it.
 
-from .mutant import Mutant
-from .of_a_process import OF_A_PROCESS
-from .of_a_run import OF_A_RUN
-from .of_a_run_of_one import OF_A_RUN_OF_ONE
-from .of_action_limits import OF_ACTION_LIMITS
-from .of_arming import OF_ARMING
-from .of_batches import OF_BATCHES
-from .of_deliveries import OF_DELIVERIES
-from .of_deploying import OF_DEPLOYING
-from .of_direct_calls import OF_DIRECT_CALLS
-from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
-from .of_follow_ups import OF_FOLLOW_UPS
-from .of_full_lanes import OF_FULL_LANES
-from .of_precision import OF_PRECISION
-from .of_priorities import OF_PRIORITIES
-from .of_pushing import OF_PUSHING
-from .of_reservations import OF_RESERVATIONS
-from .of_sharing import OF_SHARING
-from .of_snoozing import OF_SNOOZING
-from .of_taking_over import OF_TAKING_OVER
-from .of_the_bell import OF_THE_BELL
-from .of_the_guard import OF_THE_GUARD
-from .of_the_http_editor import OF_THE_HTTP_EDITOR
-from .of_the_intake import OF_THE_INTAKE
-from .of_the_limits import OF_THE_LIMITS
-from .of_the_queue import OF_THE_QUEUE
-from .of_the_record import OF_THE_RECORD
-from .of_the_relane import OF_THE_RELANE
-from .of_the_tries import OF_THE_TRIES
-from .of_the_worker_record import OF_THE_WORKER_RECORD
-from .of_time import OF_TIME
-from .of_verifying import OF_VERIFYING
+Each row names what is broken and has the source, what stands there instead, and the tests. `within` is the
+function, if the source stands in several. `make mutants` tries all; `--sample` makes others at random.
+"""
 
-__all__ = ["MUTANTS"]
+from typing import NamedTuple
 
-MUTANTS: tuple[Mutant, ...] = (
-    *OF_THE_RECORD,
-    *OF_ARMING,
-    *OF_THE_BELL,
-    *OF_A_RUN,
-    *OF_ECHOES_AND_HOLDS,
-    *OF_A_RUN_OF_ONE,
-    *OF_PRECISION,
-    *OF_DIRECT_CALLS,
-    *OF_ACTION_LIMITS,
-    *OF_PRIORITIES,
-    *OF_SHARING,
-    *OF_TAKING_OVER,
-    *OF_THE_QUEUE,
-    *OF_SNOOZING,
-    *OF_PUSHING,
-    *OF_FOLLOW_UPS,
-    *OF_BATCHES,
-    *OF_FULL_LANES,
-    *OF_THE_GUARD,
-    *OF_THE_RELANE,
-    *OF_THE_TRIES,
-    *OF_VERIFYING,
-    *OF_TIME,
-    *OF_THE_HTTP_EDITOR,
-    *OF_THE_LIMITS,
-    *OF_THE_WORKER_RECORD,
-    *OF_DEPLOYING,
-    *OF_DELIVERIES,
-    *OF_THE_INTAKE,
-    *OF_A_PROCESS,
-    *OF_RESERVATIONS,
+__all__ = ["MUTANTS", "Mutant"]
+
+_ABANDONED = "tests/worker/test_abandoned.py"
+_ADDED_TO = "tests/worker/test_giving_back.py -k something_was_added"
+_ARMER = "tests/shared -k 'armer or ensure or settled'"
+_ARMING = "tests/shared -k 'arming or calling or ring_minute'"
+_CALLING = "tests/worker/test_calling.py tests/worker/test_calling_limits.py"
+_CHANGED = "tests/editor/test_changing.py -k never_answered"
+_DELIVERIES = "tests/deliveries -m 'not slow'"
+_FOLLOW_UPS = "tests/worker/test_follow_ups.py tests/worker/test_owing.py"
+_GAUGE = "tests/shared/test_gauge.py"
+_GIVING_BACK = "tests/worker -k while_the_heads_are_read"
+_HANDLER = "tests/worker -k 'handler or entry'"
+_HISTORIES = "histories"
+_IMPORTING = "tests/editor/test_importing.py -k 'not whatever'"
+_INSERTING = "tests/shared/test_inserting_many.py"
+_INSTANTS = "tests/shared -k instants"
+_INTAKE = "tests/intake"
+_LEASE = "tests/worker -k 'lease or giving_back'"
+_LIMITS = "tests/worker/test_limits.py tests/editor/test_limits.py"
+_LIMITS_AT_THE_END = "tests/worker/test_limits_at_the_end.py"
+_MEANWHILE = "tests/poison/test_meanwhile.py"
+_ONE_LANE = "tests/worker/test_trouble.py tests/worker/test_one_lane.py"
+_PARKED = "tests/worker/test_parked.py"
+_PROCESS = "tests/worker -k 'process or long_actions or outliving or draining'"
+_PROTOCOL = "tests/protocol/test_protocol.py -k nothing_is_lost"
+_PUSHING = "tests/editor/test_pushing.py"
+_REGISTRATION = "tests/worker/test_registration.py tests/worker/test_failed_starts.py"
+_RELANE = "tests/editor/relane"
+_REPEATING = "tests/editor/test_repeating.py"
+_RESERVED = "tests/worker/test_reserved.py"
+_RULE = "tests/shared -k rule"
+_RUN = "tests/worker -k 'test_run or run_of_one or abandoned'"
+_RUN_OF_ONE = "tests/worker/run_of_one tests/worker/test_unread_lane.py"
+_SCENARIO = "tests/test_seed_scenario.py tests/test_call_counts.py"
+_SHARING = "tests/worker/test_sharing.py tests/worker/test_handing_over.py"
+_STORE = "tests/store -m 'not e2e'"
+_TABLE = "tests/shared/test_lost_answers.py tests/shared/test_table.py"
+_TAKING_OVER = "tests/worker/two_runs"
+_TRANSACT = "tests/store/test_transact.py -m 'not e2e'"
+_TRANSACTIONS = "tests/editor -k 'transaction or reserving'"
+_TRIES = "tests/worker/test_tries.py"
+_UPDATING = "tests/shared/test_updating_many.py"
+
+
+class Mutant(NamedTuple):
+    """One mutant. `tests` are arguments of pytest; "histories" plays simulated histories instead."""
+
+    name: str
+    source: str
+    broken: str
+    tests: str
+    within: str = ""
+
+
+MUTANTS = (
+    # shared/duebell_shared/bell/lane.py
+    Mutant(
+        "no watchdog in the target",
+        "self.until if self.owner else before(self.due, head_start)",
+        "before(self.due, head_start)",
+        _PROTOCOL,
+    ),
+    # shared/duebell_shared/bell/arming.py
+    Mutant(
+        "a missed ring counts as settled",
+        "if self.rings_at + GRACE < now:\n    return False",
+        "pass",
+        _ARMING,
+    ),
+    Mutant("a parked rule counts as settled whatever is due", "self.armed == self.target", "True", _PROTOCOL),
+    # shared/duebell_shared/bell/lane.py
+    Mutant(
+        "a dead run's lanes are never free",
+        "self.owner is None or self.until <= now",
+        "self.owner is None",
+        _HISTORIES,
+    ),
+    Mutant("a live run's lanes are free", "self.owner is None or self.until <= now", "True", _ARMING),
+    # shared/duebell_shared/bell/arming.py
+    Mutant(
+        "a held lane is never lowered", "due < looked_at", "due < looked_at and (not lane.owner)", _PROTOCOL
+    ),
+    Mutant(
+        "a lease's end counts as a look",
+        "lane.due",
+        "min(lane.due, lane.until)",
+        _PROTOCOL,
+        "ArmingRecord.lowered",
+    ),
+    Mutant(
+        "a held lane's due counts as a look at the free ones",
+        "(each.due for each in record.lanes if not each.owner)",
+        "(each.due for each in record.lanes)",
+        _ARMING,
+    ),
+    Mutant(
+        "a claim keeps the dues",
+        "Lane(owner=owner, until=until)",
+        "replace(self.lanes[number], owner=owner, until=until)",
+        _ARMING,
+    ),
+    Mutant(
+        "a claim leaves the rule counted as armed",
+        "replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)",
+        "replace(record, called_at=None, late_ring=late)",
+        _ARMING,
+    ),
+    Mutant(
+        "a ring that was used up is not noticed", "self.unarmed() if may_have_rung else self", "self", _ARMING
+    ),
+    Mutant(
+        "clearing forgets nothing", "replace(self.lanes[number], due=NEVER)", "self.lanes[number]", _ARMING
+    ),
+    Mutant(
+        "a release forgets what was added",
+        "min(self.lanes[number].due, heads[number])",
+        "heads[number]",
+        _PROTOCOL,
+        "ArmingRecord.released",
+    ),
+    # shared/duebell_shared/bell/known_rule.py
+    Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "KnownRule.applying"),
+    Mutant("another's confirmation counts", "self.applier != applier", "False", _PROTOCOL),
+    Mutant("confirmed after the hold", "self.applier_until <= now", "False", _PROTOCOL),
+    Mutant(
+        "an unanswered try gives up its hold",
+        "confirmed if may_land_again else confirmed.unheld()",
+        "confirmed.unheld()",
+        _PROTOCOL,
+    ),
+    # shared/duebell_shared/bell/ring_times.py
+    Mutant("no lead", "now + LEAD", "now", _HISTORIES, "minute_for"),
+    Mutant(
+        "rounded down to the minute",
+        "ceil_to_minute(max(target, now + LEAD))",
+        "max(target, now + LEAD).replace(second=0, microsecond=0)",
+        _ARMING,
+    ),
+    # shared/duebell_shared/bell/armer.py
+    Mutant(
+        "the lock ignored",
+        "is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now)",
+        "True",
+        _ARMER,
+    ),
+    Mutant(
+        "a hold ends by the clock of whoever looks",
+        "timedelta(0) if record.applier == me else MOST_SKEW",
+        "timedelta(0)",
+        _ARMER,
+    ),
+    Mutant(
+        "settled without a look", "record.is_settled(now)", "record.armed is not None", _ARMER, "Armer.ensure"
+    ),
+    Mutant(
+        "a time-out gives up the hold",
+        "(AwsRefused, NotDeployed)",
+        "(AwsRefused, NotDeployed, AwsUnavailable)",
+        _ARMER,
+        "Armer._set",
+    ),
+    Mutant(
+        "a lost swap counts",
+        "if (swapped := self._store.swap_record(record, changed)):\n    return swapped",
+        "return self._store.swap_record(record, changed) or changed",
+        _MEANWHILE,
+    ),
+    Mutant("the record made anew without the heads", "Lane(due=heads[lane])", "Lane()", _ARMER),
+    # editor/duebell_editor/library/queue_keeper.py
+    Mutant("not armed after a move or a resume", "self._rule.arm([changed])", "self._arm([])", _MEANWHILE),
+    Mutant(
+        "a repeated change arms nothing",
+        "[changed]",
+        "[changed] if changed.queued != task.queued else []",
+        _REPEATING,
+    ),
+    # editor/duebell_editor/library/adder.py
+    Mutant(
+        "an add that finds its id taken arms nothing",
+        "self._rule.arm_after(taken, there.values())",
+        "pass",
+        _REPEATING,
+    ),
+    # shared/duebell_shared/bell/bell.py
+    Mutant("a server's failure counts as a refusal", "status >= _SERVER_FAILED", "False", _RULE),
+    # editor/duebell_editor/library/queue_keeper.py
+    Mutant(
+        "not armed for a change that was made and never answered",
+        "self._rule.arm_after(conflict, [task])",
+        "pass",
+        _CHANGED,
+    ),
+    # editor/duebell_editor/library/rule_setter.py
+    Mutant(
+        "armed without lowering",
+        "self._backend.armer.lower(dues, lanes=lanes)",
+        "self._backend.armer.ensure()",
+        _SCENARIO,
+    ),
+    # worker/duebell_worker/run/run.py
+    Mutant("not cleared", "quiet = self._lease.clear()", "quiet: dict[int, datetime] = {}", _ADDED_TO),
+    Mutant(
+        "cleared after the heads are read",
+        "quiet = self._lease.clear()",
+        "quiet = self._reader.heads(self._lease.lanes)\nself._lease.clear()",
+        _GIVING_BACK,
+    ),
+    # shared/duebell_shared/bell/arming.py
+    Mutant(
+        "a lane that was added to is not read again",
+        "{number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}",
+        "set(self.lanes_of(owner))",
+        _GIVING_BACK,
+    ),
+    # worker/duebell_worker/run/successor.py
+    Mutant("no watchdog armed", "lease.arm()", "pass", _HISTORIES),
+    # worker/duebell_worker/run/waits.py
+    Mutant("never renewed", "now >= self._renew_at", "False", _HISTORIES),
+    # worker/duebell_worker/run/lease.py
+    Mutant("a lost lease is not noticed", "not set(self.lanes) <= set(lanes)", "False", _LEASE),
+    # worker/duebell_worker/run/lane_writer.py
+    Mutant(
+        "claimed and written without the lease",
+        "not self._lease.is_held()",
+        "False",
+        _LEASE,
+        "LaneWriter._write",
+    ),
+    # worker/duebell_worker/run/performer.py
+    Mutant(
+        "called without the lease",
+        "isinstance(task, Task) and self._lease.is_held()",
+        "isinstance(task, Task)",
+        _LEASE,
+    ),
+    # worker/duebell_worker/run/lease.py
+    Mutant("holds what it has released", "self.until = self.clock()", "pass", _LEASE),
+    # worker/duebell_worker/run/not_claimed.py
+    Mutant(
+        "what a dead run left running is never claimed",
+        "Status.RUNNING",
+        "Status.SCHEDULED",
+        _RUN,
+        "NotClaimed.start_next",
+    ),
+    # worker/duebell_worker/actions/action.py
+    Mutant(
+        "a last attempt is not recorded as begun",
+        "claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts",
+        "False",
+        _ABANDONED,
+    ),
+    # worker/duebell_worker/run/run.py
+    Mutant(
+        "started early",
+        "self._lease.quiet, keys = self._reader.queued(lanes, now=now)",
+        "now += timedelta(seconds=30)\nself._lease.quiet, keys = self._reader.queued(lanes, now=now)",
+        _RUN,
+    ),
+    Mutant(
+        "a lane in trouble is claimed from all the same",
+        "is_held and (not self._trouble.again_at(key.lane))",
+        "is_held",
+        _ONE_LANE,
+    ),
+    # worker/duebell_worker/run/attempts.py
+    Mutant(
+        "an outcome that could not be written is forgotten",
+        "self._unrecorded.append(attempt)",
+        "pass",
+        _ONE_LANE,
+    ),
+    # worker/duebell_worker/run/lane_reader.py
+    Mutant(
+        "a lane whose head cannot be read is due never",
+        "heads.get(lane) or self._trouble.again_at(lane) or self._clock()",
+        "heads.get(lane) or NEVER",
+        _ONE_LANE,
+    ),
+    # worker/duebell_worker/run/run.py
+    Mutant("a run for no lane believes the record", "armer.verify", "armer.ensure", _HANDLER),
+    # shared/duebell_shared/bell/armer.py
+    Mutant("a hold counts for a second try", "is_mine = False", "pass", _ARMER, "Armer.ensure"),
+    # worker/duebell_worker/run/lease.py
+    Mutant(
+        "a hold that failed is used again",
+        "applier, self.applier = (self.applier, None)",
+        "applier = self.applier",
+        _RUN_OF_ONE,
+    ),
+    Mutant(
+        "given back although something was added",
+        "unless_added and (not is_released) and (record.untouched(self.owner) != set(self.lanes))",
+        "False",
+        _RUN_OF_ONE,
+    ),
+    # worker/duebell_worker/run/run.py
+    Mutant(
+        "the rule of a run that lost its lease is judged by what it saw",
+        "None if lost else self._lease.seen",
+        "self._lease.seen",
+        _RUN_OF_ONE,
+    ),
+    Mutant(
+        "heads are known in spite of trouble",
+        "heads is None or is_unsure or self._trouble.is_any()",
+        "heads is None or is_unsure",
+        _RUN_OF_ONE,
+    ),
+    Mutant(
+        "what is put back is not rung for",
+        "heads[key.lane] = min(key.queued, heads.get(key.lane, NEVER))",
+        "pass",
+        _RUN_OF_ONE,
+    ),
+    Mutant(
+        "a task that was changed while it ran is not looked for",
+        "attempts.superseded or attempts.tally.stopped_early",
+        "attempts.tally.stopped_early",
+        _RUN_OF_ONE,
+    ),
+    # worker/duebell_worker/run/attempts.py
+    Mutant(
+        "of two tasks with one id, one is put back", "task.lane", "0", _RUN_OF_ONE, "Attempts._note_queued"
+    ),
+    # shared/duebell_shared/queue/table_items.py
+    Mutant(
+        "a batch's own writes taken for another's",
+        "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
+        "Taken()",
+        _INSERTING,
+    ),
+    Mutant(
+        "another's task taken for a batch's own write",
+        "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
+        "Inserted()",
+        _INSERTING,
+    ),
+    Mutant(
+        "a refused statement taken as written",
+        "Inserted() if answer.is_made else None",
+        "Inserted()",
+        _INSERTING,
+    ),
+    Mutant(
+        "of many, expired history keeps its id",
+        "there and (not (there.expires_at and there.expires_at <= task.created_at))",
+        "there is not None",
+        _STORE,
+    ),
+    # shared/duebell_shared/queue/batching.py
+    Mutant(
+        "sure of a batch that was sent twice",
+        "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
+        "'InternalServerError' not in map(_code_of, answer['Responses'])",
+        _INSERTING,
+    ),
+    Mutant(
+        "sure of a statement that failed within DynamoDB",
+        "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
+        "not was_retried",
+        _INSERTING,
+    ),
+    Mutant(
+        "what was made is forgotten when the next try fails",
+        "(BotoCoreError, ClientError)",
+        "ZeroDivisionError",
+        _INSERTING,
+        "BatchWrite.__call__",
+    ),
+    # shared/duebell_shared/queue/item_update.py
+    Mutant(
+        "many changed whatever they are",
+        "{**self.key, **self.where}",
+        "{**self.key}",
+        _STORE,
+        "ItemUpdate.statement",
+    ),
+    # shared/duebell_shared/queue/table_items.py
+    Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _UPDATING),
+    # shared/duebell_shared/backend.py
+    Mutant(
+        "called while the rule is disabled",
+        "self.rule.read().is_enabled and self.armer.call()",
+        "self.armer.call()",
+        _CALLING,
+    ),
+    # shared/duebell_shared/bell/function.py
+    Mutant(
+        "an invocation that is refused fails",
+        "(BotoCoreError, ClientError)",
+        "BotoCoreError",
+        _CALLING,
+        "Function.start",
+    ),
+    # shared/duebell_shared/bell/known_rule.py
+    Mutant(
+        "the echo of a ring that is still to come",
+        "self.rings_at is not None and self.rings_at <= now and (self.echo_of is None)",
+        "self.rings_at is not None and self.echo_of is None",
+        _ARMING,
+    ),
+    Mutant(
+        "an echo stays when the rule is unknown",
+        "replace(self, armed=None, rings_at=None, echo_of=None)",
+        "replace(self, armed=None, rings_at=None)",
+        _ARMING,
+    ),
+    # shared/duebell_shared/bell/arming.py
+    Mutant(
+        "an echo is enough when all lanes are given back",
+        "self.armed == self.lease_end and (free == NEVER or self.rings_at <= minute_for(free, now))",
+        "free == NEVER or self.rings_at <= minute_for(free, now)",
+        _ARMING,
+    ),
+    Mutant(
+        "a renewed lease keeps the end that its echo was for",
+        "record.echoing(self.echo_of, record.lease_end) if self.echo_of else record",
+        "record",
+        _ARMING,
+    ),
+    # shared/duebell_shared/bell/armer.py
+    Mutant(
+        "a hold of a rule that another process is setting",
+        "applier and (not changed.is_settled(now)) and (not changed.is_being_applied(now))",
+        "applier and (not changed.is_settled(now))",
+        _ARMER,
+    ),
+    # shared/duebell_shared/tasks/task_state.py
+    Mutant(
+        "a task that owes a follow-up can be changed",
+        "self.owes",
+        "False",
+        _FOLLOW_UPS,
+        "TaskState.check_owes_nothing",
+    ),
+    # worker/duebell_worker/run/follow_ups.py
+    Mutant(
+        "any task with the id counts as the follow-up",
+        "is_or_was and (there.id, there.created_at) == (new.id, new.created_at)",
+        "there.id == new.id",
+        _FOLLOW_UPS,
+    ),
+    # worker/duebell_worker/run/attempts.py
+    Mutant(
+        "a task that owes a follow-up is not looked at by other runs",
+        "owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}",
+        "owing: dict[QueueKey, Task] = {}",
+        _FOLLOW_UPS,
+    ),
+    # worker/duebell_worker/run/follow_ups.py
+    Mutant(
+        "a follow-up that the rule is not set for",
+        "twins = {task.id for task in self._rule.arm_added(added, lanes)}",
+        "twins: set[str] = set()",
+        _FOLLOW_UPS,
+    ),
+    # editor/duebell_editor/library/export_lines.py
+    Mutant("an imported task owes without an end", "_check_owes(task, task.owes)", "pass", _IMPORTING),
+    # shared/duebell_shared/limits/gauge.py
+    Mutant(
+        "permits of dead runs",
+        "{owner: one for owner, one in gauge.permits.items() if one.until > now}",
+        "dict(gauge.permits)",
+        _GAUGE,
+    ),
+    Mutant("permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _GAUGE),
+    # worker/duebell_worker/run/limiter.py
+    Mutant(
+        "started early by chance",
+        "self._released.get(at) != task.action or task.limited_since is None",
+        "False",
+        _LIMITS,
+    ),
+    # shared/duebell_shared/bell/armer.py
+    Mutant("a new record without limits", "limits.rev if limits else 0", "0", _LIMITS),
+    # worker/duebell_worker/run/lane_reader.py
+    Mutant(
+        "heads without what was parked",
+        "head > self._clock() and any((key not in passed_over for key in self._parked_in(lane)))",
+        "False",
+        _LIMITS,
+    ),
+    # worker/duebell_worker/run/run.py
+    Mutant("a lane with parked tasks counts as quiet", "self._lease.quiet.pop(lane, None)", "pass", _LIMITS),
+    # worker/duebell_worker/run/limiter.py
+    Mutant(
+        "what waits in a run that has ended is started",
+        "self._is_closed or not self._lease.is_held()",
+        "not self._lease.is_held()",
+        _LIMITS_AT_THE_END,
+    ),
+    # worker/duebell_worker/run/run.py
+    Mutant("a parked task that has run is its lane's head", "parked or begun_ahead", "begun_ahead", _PARKED),
+    # shared/duebell_shared/queue/task_changes.py
+    Mutant(
+        "claimed whatever it is queued for",
+        "stored(status=status, queued=(key.queued, key.priority))",
+        "stored(status=status)",
+        _STORE,
+    ),
+    Mutant(
+        "claimed whatever its status",
+        "stored(status=status, queued=(key.queued, key.priority))",
+        "stored(queued=(key.queued, key.priority))",
+        _STORE,
+    ),
+    Mutant("attempts not counted at the claim", "stored(attempt=1, rev=1)", "stored(rev=1)", _STORE),
+    Mutant("a claim without a revision", "stored(attempt=1, rev=1)", "stored(attempt=1)", _STORE),
+    Mutant(
+        "saved whatever its revision",
+        "stored(rev=old.rev, created_at=old.created_at)",
+        "stored(created_at=old.created_at)",
+        _STORE,
+    ),
+    Mutant(
+        "inserted over whatever is there",
+        "'attribute_not_exists(#id) OR #expires_at <= :now'",
+        "'#id <> :now OR #expires_at <= :now'",
+        _STORE,
+    ),
+    # shared/duebell_shared/queue/table_items.py
+    Mutant(
+        "a claim whose answer was lost is nobody's",
+        "self.get(key.lane, key.id) if made.was_retried or may_be_made else None",
+        "None",
+        _TABLE,
+    ),
+    # shared/duebell_shared/queue/task_changes.py
+    Mutant(
+        "another run's claim taken for one's own",
+        "is_there and task.run == run and (task.started_at == to_utc(now))",
+        "is_there and task.started_at == to_utc(now)",
+        _TABLE,
+    ),
+    # shared/duebell_shared/queue/table_items.py
+    Mutant(
+        "a change whose answer was lost counts as another's",
+        "bool(made) or self.get(old.lane, old.id) == new",
+        "bool(made)",
+        _TABLE,
+    ),
+    # shared/duebell_shared/queue/table.py
+    Mutant(
+        "the record swapped without a comparison", "item.save(self._is_as_read(old))", "item.save()", _STORE
+    ),
+    # shared/duebell_shared/instants.py
+    Mutant(
+        "times rounded down",
+        "instant + timedelta(microseconds=1000 - beyond) if beyond else instant",
+        "instant - timedelta(microseconds=beyond)",
+        _INSTANTS,
+    ),
+    # editor/duebell_editor/library/debounce.py
+    Mutant("the limit of a task that has begun", "there.status not in _WAITING", "False", _PUSHING),
+    # editor/duebell_editor/library/taken_ids.py
+    Mutant(
+        "pushed without looking at what is there",
+        "replacement = pushed(there, replacement, at_most)",
+        "pass",
+        _PUSHING,
+    ),
+    # shared/duebell_shared/tasks/task.py
+    Mutant(
+        "a reservation expires by the editor's clock", "to_utc(until) + MOST_SKEW", "to_utc(until)", _RESERVED
+    ),
+    Mutant(
+        "a confirmation does not count as a change",
+        "self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)",
+        "replace(self, status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)",
+        _TRANSACTIONS,
+    ),
+    # shared/duebell_shared/queue/task_changes.py
+    Mutant(
+        "a reservation is known by its rev alone",
+        "{} if old.reservation is None else stored(reservation=old.reservation)",
+        "{}",
+        _TRANSACT,
+    ),
+    # worker/duebell_worker/run/reservations.py
+    Mutant(
+        "a reserved task is dropped within its grace",
+        "task.expires_at is None or task.expires_at <= now",
+        "True",
+        _RESERVED,
+    ),
+    Mutant(
+        "a refused drop is not looked at again",
+        "self._trouble.leave(key, until=self._context.now() + _SHORTEST)",
+        "pass",
+        _RESERVED,
+    ),
+    # editor/duebell_editor/library/taken_ids.py
+    Mutant(
+        "a reservation replaces any task",
+        "there and takes_over and (there.status is not Status.RESERVED)",
+        "False",
+        _TRANSACTIONS,
+    ),
+    # editor/duebell_editor/transactions/commit.py
+    Mutant("each try of a commit is another transaction", "token", "uuid4().hex", _TRANSACTIONS, "_tried"),
+    Mutant(
+        "a refusal after a lost answer is believed",
+        "not transacted.is_sure and _is_committed(backend, writes)",
+        "False",
+        _TRANSACTIONS,
+    ),
+    Mutant(
+        "a cancelled reservation counts as confirmed",
+        "there.reservation is None and there.rev > write.old.rev",
+        "there.rev > write.old.rev",
+        _TRANSACTIONS,
+    ),
+    Mutant(
+        "a committed task that a relane moved is not found",
+        "backend.store.get(write.old.lane, write.old.id) or _moved(backend, write.old)",
+        "backend.store.get(write.old.lane, write.old.id)",
+        _RELANE,
+    ),
+    # editor/duebell_editor/transactions/transaction.py
+    Mutant(
+        "an unknown transaction loses its reservations",
+        "not isinstance(error, TransactionUnknown)",
+        "True",
+        _TRANSACTIONS,
+    ),
+    # shared/duebell_shared/bell/arming.py
+    Mutant(
+        "a run that is for some lanes claims all",
+        "[number for number in free if only is None or number in only]",
+        "free",
+        _ARMING,
+    ),
+    # worker/duebell_worker/run/shares.py
+    Mutant("not cleared before handing over", "self._lease.clear()", "pass", _SHARING, "Shares.hand_over"),
+    Mutant(
+        "cleared after the heads of what is handed over are read",
+        "self._lease.clear()\nself._lease.hand_over(self._reader.heads(lanes))",
+        "heads = self._reader.heads(lanes)\nself._lease.clear()\nself._lease.hand_over(heads)",
+        _SHARING,
+    ),
+    Mutant(
+        "a lane is handed over while a task of it is under way",
+        "[share for share in self._shares if busy.isdisjoint(share)]",
+        "list(self._shares)",
+        _SHARING,
+    ),
+    # shared/duebell_shared/bell/arming.py
+    Mutant(
+        "lanes are given to a run whose lease has run out",
+        "self.taker in self.owners(now) - {owner}",
+        "self.taker != owner",
+        _ARMING,
+    ),
+    Mutant(
+        "what was added to a lane since it was cleared is forgotten when it is given",
+        "min(self.lanes[number].due, heads[number])",
+        "heads[number]",
+        _ARMING,
+        "ArmingRecord.given",
+    ),
+    Mutant(
+        "lanes that are given have no watchdog",
+        "min((self.lanes[number].until for number in self.lanes_of(taker)))",
+        "NEVER",
+        _ARMING,
+    ),
+    # worker/duebell_worker/run/lease.py
+    Mutant(
+        "a run that is given lanes takes its lease for lost",
+        "not set(self.lanes) <= set(lanes)",
+        "set(self.lanes) != set(lanes)",
+        _TAKING_OVER,
+    ),
+    Mutant(
+        "lanes that were claimed later are not armed for", "self.arm()", "pass", _PROCESS, "Lease.claim_more"
+    ),
+    Mutant(
+        "the lease of lanes that were claimed later has no end",
+        "self.until",
+        "NEVER",
+        _PROCESS,
+        "Lease.claim_more.claim",
+    ),
+    # worker/duebell_worker/run/waits.py
+    Mutant(
+        "lanes whose claim was not answered are not looked into", "self._must_look = True", "pass", _PROCESS
+    ),
+    # editor/duebell_editor/library/relane.py
+    Mutant("lanes added while runs hold some", "record.owners(self._clock())", "set()", _RELANE),
+    # shared/duebell_shared/bell/armer.py
+    Mutant(
+        "a task placed by the earlier number of lanes stays",
+        "lanes is not None and len(record.lanes) != lanes",
+        "False",
+        _RELANE,
+    ),
+    # editor/duebell_editor/library/adder.py
+    Mutant(
+        "an id that is taken where it was before is given away",
+        "not is_elsewhere and self._queue.store.insert(new)",
+        "self._queue.store.insert(new)",
+        _RELANE,
+    ),
+    # editor/duebell_editor/library/relane.py
+    Mutant(
+        "a lost lease goes unnoticed", "self._armer.lower(dues)\nself._check_holds(record)", "pass", _RELANE
+    ),
+    Mutant("lanes given back while a move may still land", "self._may_move_later", "False", _RELANE),
+    # shared/duebell_shared/queue/relocation.py
+    Mutant(
+        "a move that overwrites", "put_if_free", "lambda item, _: {'Item': item}", _STORE, "relocate_item"
+    ),
+    # worker/duebell_worker/invocation.py
+    Mutant(
+        "each try is a request of its own",
+        "getattr(context, 'aws_request_id', '') or uuid.uuid4().hex",
+        "uuid.uuid4().hex",
+        _TRIES,
+    ),
+    # worker/duebell_worker/run/lease.py
+    Mutant(
+        "claimed before the other try's lease has ended", "if claim_at:\n    return record", "pass", _TRIES
+    ),
+    # worker/duebell_worker/run/successor.py
+    Mutant("waits without a watchdog", "arm_watchdog(context, lease)", "pass", _TRIES),
+    # worker/duebell_worker/run/not_claimed.py
+    Mutant(
+        "what was left running goes by its place in the queue",
+        "min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))",
+        "self._keys[0]",
+        _TRIES,
+    ),
+    # worker/duebell_worker/actions/registration.py
+    Mutant(
+        "new code is imported before the rule is armed",
+        "self._arm()",
+        "pass",
+        _REGISTRATION,
+        "Registration.begin",
+    ),
+    Mutant(
+        "a start that lost against another is not written",
+        "self._record = self._read(consistent=True)",
+        "return",
+        _REGISTRATION,
+    ),
+    # editor/duebell_editor/intake/effects.py
+    Mutant("a change is made each time its message comes", "change.mark in made", "False", _INTAKE),
+    # editor/duebell_editor/intake/made.py
+    Mutant(
+        "a change that is made late holds over the later ones of its list",
+        "{place for place in self._made if place < mark.place}",
+        "{place for place in self._made}",
+        _INTAKE,
+    ),
+    # editor/duebell_editor/intake/batch.py
+    Mutant(
+        "what AWS did not answer counts as done",
+        "[{'itemIdentifier': one.id} for one in again]",
+        "[]",
+        _INTAKE,
+    ),
+    # editor/duebell_editor/intake/effects.py
+    Mutant(
+        "an older push holds over a later one",
+        "push.mark in made or made.is_before_push(push.sent)",
+        "push.mark in made",
+        _INTAKE,
+    ),
+    Mutant(
+        "a push is made each time its message comes",
+        "push.mark in made or made.is_before_push(push.sent)",
+        "made.is_before_push(push.sent)",
+        _INTAKE,
+    ),
+    # worker/duebell_worker/deliveries/message.py
+    Mutant("each attempt has a key of its own", "render(task.created_at)", "str(task.attempt)", _DELIVERIES),
+    # worker/duebell_worker/run/performer.py
+    Mutant(
+        "deliveries are sent after the run has left",
+        "[] if has_left else self._send([task for _, task in tasks])",
+        "self._send([task for _, task in tasks])",
+        _DELIVERIES,
+    ),
 )

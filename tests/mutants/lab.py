@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Self
 
-from .mutant import Killer, Mutant
-from .source import PACKAGES, ROOT, Module
+from .catalogue import Mutant
+from .source import PACKAGES, ROOT, Module, place_of
 
 __all__ = ["Lab", "difference"]
 
@@ -59,10 +60,15 @@ class Lab:
             check=False,
         )
 
-    def passes(self, killer: Killer) -> str | None:
-        """None if these tests pass here; else the last they said."""
+    def fails(self, tests: str) -> str | None:
+        """None if these tests pass here; else the last they said. For `tests` see Mutant."""
+        command = (
+            ("-m", "tests.mutants.histories", "400")
+            if tests == "histories"
+            else ("-m", "pytest", *shlex.split(tests), "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+        )
         try:
-            done = self.run(*killer.command)
+            done = self.run(*command)
         except subprocess.TimeoutExpired:
             return "went on for ever"
         if done.returncode == 0:
@@ -74,14 +80,11 @@ class Lab:
         ]
         return (said or [(done.stderr or done.stdout).strip()[-300:]])[0]
 
-    def killed_by(self, mutant: Mutant) -> tuple[Killer, str] | None:
-        """Which tests notice the mutant, and what they say; None if it survives them all."""
-        place = mutant.place()
+    def killed_by(self, mutant: Mutant) -> str | None:
+        """What its tests say of the mutant; None if it survives them."""
+        place = place_of(mutant.source, mutant.within)
         with self.broken(place.module, place.replaced(mutant.broken)):
-            for killer in mutant.killers:
-                if said := self.passes(killer):
-                    return killer, said
-        return None
+            return self.fails(mutant.tests)
 
     @contextmanager
     def broken(self, module: Module, source: str) -> Iterator[None]:

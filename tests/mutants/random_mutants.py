@@ -74,7 +74,6 @@ def _compiles(source: str) -> bool:
 
 
 def _mutants_of(module: Module, random: Random) -> Iterator[Callable[[], RandomMutant]]:
-    starts = _line_starts(module.source)
     for node, function in _nodes(ast.parse(module.source), 0):
         for what, where, text in _broken(node, random):
 
@@ -84,9 +83,7 @@ def _mutants_of(module: Module, random: Random) -> Iterator[Callable[[], RandomM
                 what: str = what,
                 text: str = text,
             ) -> RandomMutant:
-                start = _offset(module.source, starts, where.lineno, where.col_offset)
-                end = _offset(module.source, starts, where.end_lineno or 0, where.end_col_offset or 0)
-                source = module.source[:start] + text + module.source[end:]
+                source = module.replaced(where, where, text)
                 return RandomMutant(module, what, where.lineno, function, source)
 
             yield make
@@ -163,16 +160,3 @@ def _broken_statement(node: ast.stmt) -> Iterator[tuple[str, ast.stmt, str]]:
             yield "statement deleted", node, "pass"
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             yield "statement deleted", node, "pass"
-
-
-def _line_starts(source: str) -> list[int]:
-    starts = [0, 0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    return starts
-
-
-def _offset(source: str, starts: list[int], line: int, column: int) -> int:
-    """The place of this line and column, which syntax trees count in bytes."""
-    text = source[starts[line] : starts[line + 1]]
-    return starts[line] + len(text.encode()[:column].decode())

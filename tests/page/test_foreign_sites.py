@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Response, Route
 
 from duebell_editor import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import LATER
 from tests.page.conftest import FOREIGN_NAME
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from duebell_editor import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import PATIENCE
 from tests.page.conftest import Open
 from tests.page.hands import tab

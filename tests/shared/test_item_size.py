@@ -78,6 +78,11 @@ FAILURES = st.builds(
 WORST = Failure(type="\x00" * 10_000, message="\x00" * 10_000, traceback="\x00" * 10_000)
 
 
+def test_a_small_task_takes_at_most_340_bytes_of_its_lane() -> None:
+    task = new_task(id="sale-42", action="put_on_sale", due=NOW, payload={"item": 42, "price": 9.99}, now=NOW)
+    assert size_of(item_of(task)) <= 340
+
+
 def test_the_longest_expression_is_as_long_as_it_may_be() -> None:
     assert MAX_EXPRESSION - 3 <= len(LONGEST) <= MAX_EXPRESSION
 

@@ -1,81 +1,55 @@
-"""A lane that holds all that it may: nothing more is added, and everything in it runs all the same."""
+"""A lane that is nearly full takes no new tasks; one that is full still takes the outcomes of what runs."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
 from duebell_shared.keeping import Keeping
-from duebell_shared.queue.store import Failed, Saved, Store
-from duebell_shared.settings import Settings
+from duebell_shared.queue.item_size import leaner_forms
+from duebell_shared.queue.lane_sizes import GIGABYTE
+from duebell_shared.queue.store import Claimed, Failed, Inserted, Saved, Store, Taken
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.owing import tried
 from duebell_shared.tasks.task import QueueKey, Status, Task
-from tests.full_lanes import bytes_in_lanes, lanes_hold
-from tests.simulation.wire.calm import calm_network
-from tests.simulation.wire.clients import backend_over
+from tests.simulation.wire.dynamodb import DynamoDb
+from tests.simulation.wire.lane_sizes import LaneSizes
 from tests.support import NOON, Calls
-
-pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 KEEP, HOUR = Keeping(), timedelta(hours=1)
 LONG = Failure(type="ValueError", message="x" * 2_000, traceback="y" * 4_000)
-#: As many digits as the lateness of a task can well have.
-YEARS = timedelta(days=40_000, milliseconds=123_456_789)
-
-RUN = "0123456789abcdef" * 3
+SHORT = Failure(type="ValueError", message="x" * 100)
+BATCH = "BatchExecuteStatement"
 
 
-class Lanes:
-    """The store, what its first lane holds, and a limit on its lanes from a moment on."""
-
-    def __init__(self, store: Store, size: Callable[[], int], limit: Callable[[int], object]) -> None:
-        self.store = store
-        self.size = size
-        self._limit = limit
-
-    def fill(self) -> int:
-        """From now on no item becomes larger, also if others become smaller; what the first lane holds."""
-        self._limit(0)
-        return self.size()
+@pytest.fixture
+def store(backend: Backend) -> Store:
+    return backend.store
 
 
-@pytest.fixture(params=["moto", "wire"])
-def lanes(request: pytest.FixtureRequest) -> Iterator[Lanes]:
-    if request.param == "wire":
-        network, process = calm_network()
-        sizes = network.dynamodb.sizes
-        store = backend_over(network, process, Settings(), in_full=True).store
-        yield Lanes(store, lambda: sizes.of["0"], lambda most: setattr(sizes, "most", most))
-        return
-    backend = request.getfixturevalue("backend")
-    with ExitStack() as stack:
-        yield Lanes(
-            backend.store,
-            lambda: bytes_in_lanes()["0"],
-            lambda most: stack.enter_context(lanes_hold(most)),
-        )
+@pytest.fixture
+def sizes(tables: Mapping[str, DynamoDb]) -> LaneSizes:
+    """What lanes hold, and the most that they may."""
+    return tables["duebell"].sizes
 
 
-def task(id: str = "one", payload: object = None, *, recurs: bool = False) -> Task:
-    if recurs:
-        return new_task(id=id, action="act", schedule="rate(1 hour)", payload=payload, now=NOON)
-    return new_task(id=id, action="act", due=NOON, payload=payload, now=NOON)
+def task(id: str = "one", *, recurs: bool = False) -> Task:
+    when: dict[str, Any] = {"schedule": "rate(1 hour)"} if recurs else {"due": NOON}
+    return new_task(id=id, action="act", now=NOON, **when)
 
 
-def key(task: Task) -> QueueKey:
+def claimed(store: Store, task: Task) -> Task:
     assert task.queued
-    return QueueKey(queued=task.queued, id=task.id, lane=task.lane)
-
-
-def claimed(store: Store, task: Task, *, late: timedelta = HOUR, status: Status = Status.SCHEDULED) -> Task:
-    assert task.queued
-    found = store.claim(key(task), run=RUN[task.attempt % 2 :][:32], now=task.queued + late, status=status)
-    assert found
-    return found
+    key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+    [result] = store.claim_many([key], run="r" * 32, now=task.queued + HOUR, status=Status.SCHEDULED)
+    assert isinstance(result, Claimed)
+    return result.task
 
 
 def stored(store: Store, task: Task) -> Task:
@@ -84,24 +58,12 @@ def stored(store: Store, task: Task) -> Task:
     return found
 
 
-@pytest.mark.parametrize("late", [timedelta(0), timedelta(milliseconds=100), HOUR, YEARS])
-def test_a_claim_makes_an_item_no_larger(lanes: Lanes, late: timedelta) -> None:
-    # Given a lane that is full with a task that was just added
-    store = lanes.store
-    store.insert(task())
-    size = lanes.fill()
-    # When it is claimed, however late, then the lane takes it
-    running = claimed(store, task(), late=late)
-    assert size - 16 <= lanes.size() <= size
-    # And so it does when the run dies, and another claims it
-    again = claimed(store, running, late=2 * late, status=Status.RUNNING)
-    assert (again.attempt, lanes.size() <= size) == (2, True)
-
-
-def test_a_full_lane_takes_no_task_and_says_what_to_do(lanes: Lanes) -> None:
-    store = lanes.store
-    store.insert(task())
-    lanes.fill()
+def test_a_lane_that_is_nearly_full_takes_no_new_task(store: Store, sizes: LaneSizes, calls: Calls) -> None:
+    # Given a lane of which a write said that it holds nine gigabytes
+    sizes.of["0"] = 9 * GIGABYTE
+    assert store.insert(task())
+    # When more is added, then that is refused without a write
+    calls.clear()
     with pytest.raises(QueueFull, match="duebell relane") as raised:
         store.insert(task("two"))
     assert (raised.value.id, raised.value.lane) == ("two", 0)
@@ -110,35 +72,43 @@ def test_a_full_lane_takes_no_task_and_says_what_to_do(lanes: Lanes) -> None:
     assert isinstance(two.error, QueueFull)
     assert isinstance(three, Failed)
     assert isinstance(three.error, QueueFull)
-    assert store.get(0, "two") is None
-    # And neither does a task grow there, unless it is by what came of it
+    assert set(calls) == {"GetItem"}
+    # But an id that is taken is said to be, other lanes take tasks, and what is there runs and ends
+    assert store.insert(task()) is False
+    assert store.insert_many([task(), replace(task("two"), lane=1)]) == [Taken(), Inserted()]
+    running = claimed(store, task())
+    assert store.save_many([(running, running.done(now=NOON, keep=KEEP))]) == [Saved()]
+
+
+def test_a_full_lane_that_was_not_measured_refuses_what_makes_it_larger(
+    store: Store, sizes: LaneSizes, calls: Calls
+) -> None:
+    store.insert(task())
+    sizes.most = 0
+    calls.clear()
+    with pytest.raises(QueueFull):
+        store.insert(task("two"))
+    assert calls == {"PutItem": 1, "GetItem": 1}  # it looks whether an unanswered try has stored it
+    calls.clear()
+    assert all(isinstance(one, Failed) for one in store.insert_many([task(f"{n}") for n in range(25)]))
+    assert calls == {BATCH: 1}
+    # And a task does not grow there, unless that is the outcome of an attempt
     with pytest.raises(QueueFull):
         store.save(task(), task().updated(payload="x" * 500, now=NOON))
+    key = QueueKey(queued=NOON, id="one", lane=0)
+    with pytest.raises(QueueFull):
+        store.claim(key, run="r", now=NOON, status=Status.SCHEDULED)
     assert stored(store, task()) == task()
     assert store.save(task(), task().moved(NOON + HOUR, now=NOON))
 
 
-def test_a_refused_task_is_not_tried_again(backend: Backend, calls: Calls) -> None:
-    backend.store.insert(task())
-    calls.clear()
-    with lanes_hold(bytes_in_lanes()["0"]):
-        with pytest.raises(QueueFull):
-            backend.store.insert(task("two"))
-        assert calls == {"PutItem": 1, "GetItem": 1}  # it looks whether an unanswered try has stored it
-        calls.clear()
-        backend.store.insert_many([task(f"{number}") for number in range(25)])
-        assert calls == {"BatchExecuteStatement": 1}
-
-
-def test_what_came_of_a_task_is_stored_in_a_full_lane(lanes: Lanes) -> None:
-    # Given a full lane with tasks that run
-    store, tasks = lanes.store, [task(id) for id in ("done", "failed", "retried", "cancelled", "deleted")]
-    running = []
+def test_every_outcome_is_stored_in_a_full_lane(store: Store, sizes: LaneSizes) -> None:
+    # Given tasks that run, in a lane that is full by now
+    tasks = [task(id) for id in ("done", "failed", "retried", "cancelled", "deleted")]
     for each in tasks:
         store.insert(each)
-        running.append(claimed(store, each))
-    size = lanes.fill()
-    done, failed, retried, cancelled, deleted = running
+    done, failed, retried, cancelled, deleted = (claimed(store, each) for each in tasks)
+    sizes.most, before = 0, sizes.of["0"]
     # When outcomes are written that would make them larger
     changes = [
         (retried, retried.to_retry(NOON + HOUR, LONG, now=NOON)),
@@ -147,10 +117,9 @@ def test_what_came_of_a_task_is_stored_in_a_full_lane(lanes: Lanes) -> None:
         (cancelled, cancelled.cancelled(now=NOON, keep=KEEP)),
         (deleted, None),
     ]
-    assert store.save_many(changes[:2]) == [Saved(), Saved()]
-    assert lanes.size() <= size
-    assert store.save_many(changes[2:]) == [Saved()] * 3
-    # Then they are as they should be, but for words
+    assert store.save_many(changes) == [Saved()] * 5
+    # Then they are as they should be, but for parts that only inform
+    assert sizes.of["0"] <= before
     after = [store.get(0, each.id) for each in tasks]
     assert [each and each.status for each in after] == [
         Status.DONE,
@@ -159,101 +128,49 @@ def test_what_came_of_a_task_is_stored_in_a_full_lane(lanes: Lanes) -> None:
         Status.CANCELLED,
         None,
     ]
-    was_failed, was_retried = after[1], after[2]
-    assert was_failed
-    assert was_failed.failure
-    assert was_failed.failure.type == "ValueError"
-    assert was_retried
-    assert (was_retried.queued, was_retried.failure, was_retried.rev) == (NOON + HOUR, None, 3)
+    assert after[2]
+    assert (after[2].queued, after[2].failure, after[2].run, after[2].rev) == (NOON + HOUR, None, None, 3)
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_recurring_task_goes_on_in_a_full_lane_for_as_long_as_it_takes(lanes: Lanes, fails: bool) -> None:
-    # Given a lane that is full with a recurring task that has had no occurrence yet
-    store, now = lanes.store, task(recurs=True)
-    store.insert(now)
-    size = lanes.fill()
-    # When it has its occurrences, more of them than some counters have digits for
-    for number in range(104):
-        running = claimed(store, now, late=timedelta(milliseconds=number)).caught_up()
-        assert running.started_at
-        ended = running.started_at + timedelta(seconds=1)
-        over = running.failed(LONG, now=ended, keep=KEEP) if fails else running.done(now=ended, keep=KEEP)
-        assert store.save(stored(store, now), over)
-        now = stored(store, now)
-        # Then each is written, and the lane is no fuller than before
-        assert now.status is Status.SCHEDULED
-        assert lanes.size() <= size
-    assert now.runs == 104
+def test_an_occurrence_is_stored_in_a_full_lane(store: Store, sizes: LaneSizes, fails: bool) -> None:
+    store.insert(task(recurs=True))
+    running = claimed(store, task(recurs=True))
+    sizes.most = 0
+    over = running.failed(LONG, now=NOON, keep=KEEP) if fails else running.done(now=NOON, keep=KEEP)
+    assert store.save(running, over)
+    after = stored(store, running)
+    assert (after.status, after.runs, after.queued) == (Status.SCHEDULED, 1, over.queued)
 
 
-def test_a_task_that_is_retried_again_and_again_is_written_in_a_full_lane(lanes: Lanes) -> None:
-    store, now = lanes.store, task()
-    store.insert(now)
-    size = lanes.fill()
-    for _ in range(104):
-        running = claimed(store, now, late=timedelta(days=3))
-        begun = running.beginning(running.attempt)
-        assert store.save(running, begun)
-        assert store.save(begun, begun.to_retry(NOON, LONG, now=NOON))
-        now = stored(store, now)
-        assert lanes.size() <= size
-    assert now.attempt == 104
+def test_a_follow_up_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) -> None:
+    given = replace(task(), then=Then("next"))
+    store.insert(given)
+    running = claimed(store, given)
+    over = running.done(now=NOON, keep=KEEP)
+    assert over.owes
+    sizes.most = 0
+    assert store.save(running, over)
+    after = stored(store, given)
+    assert (after.status, after.owes, after.follow_up_error) == (Status.DONE, None, "its lane is full")
+    # But not to a note that it could not be added yet
+    assert list(leaner_forms(over, tried(over, "throttled"))) == []
 
 
-def test_no_more_is_cut_than_must_be(lanes: Lanes) -> None:
-    # Given a full lane, with a task in it that has failed with a traceback before
-    store = lanes.store
+def test_no_more_is_left_out_of_an_outcome_than_must_be(store: Store, sizes: LaneSizes) -> None:
     store.insert(task())
     running = claimed(store, task())
-    store.save(running, running.to_retry(NOON, LONG, now=NOON))
-    running = claimed(store, stored(store, task()))
-    lanes.fill()
-    # When it fails again with more to tell
-    more = Failure(type="ValueError", message="x" * 2_500, traceback="y" * 8_000)
-    assert store.save(running, running.to_retry(NOON, more, now=NOON))
-    # Then the traceback gives way, and the words stay
+    sizes.most = sizes.of["0"] + 200
+    assert store.save(running, running.to_retry(NOON + HOUR, LONG, now=NOON))
     after = stored(store, task())
-    assert after.failure == Failure(type="ValueError", message="x" * 2_500)
-    assert len(after.failures) == 2
+    assert (after.failure, after.run) == (SHORT, running.run)
 
 
-def test_an_edit_does_not_cut_what_a_task_has_behind_it(lanes: Lanes) -> None:
-    # Given a full lane, with a task in it that has failed
-    store = lanes.store
-    store.insert(task())
-    running = claimed(store, task())
-    store.save(running, running.to_retry(NOON, LONG, now=NOON))
-    before = stored(store, task())
-    lanes.fill()
-    # When it is to get a larger payload, then that is refused, and its failure is all there
-    with pytest.raises(QueueFull):
-        store.save(before, before.updated(payload="x" * 100, now=NOON))
-    assert stored(store, task()) == before
-
-
-def test_a_failure_leaves_the_room_that_the_next_claim_needs(lanes: Lanes) -> None:
-    # Given a full lane, with a task in it that has failed, always started on time
-    store, now = lanes.store, task()
-    store.insert(now)
-    running = claimed(store, now, late=timedelta(0))
-    store.save(running, running.to_retry(NOON, Failure(type="ValueError", message=""), now=NOON))
-    lanes.fill()
-    # When it fails again and again, and tells a little more each time
-    for number in range(33):
-        running = claimed(store, stored(store, now), late=timedelta(0))
-        more = Failure(type="ValueError", message="x" * number)
-        assert store.save(running, running.to_retry(NOON, more, now=NOON))
-    # Then it can be claimed still, years late
-    assert claimed(store, stored(store, now), late=YEARS).attempt == 35
-
-
-def test_another_change_meanwhile_is_not_overwritten(lanes: Lanes) -> None:
-    store = lanes.store
+def test_another_change_meanwhile_is_not_overwritten(store: Store, sizes: LaneSizes) -> None:
     store.insert(task())
     running = claimed(store, task())
     moved = running.moved(NOON + HOUR, now=NOON)
     assert store.save(running, moved)
-    lanes.fill()
+    sizes.most = 0
     assert store.save(running, running.failed(LONG, now=NOON, keep=KEEP)) is False
     assert stored(store, task()) == moved

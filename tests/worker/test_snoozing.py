@@ -11,7 +11,6 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.instants import LATEST, render
 from duebell_worker import Snooze, Task, Worker
-from tests.full_lanes import lanes_hold
 from tests.support import NOON, Clock
 from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
@@ -242,16 +241,6 @@ def test_only_runs_with_snoozes_write_their_metric(backend: Backend, editor: Edi
     assert by_action["poll"]["Snoozed"] == 1
     assert "Snoozed" not in by_action["act"]
     assert not any("Superseded" in line for line in by_action.values())
-
-
-def test_a_full_lane_takes_what_is_snoozed(editor: Editor, worker: Worker, clock: Clock) -> None:
-    called = polls(worker, *[Snooze(HOUR)] * 110, None)
-    editor.add("poll", due=NOON, id="a")
-    with lanes_hold(0):
-        for _ in range(111):
-            worker.run()
-            clock.advance(HOUR)
-    assert (editor.get("a").status, len(called)) == (Status.DONE, 111)
 
 
 def test_it_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:

@@ -18,14 +18,13 @@ _FILE = "local.json"
 class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
     """A stack that `duebell local` started.
 
-    pid, began   the process, and when it began: its number may be another process's later
+    pid          the number of the process
     editor       address of the HTTP editor; empty until everything is ready
     environment  variables with which other processes reach the stack
     synced       lines that tell what its start changed of the recurring tasks
     """
 
     pid: int
-    began: str
     editor: str = ""
     environment: dict[str, str] = {}
     synced: tuple[str, ...] = ()

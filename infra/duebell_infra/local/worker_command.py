@@ -2,32 +2,44 @@
 
 import json
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit, exit_of
 from duebell_editor.cli.program import everywhere
-from duebell_infra.deploy.delivery_options import Deliver, NoDeliver, deliveries_given
+from duebell_infra.deploy.delivery_options import Deliver, NoDeliver, deliveries_given, without_none
+from duebell_infra.deploy.editors import environment_of
 from duebell_infra.deploy.options import Actions
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
+from duebell_shared.errors import DuebellError, InvalidSettings
+from duebell_shared.instants import to_json
+from duebell_worker import Worker
 
 from .signals import at_each_signal
-from .worker_here import worker_here
 
-__all__ = ["app"]
+if TYPE_CHECKING:
+    from duebell_worker.process.process import Health
+
+__all__ = ["HealthServer", "app", "worker_here"]
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 #: Seconds that threads without an action have to end.
 _ENDING = 1.0
+
+#: Seconds after which a connection to the health server on which nothing comes is closed.
+_PATIENCE = 5.0
 
 
 @app.command()
@@ -76,8 +88,6 @@ def worker(
         )
         if health_port is not None:
             from duebell_worker.log import emit  # noqa: PLC0415
-
-            from .health_server import HealthServer  # noqa: PLC0415
 
             server = running.enter_context(HealthServer(health_host, health_port, process.health))
             emit("health_served", host=health_host, port=server.port)
@@ -138,6 +148,94 @@ def _exit(status: int) -> None:
         with suppress(Exception):  # the signal may have interrupted a write to it
             stream.flush()
     os._exit(status)
+
+
+def worker_here(context: Context, actions: str) -> Worker:
+    """The worker that --actions names. Its log goes to standard output, a JSON object to a line.
+
+    Raises BadParameter, a usage error, if it cannot be imported, and InvalidSettings.
+    """
+    if context.chosen_name:
+        os.environ.update(environment_of(context.settings))
+    context.export_account()
+    sys.path.insert(0, str(Path.cwd()))  # as python -m does
+    from duebell_worker.entry import load  # noqa: PLC0415
+    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
+
+    to_stdout(LogFormat.JSON)
+    try:
+        return load(without_none(actions) or "")
+    except DuebellError:
+        raise
+    except Exception as error:
+        raise typer.BadParameter(
+            f"--actions {actions} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+
+
+class HealthServer:
+    """Answers GET and HEAD of any path with the health as JSON, in threads of its own. It changes nothing.
+
+    port  the port that it has
+    """
+
+    def __init__(self, host: str, port: int, health: Callable[[], "Health"]) -> None:
+        """`port` 0 is any. Raises InvalidSettings if the address cannot be bound."""
+
+        class Handler(_Handler):
+            def health(self) -> "Health":
+                return health()
+
+        kind = _OverIPv6 if ":" in host else ThreadingHTTPServer
+        try:
+            self._server = kind((host, port), Handler)
+        except (OSError, OverflowError) as error:
+            raise InvalidSettings(
+                "health_port",
+                f"{host} port {port} cannot be used: {error}; choose another with --health-port, or an "
+                f"address of this machine with --health-host",
+            ) from None
+        self.port = int(self._server.server_address[1])
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, name="duebell-health", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _OverIPv6(ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = _PATIENCE
+    server_version, sys_version = "duebell", ""
+
+    def health(self) -> "Health":
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        self._answer(has_body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(has_body=False)
+
+    def _answer(self, *, has_body: bool) -> None:
+        health = self.health()
+        body = to_json(health).encode()
+        self.send_response(200 if health.is_well else 503)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if has_body:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log no request: one comes every few seconds."""
 
 
 everywhere(app)

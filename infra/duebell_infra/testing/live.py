@@ -4,7 +4,7 @@ import time
 from datetime import timedelta
 
 from duebell_editor import Editor
-from duebell_infra.local.local import EmbeddedStack
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task

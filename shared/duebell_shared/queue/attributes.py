@@ -43,7 +43,6 @@ __all__ = [
     "Queued",
     "Recurring",
     "Rev",
-    "Room",
     "StatusName",
 ]
 
@@ -148,9 +147,6 @@ Priority = partial(_Converted[int], NUMBER, str, _priority)
 
 #: A whole number that every write compares with the stored one, so none is read as another.
 Rev = partial(_Converted[int], NUMBER, str, _rev)
-
-#: A number of filler bytes: see `room.py`.
-Room = partial(_Converted[int], STRING, lambda width: "." * width, len)
 
 #: A time in seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
 Expiry = partial(

@@ -15,7 +15,6 @@ from duebell_shared.tasks.task import Task
 from .item_update import Item
 from .models import TaskItem, stored
 from .past_index import key_of
-from .room import room_of
 
 __all__ = ["changes", "item_of", "task_of"]
 
@@ -44,9 +43,9 @@ _ATTRIBUTES: tuple[_Stored, ...] = tuple(map(_stored_as, Task.__struct_fields__)
 #: The sort key of the queue's index, which the priority is a part of.
 _QUEUED = _stored_as("queued")
 
-#: Types of values that are stored even if they are 0 or empty; and the field that is not.
+#: Types of values that are stored even if they are 0 or empty; and the fields that are not.
 _ALWAYS = {int, str}
-_UNLESS_0 = "priority"
+_UNLESS_0 = {"priority", "snoozes"}
 
 #: The fields that every task has.
 _REQUIRED = tuple(each.field for each in _ATTRIBUTES if not each.attribute.null)
@@ -77,8 +76,7 @@ def task_of(item: Item) -> Task:
 def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The update that makes `new` of `old`: the attributes to set, and the names of those to remove.
 
-    `past` and `room` are always set: another version may have left the first out, and a claim, which does not
-    see the whole item, has made the other.
+    `past` is always set: another version may have left it out.
     """
     changed = [each for each in _ATTRIBUTES if getattr(old, each.field) != getattr(new, each.field)]
     if old.priority != new.priority and old.queued == new.queued:
@@ -92,10 +90,10 @@ def _attributes_of(task: Task, wanted: Iterable[_Stored]) -> dict[str, dict[str,
     item = {}
     for field, name, type_, write, _ in wanted:
         value = getattr(task, field)
-        if value or (type(value) in _ALWAYS and field != _UNLESS_0):
+        if value or (type(value) in _ALWAYS and field not in _UNLESS_0):
             item[name] = {type_: write(value)}
     if task.priority and _QUEUED.name in item:
         item |= stored(queued=(task.queued, task.priority))
     if key := key_of(task):
         item |= stored(past=(key.kind, key.at))
-    return item | room_of(task)
+    return item

@@ -1,12 +1,14 @@
-"""The sizes of lanes in bytes, taken from the answers to writes of one item. Thread-safe.
+"""The sizes of lanes in bytes, from DynamoDB's answers to writes of one item. Thread-safe.
 
-The answer to a batch of statements has no sizes. So once `take` has been called, the first write to each lane
-after each call of it goes alone.
+The answer to a batch of statements has no sizes. So some writes go alone: the first to each lane after each
+call of `take`, one of a thousand adds, and every add to a lane that was nearly full when last measured.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ItemCollectionMetrics.html
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 __all__ = ["GIGABYTE", "LANE_LIMIT", "MEASURED", "LaneSizes"]
@@ -19,12 +21,20 @@ LANE_LIMIT = 10 * GIGABYTE
 #: The argument that asks a write of one item for the size of its lane.
 MEASURED: Mapping[str, Any] = {"ReturnItemCollectionMetrics": "SIZE"}
 
+#: Seconds for which a lane counts as nearly full after it was measured.
+_VALID = 60
+
+#: One of so many adds in batches goes alone.
+_SAMPLED = 1_000
+
 
 class LaneSizes:
-    """Keeps the last size of each lane."""
+    """Keeps the last size of each lane. `clock` returns seconds and never goes back."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._sizes: dict[int, int] = {}
+        self._nearly_full: dict[int, float] = {}  # by lane: when it was measured
         self._measured: set[int] | None = None
         self._lock = threading.Lock()
 
@@ -35,8 +45,24 @@ class LaneSizes:
             sizes, self._sizes = self._sizes, {}
             return sizes
 
+    def is_nearly_full(self, lane: int) -> bool:
+        """Tell whether the lane held nine gigabytes or more when it was measured within the last minute."""
+        with self._lock:
+            return self._clock() - self._nearly_full.get(lane, -_VALID) < _VALID
+
+    def adds_to_measure(self, lanes: Sequence[int], ids: Sequence[str]) -> list[int]:
+        """The places of the adds that go alone, of tasks with these ids to these lanes."""
+        with self._lock:
+            sampled = {
+                place
+                for place, (lane, id) in enumerate(zip(lanes, ids, strict=True))
+                # not the lowest bits, by which the lane is chosen
+                if lane in self._nearly_full or zlib.crc32(id.encode()) // 64 % _SAMPLED == 0
+            }
+        return sorted(sampled.union(self.to_measure(lanes)))
+
     def to_measure(self, lanes: Sequence[int]) -> list[int]:
-        """The places in `lanes` of those whose write goes alone: the first of each lane not measured yet."""
+        """The places of the writes to these lanes that go alone: the first to each lane not measured yet."""
         with self._lock:
             if self._measured is None or self._measured.issuperset(lanes):
                 return []
@@ -49,8 +75,12 @@ class LaneSizes:
     def note(self, answer: Mapping[str, Any]) -> None:
         """Take the size out of the answer to a write of one item."""
         match answer.get("ItemCollectionMetrics"):
-            case {"ItemCollectionKey": {"lane": {"S": str(lane)}}, "SizeEstimateRangeGB": [_, most]}:
+            case {"ItemCollectionKey": {"lane": {"S": str(name)}}, "SizeEstimateRangeGB": [_, most]}:
+                lane, size = int(name), round(most * GIGABYTE)
                 with self._lock:
-                    self._sizes[int(lane)] = round(most * GIGABYTE)
+                    self._sizes[lane] = size
+                    self._nearly_full.pop(lane, None)
+                    if size >= LANE_LIMIT:
+                        self._nearly_full[lane] = self._clock()
                     if self._measured is not None:
-                        self._measured.add(int(lane))
+                        self._measured.add(lane)

@@ -31,7 +31,6 @@ from .attributes import (
     Queued,
     Recurring,
     Rev,
-    Room,
     StatusName,
 )
 
@@ -81,7 +80,7 @@ class PastIndex(GlobalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-ca
 
 
 class TaskItem(Model):
-    """A task as an item: the fields of Task, and `past` and `room`, which follow from those."""
+    """A task as an item: the fields of Task, and `past`, which follows from those."""
 
     due_index: DueIndex
     past_index: PastIndex
@@ -122,7 +121,6 @@ class TaskItem(Model):
     owes = Owing(null=True)
     follow_up_error = UnicodeAttribute(null=True)
     past = PastPlace(null=True)
-    room = Room(null=True)
 
 
 def stored(**values: object) -> dict[str, dict[str, Any]]:

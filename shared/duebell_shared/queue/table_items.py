@@ -3,8 +3,8 @@
 A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
 of a repeated call, the stored item is compared.
 
-A full lane takes no item that is larger than it was. A claim makes none larger (`room.py`), an outcome that
-does is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
+A lane that is nearly full (`lane_sizes.py`) takes no new items. One that is full takes no item that is larger
+than it was: an outcome is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
 """
 
 import logging
@@ -20,7 +20,7 @@ from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .batch_read import BatchRead
 from .batching import CHANGE, INSERT, Answer, BatchWrite, Written
-from .item_size import slim_claim, slim_outcome
+from .item_size import leaner_forms
 from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import item_of, task_of
 from .lane_sizes import MEASURED, LaneSizes
@@ -57,6 +57,8 @@ class TableItems:
 
     def insert(self, task: Task) -> bool:
         with self._aws():
+            if self._sizes.is_nearly_full(task.lane) and not self._read(stored(lane=task.lane, id=task.id)):
+                raise QueueFull(task.id, task.lane)
             made = self._write(self._client.put_item, put_if_free(item_of(task), task.created_at))
             if made or ((made.is_full or made.was_retried) and self._has_added(task)):
                 return True
@@ -65,19 +67,19 @@ class TableItems:
             return False
 
     def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
-        lanes = [task.lane for task in tasks]
-        return self._measured(lanes, tasks, self._insert_alone, self._insert_together)
+        measured = self._sizes.adds_to_measure([task.lane for task in tasks], [task.id for task in tasks])
+        return _apart(measured, tasks, self._insert_alone, self._insert_together)
 
     def save(self, old: Task, new: Task | None) -> bool:
         with self._aws(old.id):
             made = self._change(change_of(old, new))
             if made.is_full:
-                return self._save_slim(old, new)
+                return self._save_leaner(old, new)
             return bool(made) or self.get(old.lane, old.id) == new
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
-        lanes = [old.lane for old, _ in changes]
-        return self._measured(lanes, changes, self._save_alone, self._save_together)
+        measured = self._sizes.to_measure([old.lane for old, _ in changes])
+        return _apart(measured, changes, self._save_alone, self._save_together)
 
     def get(self, lane: int, id: str) -> Task | None:
         with self._aws():
@@ -116,11 +118,7 @@ class TableItems:
     ) -> Task | None:
         """`may_be_made`: this claim was tried before, with an unknown result."""
         with self._aws(key.id):
-            claim = claim_of(key, run=run, now=now, status=status)
-            made = self._change(claim)
-            if made.is_full and (item := self._read_as_expected(claim)):  # its counters take a digit more
-                made = self._change(slim_claim(item, claim))
-                may_be_made = True
+            made = self._change(claim_of(key, run=run, now=now, status=status))
             if made:
                 return task_of(made.answer["Attributes"])
             if made.is_full:
@@ -147,7 +145,7 @@ class TableItems:
                 return or_failed(lambda: Claimed(task_of(item)))
             return alone(key, may_be_made=answer.is_made or not is_sure)
 
-        return self._measured([key.lane for key in keys], keys, alone, together)
+        return _apart(self._sizes.to_measure([key.lane for key in keys]), keys, alone, together)
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
@@ -171,21 +169,6 @@ class TableItems:
 
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)
-
-    def _measured(
-        self,
-        lanes: Sequence[int],
-        writes: Sequence[_W],
-        alone: Callable[[_W], _T],
-        together: Callable[[Sequence[_W]], list[_T]],
-    ) -> list[_T]:
-        """Write to these lanes: together, but alone where a lane's size is to be measured."""
-        measured = self._sizes.to_measure(lanes)
-        others = [place for place in range(len(lanes)) if place not in measured]
-        results = {place: alone(writes[place]) for place in measured}
-        if others:
-            results |= zip(others, together([writes[place] for place in others]), strict=True)
-        return [results[place] for place in range(len(lanes))]
 
     def _change(self, change: ItemChange) -> Made:
         deletes = isinstance(change, ItemDeletion)
@@ -226,37 +209,26 @@ class TableItems:
             if answer.is_made:
                 return Saved()
             if answer.is_full:
-                return or_failed(lambda: Saved() if self._save_slim(*change) else NotEligible())
+                return or_failed(lambda: Saved() if self._save_leaner(*change) else NotEligible())
             return self._save_alone(change)
 
         written = self._change_many([change_of(old, new) for old, new in changes])
         return list(map(finish, changes, written.answers))
 
-    def _save_slim(self, old: Task, new: Task | None) -> bool:
-        """Save an outcome in a form that makes its item no larger. Raises QueueFull."""
-        if new is None or not _is_outcome(old, new):
-            raise QueueFull(old.id, old.lane)
-        with self._aws():
-            update = update_of(old, new)
-            item = self._read_as_expected(update)
-            if item is None:
-                return self.get(old.lane, old.id) == new
-            form, update = slim_outcome(item, old, new, update)
-            made = self._change(update)
-            if made.is_full:
-                raise QueueFull(old.id, old.lane)
-            return bool(made) or self.get(old.lane, old.id) == form
+    def _save_leaner(self, old: Task, new: Task | None) -> bool:
+        """Save an outcome in the first form that its full lane takes. Raises QueueFull."""
+        with self._aws(old.id):
+            for form in leaner_forms(old, new) if new else ():
+                made = self._change(update_of(old, form))
+                if not made.is_full:
+                    return bool(made) or self.get(old.lane, old.id) in (form, new)
+        raise QueueFull(old.id, old.lane)
 
     def _read(self, key: Item) -> Item | None:
         """The item with this key as it is stored."""
         answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
         item: Item | None = answer.get("Item")
         return item
-
-    def _read_as_expected(self, update: ItemUpdate) -> Item | None:
-        """The item as it is stored; None if it is not as this update expects."""
-        item = self._read(update.key) or {}
-        return item if update.where.items() <= item.items() else None
 
     def _insert_together(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
         try:
@@ -321,10 +293,17 @@ class TableItems:
             return None
 
 
-def _is_outcome(old: Task, new: Task) -> bool:
-    """Tell whether this change may shorten what informs: it ends an attempt, or adds what is owed since."""
-    is_note = old.owes and new.owes  # on a try that failed; the shortest form would drop the follow-up
-    return not is_note and (old.status is Status.RUNNING or new.status.is_finished)
+def _apart(
+    places: Collection[int],
+    writes: Sequence[_W],
+    alone: Callable[[_W], _T],
+    together: Callable[[Sequence[_W]], list[_T]],
+) -> list[_T]:
+    """The results of these writes, in their order: those at the places made alone, the others together."""
+    results = {place: alone(writes[place]) for place in places}
+    if others := [place for place in range(len(writes)) if place not in results]:
+        results |= zip(others, together([writes[place] for place in others]), strict=True)
+    return [results[place] for place in range(len(writes))]
 
 
 def _task_or_none(item: Item) -> Task | None:

@@ -9,7 +9,6 @@ from duebell_shared.tasks.task import QueueKey, Status, Task
 from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import changes
 from .models import stored
-from .room import room_of_claim
 
 __all__ = ["as_added", "change_of", "claim_of", "is_claim", "put_if_free", "update_of"]
 
@@ -32,11 +31,10 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
     """
     mark = stored(run=run, started_at=now)
     lateness_ms = round((now - key.queued).total_seconds() * 1000)
-    sets = {**mark, **stored(status=Status.RUNNING, lateness_ms=lateness_ms)}
     return ItemUpdate(
         key=stored(lane=key.lane, id=key.id),
         where=stored(status=status, queued=(key.queued, key.priority)),
-        sets={**sets, **room_of_claim(sets, status)},
+        sets={**mark, **stored(status=Status.RUNNING, lateness_ms=lateness_ms)},
         adds=stored(attempt=1, rev=1),
         returns=True,
         unless=mark if status is Status.RUNNING else {},

@@ -1,20 +1,27 @@
-"""The bytes that lanes hold, and the most that they may."""
+"""The bytes that lanes hold, and the most that they may: AWS allows 10 GB, a test some KB.
 
+A write that makes a lane larger than that is refused. Every other write is made.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
+"""
+
+import base64
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from duebell_shared.queue.models import ARMING, WORKER
-from tests.full_lanes import bytes_in_lane
+from duebell_shared.queue.models import ARMING, GAUGE, LIMITS, WORKER
 from tests.partiql import FULL
 
 from .refused import Refused
 
-__all__ = ["LaneSizes"]
+__all__ = ["LaneSizes", "bytes_in_lane"]
 
 Item = Mapping[str, Mapping[str, Any]]
 
 _GIGABYTE = 2**30
+
+#: What AWS adds to an item and to an entry of an index.
+_OVERHEAD = 100
 
 
 class LaneSizes:
@@ -27,7 +34,7 @@ class LaneSizes:
     def check(self, lane: str, before: Item | None, after: Item) -> None:
         """Refuse what makes a full lane larger. Raises Refused."""
         grows = bytes_in_lane(after) - bytes_in_lane(before)
-        if grows > 0 and self.of[lane] + grows > self.most and lane not in {ARMING, WORKER}:
+        if grows > 0 and self.of[lane] + grows > self.most and lane not in {ARMING, GAUGE, LIMITS, WORKER}:
             raise Refused(f"{FULL}Exception", f"lane {lane} is full")
 
     def count(self, lane: str, item: Item, sign: int = 1) -> None:
@@ -41,3 +48,33 @@ class LaneSizes:
             "ItemCollectionKey": {"lane": item["lane"]},
             "SizeEstimateRangeGB": [float(whole), float(whole + 1)],
         }
+
+
+def bytes_in_lane(item: Item | None) -> int:
+    """What the item takes of its lane, with its entry in the local index."""
+    if item is None:
+        return 0
+    size = _bytes_of(item) + _OVERHEAD
+    if "queued" in item:
+        size += _bytes_of({name: item[name] for name in ("lane", "id", "queued")}) + _OVERHEAD
+    return size
+
+
+def _bytes_of(item: Item) -> int:
+    return sum(
+        len(name) + _width_of(kind, value) for name, typed in item.items() for kind, value in typed.items()
+    )
+
+
+def _width_of(kind: str, value: Any) -> int:
+    match kind:
+        case "S":
+            return len(str(value).encode())
+        case "B":
+            stored: bytes = value if isinstance(value, bytes) else base64.b64decode(value)
+            return len(stored)
+        case "N":
+            digits = str(value).lstrip("-").strip("0")
+            return 1 + (len(digits) + 1) // 2 + str(value).count("-")
+        case _:
+            return 1

@@ -54,8 +54,7 @@ def local(
     if context.call is not None and context.call.invoked_subcommand:
         return
     # Not at the top: they need locks and signals that only Unix has, and the other commands run anywhere.
-    from .local_process import start  # noqa: PLC0415
-    from .local_service import serve  # noqa: PLC0415
+    from .service import serve, start  # noqa: PLC0415
 
     state = state or STATE
     given_deliveries = deliveries_given(deliver, no_deliver)
@@ -111,7 +110,7 @@ def wait(
     timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Wait this long.")] = 60,
 ) -> None:
     """Return when the stack that another process starts is ready; the exit status is 1 if it is late."""
-    from .local_process import wait  # noqa: PLC0415
+    from .service import wait  # noqa: PLC0415
 
     folder = _state_of(context, state)
     _say_ready(folder, wait(folder, limit=timeout))
@@ -120,7 +119,7 @@ def wait(
 @app.command()
 def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> None:
     """Stop the stack that `duebell local` runs, and return when what is in the queue is kept."""
-    from .local_process import stop  # noqa: PLC0415
+    from .service import stop  # noqa: PLC0415
 
     folder = _state_of(context, state)
     typer.echo(f"stopped; what is in the queue is kept in {folder}" if stop(folder) else "none is running")
@@ -132,7 +131,7 @@ def _say_ready(state: Path, started: LocalStack) -> None:
 
 
 def _say_ways_in(state: Path, running: LocalStack) -> None:
-    from .local_process import ways_in  # noqa: PLC0415
+    from .service import ways_in  # noqa: PLC0415
 
     for line in ways_in(state, running.environment):
         typer.echo(line)

@@ -1,0 +1,411 @@
+"""`duebell local`: the embedded stack with the HTTP editor, and its process, which others wait for and end.
+
+The process holds a lock (`flock`) on a file of the state folder as long as it lives, whatever ends it.
+MiniStack does not inherit that lock. So the lock, and not a process number, says that the stack runs.
+"""
+
+import fcntl
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from duebell_editor import Editor
+from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
+from duebell_editor.library.caller import caller
+from duebell_infra.deploy.deliveries import Given
+from duebell_infra.deploy.delivery_options import without_none
+from duebell_infra.deploy.intake_option import intake_parameter
+from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
+from duebell_shared.errors import DuebellError
+from duebell_shared.settings import Precision
+from duebell_worker.log import LogFormat
+
+from .ministack import HOST, refuse_taken
+from .signals import Ended, ended_by_signal
+from .stack import EmbeddedStack
+from .state import StateFolder
+from .worker_log import WorkerLog
+
+__all__ = ["Registration", "Reloader", "clear", "serve", "start", "stop", "wait", "ways_in"]
+
+#: Seconds between checks of the process.
+_PAUSE = 0.1
+#: Seconds that the process has to end: MiniStack writes its state before.
+_STOP_LIMIT = 120.0
+
+#: The files of the state folder with the lock and number of the process, with its output in the background,
+#: and with the actions that were given last.
+_PROCESS, _OUTPUT, _ACTIONS = "process", "local.log", "actions"
+
+#: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
+_TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
+
+_NO_ACTIONS = "none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
+
+#: Seconds between reads of the worker's log.
+_LOG_EVERY = 0.2
+
+#: Seconds between checks of the sources. A change is loaded when no further one follows: editors write in
+#: steps.
+_SOURCES_EVERY = 0.5
+
+
+def serve(
+    state: Path,
+    *,
+    port: int,
+    editor_port: int,
+    actions: str | None,
+    deliver: Given,
+    intake: bool | None,
+    requirements: Path | None,
+    precision: Precision,
+    log_format: LogFormat,
+    say: Callable[[str], None],
+) -> None:
+    """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
+
+    The arguments are the options of `duebell local`. `actions` defaults to those given last for this folder,
+    which may hold tasks for them.
+    """
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise EmbeddedStackFailed("the HTTP editor needs FastAPI and uvicorn: pip install 'duebell[local]'")
+    from duebell_editor.http import serve as serve_editor  # noqa: PLC0415
+
+    if port == editor_port:
+        raise EmbeddedStackFailed(
+            f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
+            f"--editor-port"
+        )
+    clear(state)
+    refuse_taken(editor_port, field="editor_port")
+    kept = state / _ACTIONS
+    if actions is None and kept.is_file():
+        actions = kept.read_text(encoding="utf-8")
+    actions = without_none(actions)
+    registration = Registration(state)
+    log = _Log(say)
+    stack = EmbeddedStack(
+        state,
+        port=port,
+        actions=actions,
+        deliver=deliver,
+        requirements=requirements,
+        parameters={"Precision": precision, **intake_parameter(intake=intake)},
+        log_format=log_format,
+        while_locked=registration,
+        synced=log.say_synced,
+    )
+
+    def greet(url: str) -> None:
+        deliveries = stack.deliveries()
+        none = "only the deliveries below" if deliveries else _NO_ACTIONS
+        say(f"editor   {url}")
+        say(f"stack    {stack.endpoint_url}  (state and log in {state})")
+        say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
+        for one in deliveries:
+            say(f"delivery {one.name} to {one.target.shown}")
+        if stack.intake_url:
+            say(f"intake   {stack.intake_url}")
+        for line in ways_in(state, stack.environment):
+            say(line)
+        say("Ctrl-C stops it and keeps what is in the queue")
+        registration.is_ready(url, stack.environment, log.synced)
+
+    watch, reloader = _Watch(stack, say), Reloader(stack, log.say_reloaded)
+    try:
+        with ended_by_signal(), warnings.catch_warnings(), stack, watch, reloader:
+            # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
+            warnings.filterwarnings(
+                "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
+            )
+            editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
+            kept.write_text(actions or "", encoding="utf-8")
+            serve_editor(editor, HOST, editor_port, token=os.environ.get(_TOKEN), started=greet)
+    except Ended:
+        pass
+    if watch.stack_died:
+        raise EmbeddedStackFailed(
+            f"MiniStack has ended by itself, and what came since it was started is lost "
+            f"(see {state / 'ministack.log'})"
+        )
+    say(f"stopped; what is in the queue is kept in {state}")
+
+
+def start(state: Path, options: Sequence[str]) -> LocalStack:
+    """Start `duebell local` with these options in the background; return when it is ready.
+
+    It goes on when this process ends. Raises AlreadyRunning, and EmbeddedStackFailed with its error, and ends
+    it if this call is interrupted.
+    """
+    clear(state)
+    with StateFolder(state):  # refuses a folder that is in use, and makes it private
+        pass
+    output = state / _OUTPUT
+    with output.open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-P", "-m", "duebell", "local", "--state", str(state), *options],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        while True:
+            ended = process.poll() is not None
+            note = LocalStack.read(state)
+            if note and note.pid == process.pid and note.editor:
+                return note
+            if ended:
+                said = output.read_text(errors="replace").strip().splitlines()
+                why = said[-1].removeprefix("error: ") if said else f"it ended at once (see {output})"
+                raise EmbeddedStackFailed(why)
+            time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+
+
+def wait(state: Path, *, limit: float, clock: Callable[[], float] = time.monotonic) -> LocalStack:
+    """Return when the stack of this folder is ready, which another process starts.
+
+    Raises EmbeddedStackFailed after `limit` seconds.
+    """
+    give_up = clock() + limit
+    while True:
+        note = LocalStack.read(state)
+        if note and note.editor and _process(state):
+            return note
+        if clock() >= give_up:
+            raise EmbeddedStackFailed(
+                f"no stack is ready in {state} after {limit:g} seconds: `duebell local --detach` starts one"
+            )
+        time.sleep(_PAUSE)
+
+
+def stop(state: Path) -> bool:
+    """End the `duebell local` of this folder, and return when all is kept; False if none runs.
+
+    Raises EmbeddedStackFailed if it does not end.
+    """
+    note = LocalStack.read(state)
+    if note is None:
+        return False
+    process = _process(state)
+    if process:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
+    give_up = time.monotonic() + _STOP_LIMIT
+    # Also if it was killed: then MiniStack, which holds the folder too, may still write its state.
+    while True:
+        try:
+            with StateFolder(state):
+                if LocalStack.read(state) == note:
+                    LocalStack.delete(state)
+                return bool(process)
+        except EmbeddedStackFailed:
+            now = LocalStack.read(state)
+            if now and now.pid != note.pid:
+                return bool(process)  # another one has been started
+            if time.monotonic() > give_up:
+                raise
+        time.sleep(_PAUSE)
+
+
+def clear(state: Path) -> None:
+    """Wait for what a `duebell local` that was killed has left: MiniStack still writes its state then.
+
+    Raises AlreadyRunning if one runs.
+    """
+    note = LocalStack.read(state)
+    if note and _process(state):
+        way_in, end = _command(state, "--name local status"), _command(state, "local stop")
+        if not note.editor:
+            raise AlreadyRunning(f"the stack in {state} is starting already: `{end}` ends it")
+        raise AlreadyRunning(
+            f"the stack in {state} runs already, its editor at {note.editor}: `{way_in}` reaches it, `{end}` "
+            f"ends it"
+        )
+    if note:
+        stop(state)
+
+
+def ways_in(state: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """Lines that say how the command line and services reach the stack of this folder."""
+    yield "in another terminal, the command line reaches it with --name local:"
+    yield f"  {_command(state, '--name local add ACTION --in 2m')}"
+    yield "and your services, the command line too, with:"
+    yield "  export " + " ".join(f"{name}={value}" for name, value in environment.items())
+
+
+def _command(state: Path, arguments: str) -> str:
+    """A command for the stack of this folder, which it names unless it is the usual one."""
+    is_usual = state.resolve() == Path(os.environ.get(STATE_VARIABLE, STATE)).resolve()
+    return f"{'' if is_usual else f'{STATE_VARIABLE}={shlex.quote(str(state))} '}duebell {arguments}"
+
+
+def _process(state: Path) -> int | None:
+    """The number of the process that runs the stack of this folder; None if none does."""
+    try:
+        with (state / _PROCESS).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return int(file.read() or 0) or None  # it has not written its number yet
+    except FileNotFoundError:
+        pass
+    return None
+
+
+class Registration:
+    """Holds the lock of this process, and keeps its note, inside the context; the folder must be locked."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._note = LocalStack(pid=os.getpid())
+
+    def __enter__(self) -> Self:
+        self._lock = os.open(self._state / _PROCESS, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # at once, but for somebody who tests it now
+        os.truncate(self._lock, 0)
+        os.write(self._lock, str(self._note.pid).encode())
+        self._note.write(self._state)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        LocalStack.delete(self._state)
+        os.close(self._lock)
+
+    def is_ready(self, editor: str, environment: dict[str, str], synced: Sequence[str] = ()) -> None:
+        """Tell others that everything is ready, how to reach it, and what the start changed in the queue."""
+        self._note = msgspec.structs.replace(
+            self._note, editor=editor, environment=environment, synced=tuple(synced)
+        )
+        self._note.write(self._state)
+
+
+class _Log:
+    """Lines of this process among those of the worker's log, with their time.
+
+    synced  what was told of recurring tasks so far
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self.synced: list[str] = []
+
+    def say_synced(self, line: str) -> None:
+        self.synced.append(line)
+        self._say(f"{_clock()}  {line}")
+
+    def say_reloaded(self, line: str) -> None:
+        self._say(f"{_clock()}        {line}")
+
+
+def _clock() -> str:
+    return f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 (for a person, at this machine)
+
+
+class _Watch:
+    """A thread that prints the worker's log as it comes, and ends this process in order if the stack dies."""
+
+    def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
+        self._stack = stack
+        self._say = say
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self.stack_died = False
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        log = WorkerLog(self._stack.worker_log)
+        while not self._stop.wait(_LOG_EVERY):
+            if not self._stack.is_running:
+                self.stack_died = True
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            for line in log.new_lines():
+                self._say(line)
+
+
+class Reloader:
+    """A thread that watches the sources inside the context, and says in a line what came of each change.
+
+    Make it before the stack is started: what changes from then on is loaded.
+    """
+
+    def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
+        self._stack = stack
+        self._say = say
+        self._files = stack.sources()
+        self._loaded = _seen_of(self._files)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reload", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        before = self._loaded
+        while not self._stop.wait(_SOURCES_EVERY):
+            seen = _seen_of(self._files)
+            if seen != self._loaded and seen == before:
+                self._reload(sorted(file.name for file in self._files if self._loaded[file] != seen[file]))
+                self._files = self._stack.sources() or self._files
+                # Of what was looked at before the reload, that look counts: it may have changed meanwhile.
+                after = _seen_of(self._files)
+                self._loaded = {path: seen.get(path, state) for path, state in after.items()}
+            before = seen
+
+    def _reload(self, changed: list[str]) -> None:
+        try:
+            is_new = self._stack.reload()
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with it, the next change is looked for)
+            why = str(error) if isinstance(error, DuebellError) else f"{type(error).__name__}: {error}"
+            self._say(f"the worker is not reloaded, and the one before goes on: {why}")
+        else:
+            what = ", ".join(changed) or "the folder of its sources"
+            if is_new:
+                self._say(f"the worker is reloaded: {what} changed")
+            else:
+                self._say(
+                    f"the worker stays as it is: {what} changed, and makes the version that runs already"
+                )
+
+
+def _seen_of(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """The files and their folders: a file that is added, such as a missing module, changes its folder."""
+    files = list(sources)
+    return {path: _state_of(path) for path in {*files, *(file.parent for file in files)}}
+
+
+def _state_of(path: Path) -> tuple[int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return (0, 0)
+    return stat.st_mtime_ns, stat.st_size

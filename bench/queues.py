@@ -35,16 +35,7 @@ def bare_client(session: boto3.Session) -> Any:
 
 def item_of(id: str, due: datetime) -> dict[str, Any]:
     """The item that a task with this id is stored as."""
-    task = new_task(
-        id=id,
-        action="act",
-        due=due,
-        payload=PAYLOAD,
-        now=_CREATED,
-        recurrence=None,
-        spread=None,
-        expires_after=None,
-    )
+    task = new_task(id=id, action="act", due=due, payload=PAYLOAD, now=_CREATED)
     return items.item_of(msgspec.structs.replace(task, lane=lane_of(id, LANES)))
 
 

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from duebell_editor import Added as Added
     from duebell_editor import Bucket as Bucket
     from duebell_editor import ChangeFailure as ChangeFailure
     from duebell_editor import ChangeReport as ChangeReport
@@ -111,6 +112,7 @@ __all__ = [
     "ActionLimit",
     "AddFailure",
     "AddReport",
+    "Added",
     "ArgumentsAction",
     "AsyncEditor",
     "AwsError",
@@ -197,9 +199,10 @@ __all__ = [
 #: above, too; a test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "Bucket ChangeFailure ChangeReport Diagnosis DoubtfulPayload Editor Ended FailureGroup Failures "
-        "IfExists Look NewTask Page PastCounts Problem ProblemKind Reservation SchedulerStatus Selection "
-        "Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem UnknownAction"
+        "Added Bucket ChangeFailure ChangeReport Diagnosis DoubtfulPayload Editor Ended FailureGroup "
+        "Failures IfExists Look NewTask Page PastCounts Problem ProblemKind Reservation SchedulerStatus "
+        "Selection Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem "
+        "UnknownAction"
     ),
     "duebell_editor.library.async_editor": "AsyncEditor",
     "duebell_editor.status.action_limits": "ActionLimit",

@@ -37,6 +37,7 @@ def test_the_names_of_duebell() -> None:
         "ActionLimit",
         "AddFailure",
         "AddReport",
+        "Added",
         "ArgumentsAction",
         "AsyncEditor",
         "AwsError",

@@ -36,6 +36,7 @@ from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.add_report import AddFailure, AddReport
 from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.fields import NewTask, TaskChange
 from duebell_shared.tasks.follow_up import FollowUp, Owed, Then
 from duebell_shared.tasks.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.tasks.status import Status
@@ -47,7 +48,7 @@ from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescript
 from .library.change_many import ChangeFailure, ChangeReport, Selection
 from .library.editor import Editor, IfExists
 from .library.sync import SyncReport, SyncStep, SyncVerb
-from .library.values import NewTask, TaskChange
+from .library.taken_ids import Added
 from .listing.failures import FailureGroup, Failures
 from .listing.history import Ended, TaskHistory
 from .listing.listing import Page
@@ -65,6 +66,7 @@ __all__ = [
     "ActionLimit",
     "AddFailure",
     "AddReport",
+    "Added",
     "AwsError",
     "AwsRefused",
     "AwsUnavailable",

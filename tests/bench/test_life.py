@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.keeping import History, Keeping
 from duebell_shared.queue.items import item_of
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Status, Task
 from tests.support import NOON
 
@@ -56,15 +54,13 @@ def test_a_task_that_is_done_takes_six_write_units_or_five(history: History, mos
 
 
 def daily() -> Task:
-    schedule = make_schedule("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin", now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
     task = new_task(
         id="daily-report:customer-4711",
         action="send_report",
-        due=None,
+        schedule="cron(0 9 ? * MON-FRI *)",
+        timezone="Europe/Berlin",
         payload=PAYLOAD,
         now=NOON,
-        recurrence=recurrence,
     )
     return replace(task, changed_by="someone@example.com")
 

@@ -200,7 +200,7 @@ def test_a_change_that_someone_else_got_in_before_is_made_on_what_is_there_now(
 
     def get_in_first(old: Task, new: Task) -> bool:
         monkeypatch.undo()
-        assert save(old, old.updated(payload="theirs"))
+        assert save(old, old.updated(payload="theirs", now=NOON))
         return save(old, new)
 
     monkeypatch.setattr(scheduler.store, "save", get_in_first)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import boto3
 import pytest
@@ -18,15 +18,12 @@ from duebell_editor import (
     Editor,
     InvalidTask,
     InvalidTransaction,
-    NewTask,
     Status,
-    TaskChange,
     TaskChanged,
     TaskConflict,
     TaskNotFound,
     TransactionCancelled,
 )
-from duebell_editor.library.task_fields import ChangeFields, TaskFields
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 from tests.support import NOON, create_trials
@@ -226,8 +223,3 @@ def test_the_code_of_the_how_to_does_what_it_says(editor: Editor, session: boto3
         ("trial-42", "trial-43", "trial-44"), Status.SCHEDULED
     )
     assert session.client("dynamodb").scan(TableName="trials")["Count"] == 2
-
-
-def test_the_fields_for_type_checkers_are_those_of_add_and_update() -> None:
-    assert get_type_hints(TaskFields).keys() == {*NewTask.__struct_fields__} - {"action"}
-    assert get_type_hints(ChangeFields).keys() == {*TaskChange.__struct_fields__}

@@ -49,6 +49,7 @@ ODD: list[Any] = [
 #: Each method with what it needs.
 METHODS: dict[str, dict[str, Any]] = {
     "add": {"action": "act", "due": HOUR},
+    "add_one": {"task": {"action": "act", "due": HOUR}},
     "add_many": {"tasks": [{"action": "act", "due": HOUR}]},
     "get": {"id": "one"},
     "find": {"prefix": "on"},

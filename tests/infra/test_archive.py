@@ -5,7 +5,7 @@ import os
 import zipfile
 from pathlib import Path
 
-from duebell_infra.bundle.archive import pack
+from duebell_infra.bundle.bundle import pack
 
 
 def files_in(folder: Path, names: list[str]) -> dict[str, Path]:

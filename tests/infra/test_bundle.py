@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.bundle import bundle, bytecode
+from duebell_infra.bundle import bundle
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Target
 from duebell_infra.errors import BundleFailed
@@ -132,7 +132,7 @@ def test_what_cannot_be_compiled_is_in_it_as_it_is(tmp_path: Path) -> None:
 def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bytecode, "python_for", lambda target: None)
+    monkeypatch.setattr(bundle, "python_for", lambda target: None)
     built = build(None, HERE)
     assert "no Python" in built.hint
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
@@ -141,8 +141,8 @@ def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
 
 def test_another_python_by_that_name_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     other = Target(python="3.14" if HERE.python != "3.14" else "3.13")
-    monkeypatch.setattr(bytecode, "python_for", lambda target: sys.executable)
-    assert bytecode.compiled_files({"one.py": Path(__file__)}, other, Path("/nowhere")) == {}
+    monkeypatch.setattr(bundle, "python_for", lambda target: sys.executable)
+    assert bundle.compiled_files({"one.py": Path(__file__)}, other, Path("/nowhere")) == {}
 
 
 def test_compiled_files_that_would_make_it_too_large_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

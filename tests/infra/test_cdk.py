@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from duebell_infra.bundle import bundle
-from duebell_infra.bundle.archive import Files
 from duebell_infra.bundle.dependencies import install
+from duebell_infra.bundle.sources import Files
 from duebell_infra.bundle.target import Target
 from duebell_infra.deploy.template import parameter_names, template_text
 from duebell_infra.errors import BundleFailed, InvalidDeployment

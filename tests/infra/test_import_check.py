@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from duebell_infra.bundle import bundle, import_check
-from duebell_infra.bundle.archive import Files
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.dependencies import install
 from duebell_infra.bundle.import_check import Surroundings
+from duebell_infra.bundle.sources import Files
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import BundleFailed
 
@@ -96,6 +96,8 @@ def test_a_worker_that_is_none_is_refused(built: Built) -> None:
         BundleFailed, match=r"InvalidSettings.*'jobs:worker' is not a duebell.Worker, but None"
     ):
         built(worker="worker = None")
+    with pytest.raises(BundleFailed, match="as jobs has no 'worker'"):
+        built(worker="wroker = 1")
 
 
 def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, tmp_path: Path) -> None:

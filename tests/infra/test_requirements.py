@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.bundle.requirements import requirements_of
+from duebell_infra.bundle.dependencies import requirements_of
 from duebell_infra.errors import BundleFailed
 
 SHA = "sha256:" + "a" * 64

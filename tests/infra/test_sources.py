@@ -127,28 +127,3 @@ def test_a_missing_module_is_refused(actions: str, tmp_path: Path) -> None:
 
     with pytest.raises(BundleFailed):
         actions_files(actions, folder=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("source", "is_there"),
-    [
-        ("worker = 1", True),
-        ("worker: object = 1", True),
-        ("from other import worker", True),
-        ("from other import thing as worker", True),
-        ("from other import *", True),
-        ("if True:\n    worker = 1", True),
-        ("def __getattr__(name): ...", True),
-        ("wroker = 1", False),
-        ("", False),
-    ],
-)
-def test_a_worker_that_is_not_in_the_module_is_said_to_be_missing(
-    tmp_path: Path, source: str, *, is_there: bool
-) -> None:
-    (tmp_path / "jobs.py").write_text(source)
-    if is_there:
-        assert actions_files("jobs:worker", folder=tmp_path)
-        return
-    with pytest.raises(BundleFailed, match="the module 'jobs' has no 'worker': name the Worker in it"):
-        actions_files("jobs:worker", folder=tmp_path)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import InvalidTask
+from duebell_editor import InvalidTask, NewTask
 from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
-from duebell_editor.library.values import NewTask
 from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.verbs import Verb
 from tests.intake.conftest import record
@@ -36,7 +35,7 @@ def test_an_object_adds_a_task_by_the_messages_id() -> None:
 
 def test_in_counts_from_when_the_message_was_sent_however_often_it_comes() -> None:
     entry = {"action": "remind", "in": 3600}
-    assert {wanted(entry, sent=NOON - HOUR, received=n).due for n in (1, 7)} == {NOON}
+    assert {wanted(entry, sent=NOON - HOUR, received=n)["due"] for n in (1, 7)} == {NOON}
     move = {"do": "move", "id": "a", "in": 3600}
     assert wanted(move, sent=NOON - HOUR).fields == {"due": NOON}
 
@@ -45,14 +44,14 @@ def test_a_message_that_does_not_say_when_it_was_sent_was_sent_now() -> None:
     given = record({"action": "remind", "in": 60})
     del given["attributes"]
     [entry] = entries_of(Message.of(given, NOON))
-    assert isinstance(entry.wanted, NewTask)
-    assert entry.wanted.due == NOON + timedelta(minutes=1)
+    assert isinstance(entry.wanted, dict)
+    assert entry.wanted["due"] == NOON + timedelta(minutes=1)
 
 
 def test_each_of_a_list_has_an_id_of_its_own_unless_it_brings_one() -> None:
     one = {"action": "remind", **DUE}
     entries = read([one, {**one, "id": "mine"}, {**one, "if_exists": "keep"}])
-    assert [entry.wanted.id for entry in entries if isinstance(entry.wanted, NewTask)] == [
+    assert [entry.wanted.get("id") for entry in entries if isinstance(entry.wanted, dict)] == [
         "m-1-0",
         "mine",
         "m-1-2",
@@ -85,8 +84,8 @@ def test_an_event_whose_id_is_none_of_eventbridges_goes_by_its_messages_id(id: o
 
 def test_a_message_is_not_taken_for_one_of_the_future() -> None:
     entry = {"action": "remind", "in": 0}
-    assert wanted(entry, sent=NOON + timedelta(seconds=30)).due == NOON + timedelta(seconds=30)
-    assert wanted(entry, sent=NOON + 100_000 * HOUR).due == NOON + timedelta(minutes=1)
+    assert wanted(entry, sent=NOON + timedelta(seconds=30))["due"] == NOON + timedelta(seconds=30)
+    assert wanted(entry, sent=NOON + 100_000 * HOUR)["due"] == NOON + timedelta(minutes=1)
 
 
 def test_changes_have_the_fields_of_the_api() -> None:
@@ -110,7 +109,11 @@ def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> Non
     body = {"action": "index", "id": "one", "in": 600, "payload": 7, "at_most": 3600, **PUSH}
     push = wanted(body, sent=NOON - HOUR)
     assert isinstance(push, Push)
-    assert (push.id, push.task.due, push.task.payload) == ("one", NOON - HOUR + timedelta(minutes=10), 7)
+    assert (push.id, push.task["due"], push.task["payload"]) == (
+        "one",
+        NOON - HOUR + timedelta(minutes=10),
+        7,
+    )
     assert (push.at_most, push.sent, push.mark) == (HOUR, NOON - HOUR, IntakeMark(source="m-1"))
     [_, second] = read([{}, {"action": "index", "id": "one", **PUSH, **DUE}])
     assert isinstance(second.wanted, Push)

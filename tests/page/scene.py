@@ -12,10 +12,8 @@ from duebell_shared.bell.ring_schedule import RingSchedule
 from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Failure, QueueKey, Status, Task
 from tests.page.queue import SharedStore
 from tests.shared.fake_events import FakeEvents
@@ -100,14 +98,14 @@ class Scene:
         fails_from: datetime | None = None,
     ) -> None:
         """A task that recurs, as it is when each of its times so far was kept, some seconds late."""
-        schedule = make_schedule(expression, timezone=timezone, start=since, now=since)
         task = new_task(
             id=id,
             action="daily_report",
-            due=None,
+            schedule=expression,
+            timezone=timezone,
+            start=since,
             payload={"to": "team@example.org", "total": 12345678901234567890, "share": 0.10},
             now=since,
-            recurrence=Recurrence(schedule=schedule, next_due=schedule.first(since)),
         )
         task = msgspec.structs.replace(task, lane=self.editor.queue.lane_of(id))
         assert self.store.insert(task)

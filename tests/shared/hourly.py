@@ -6,9 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from duebell_shared.keeping import Keeping
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Missed, Recurrence
+from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import Failure, Status, Task
 from tests.support import NOON
 
@@ -22,11 +21,8 @@ NOON_PLUS = [NOON + number * HOUR for number in range(200)]
 
 def hourly(missed: Missed = Missed.ONCE, *, end: datetime | None = None, **rules: Any) -> Task:
     """A task of every full hour from 13:00 on."""
-    spread = rules.pop("spread", None)
-    schedule = make_schedule("cron(0 * * * ? *)", end=end, now=NOON)
-    recurrence = Recurrence(schedule=schedule, missed=missed, next_due=schedule.first(NOON), **rules)
     return new_task(
-        id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurrence, spread=spread
+        id="one", action="act", schedule="cron(0 * * * ? *)", missed=missed, end=end, now=NOON, **rules
     )
 
 

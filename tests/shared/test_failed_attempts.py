@@ -6,10 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.keeping import Keeping
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Status, Task
 from tests.support import NOON
 
@@ -23,9 +21,7 @@ def once() -> Task:
 
 def hourly() -> Task:
     """A task of every full hour from 13:00 on."""
-    schedule = make_schedule("cron(0 * * * ? *)", now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
-    return new_task(id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurrence)
+    return new_task(id="one", action="act", schedule="cron(0 * * * ? *)", now=NOON)
 
 
 def started(task: Task, at: datetime) -> Task:
@@ -107,7 +103,7 @@ def test_a_retry_begins_anew() -> None:
 def test_other_changes_leave_them_as_they_are() -> None:
     task = retried(once(), NOON, again=NOON + MINUTE)
     before = task.failures
-    assert task.updated(payload=1).failures == before
+    assert task.updated(payload=1, now=NOON).failures == before
     assert task.paused().resumed(now=NOON).failures == before
     assert task.cancelled(now=NOON, keep=Keeping(retention=KEEP)).failures == before
 

@@ -2,28 +2,20 @@
 
 import inspect
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import fields as fields_of
 
 from duebell_editor import Editor, IfExists, InvalidTask, Task
-from duebell_editor.library import task_fields
-from duebell_editor.library.fields import FIELDS as OLD_FIELDS
-from duebell_editor.library.values import NewTask, TaskChange
-from duebell_shared.tasks import fields
 from duebell_shared.tasks.fields import (
     FIELDS,
     STORED,
     AddFields,
-    ChangeFields,
-    DeclaredFields,
-    TaskFields,
     checked,
 )
 from duebell_shared.tasks.follow_up import FollowUp, Then
-from duebell_worker.actions.handles import AddOptions
 
 #: For each field what is stored for it, and what is refused with these words.
 GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] = {
@@ -91,28 +83,3 @@ def test_a_task_has_what_is_stored_of_the_fields_with_their_defaults() -> None:
     attributes = {one.name: one.default for one in fields_of(Task)}
     for name, attribute in STORED.items():
         assert attributes[attribute] == FIELDS[name].default or FIELDS[name].default is NODEFAULT
-
-
-# As long as the hand-written lists are there.
-
-
-def test_the_table_is_what_was_written_by_hand() -> None:
-    for name, old in OLD_FIELDS.items():
-        new = FIELDS[name]
-        assert new.kind.schema == old.schema, name
-        assert (new.kind.read is None) == (old.read is None)
-    assert {*FIELDS} - {*OLD_FIELDS} == {"if_exists", "rev"}
-
-
-def test_the_classes_have_the_fields_that_were_written_by_hand() -> None:
-    def names(of: type[Any]) -> set[str]:
-        return {*fields.names_of(of)}
-
-    assert names(TaskFields) == {*NewTask.__struct_fields__} - {"action"}
-    assert names(ChangeFields) == {*TaskChange.__struct_fields__}
-    assert names(AddFields) == {*AddOptions.__annotations__} | {"payload"}
-    assert get_type_hints(TaskFields) == get_type_hints(task_fields.TaskFields)
-    assert get_type_hints(ChangeFields) == get_type_hints(task_fields.ChangeFields)
-    assert names(DeclaredFields) - {"priority"} == {
-        *("timezone", "payload", "missed", "spread", "on_failed", "then")
-    }

@@ -1,6 +1,7 @@
 """What may be added fits into an item of DynamoDB, and so does whatever comes of it."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,10 +13,10 @@ from duebell_shared.keeping import Keeping
 from duebell_shared.payloads.payload import MAX_BYTES
 from duebell_shared.queue.item_size import MAX_ITEM, check_size, size_of
 from duebell_shared.queue.items import item_of, task_of
-from duebell_shared.schedules.schedule import MAX_EXPRESSION, make_schedule
+from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed, Recurrence
+from duebell_shared.tasks.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed
 from duebell_shared.tasks.task import Status, Task
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
@@ -28,23 +29,23 @@ LONGEST = "cron(" + "0," * 503 + "0 9 ? * * *)"
 
 def largest(*, recurs: bool) -> Task:
     """A task with the longest of everything that may be added."""
-    recurrence = None
+    when: dict[str, Any] = {"due": NOW, "expires_after": 36_524 * DAY + timedelta(milliseconds=1)}
     if recurs:
-        schedule = make_schedule(
-            LONGEST, timezone="America/Argentina/ComodRivadavia", start=NOW, end=NOW + 36_000 * DAY, now=NOW
-        )
-        recurrence = Recurrence(
-            schedule=schedule, next_due=schedule.first(NOW), missed=Missed.SKIP, max_runs=10**9
-        )
+        when = {
+            "schedule": LONGEST,
+            "timezone": "America/Argentina/ComodRivadavia",
+            "start": NOW,
+            "end": NOW + 36_000 * DAY,
+            "missed": Missed.SKIP,
+            "max_runs": 10**9,
+        }
     task = new_task(
         id="𝄞" * 256,
         action="𝄞" * 256,
-        due=None if recurs else NOW,
         payload="x" * (MAX_BYTES - 2),
         now=NOW,
-        recurrence=recurrence,
         spread=DAY - timedelta(milliseconds=1),
-        expires_after=None if recurs else 36_524 * DAY + timedelta(milliseconds=1),
+        **when,
     )
     return check_size(task)
 
@@ -106,7 +107,7 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
         assert task.recurrence
         assert (len(task.occurrences), len(task.recurrence.aside)) == (MAX_OCCURRENCES, MAX_ASIDE)
         # And another payload of the largest size is taken still
-        check_size(task.updated(payload="y" * (MAX_BYTES - 2)))
+        check_size(task.updated(payload="y" * (MAX_BYTES - 2), now=NOW))
 
 
 def test_what_is_as_large_as_may_be_added_can_fail_in_every_way() -> None:
@@ -173,9 +174,7 @@ def test_what_leaves_no_room_for_outcomes_is_refused() -> None:
 
 
 def test_no_more_occurrences_are_moved_than_may_wait() -> None:
-    schedule = make_schedule("rate(1 day)", now=NOW)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOW))
-    task = new_task(id="one", action="act", due=None, payload=None, now=NOW, recurrence=recurrence)
+    task = new_task(id="one", action="act", schedule="rate(1 day)", now=NOW)
     # Given a task whose occurrences are moved far away, one after the other
     for _ in range(MAX_ASIDE):
         task = task.moved(NOW + 1_000 * DAY, now=NOW)

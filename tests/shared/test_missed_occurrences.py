@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from duebell_shared.keeping import Keeping
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Missed, Recurrence, Result
+from duebell_shared.tasks.recurrence import Missed, Result
 from duebell_shared.tasks.task import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, hourly, started
 from tests.support import NOON
@@ -73,9 +72,7 @@ def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
 
 
 def test_downtime_of_years_is_soon_counted() -> None:
-    schedule = make_schedule("cron(* * * * ? *)", now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
-    task = new_task(id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurrence)
+    task = new_task(id="one", action="act", schedule="cron(* * * * ? *)", now=NOON)
     running = started(task, datetime(2036, 1, 1, 0, 0, 30, tzinfo=UTC))
     last = datetime(2036, 1, 1, tzinfo=UTC)
     assert (running.due, running.missed_runs) == (last, (last - NOON) // MINUTE - 1)

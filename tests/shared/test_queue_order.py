@@ -54,10 +54,10 @@ def test_the_item_has_the_priority_only_if_there_is_one(priority: int) -> None:
 
 def test_another_priority_changes_the_key_and_a_paused_task_has_none() -> None:
     task = new_task(id="a", action="act", due=NOON, payload={}, now=NOON)
-    urgent = task.updated(priority=9)
+    urgent = task.updated(priority=9, now=NOON)
     sets, removes = changes(task, urgent)
     assert (sets["queued"], sets["priority"], removes) == ({"S": render_queued(NOON, 9)}, {"N": "9"}, [])
-    sets, removes = changes(urgent, urgent.updated(priority=0))
+    sets, removes = changes(urgent, urgent.updated(priority=0, now=NOON))
     assert (sets["queued"], removes) == ({"S": render_queued(NOON)}, ["priority"])
     sets, removes = changes(urgent, urgent.paused())
     assert ("queued" in sets, removes) == (False, ["queued"])

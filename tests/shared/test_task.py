@@ -60,7 +60,7 @@ def test_a_new_task_waits_for_its_due_date() -> None:
 
 VERBS: dict[str, Callable[[Task], Task]] = {
     "move": lambda one: one.moved(LATER, now=NOON),
-    "update": lambda one: one.updated(payload={"n": 2}),
+    "update": lambda one: one.updated(payload={"n": 2}, now=NOON),
     "cancel": lambda one: one.cancelled(now=NOON, keep=Keeping(retention=KEEP)),
     "pause": Task.paused,
     "resume": lambda one: one.resumed(now=NOON),
@@ -137,10 +137,12 @@ def test_a_task_is_moved_to_so_long_from_now() -> None:
 
 def test_what_an_update_does_not_name_stays() -> None:
     waiting = task(attempt=2)
-    assert waiting.updated(action="other") == msgspec.structs.replace(waiting, action="other", rev=2)
-    assert waiting.updated(payload=[]).payload == []
-    assert waiting.updated(payload=[]).action == "act"
-    assert waiting.updated(payload=0).payload == 0
+    assert waiting.updated(action="other", now=NOON) == msgspec.structs.replace(
+        waiting, action="other", rev=2
+    )
+    assert waiting.updated(payload=[], now=NOON).payload == []
+    assert waiting.updated(payload=[], now=NOON).action == "act"
+    assert waiting.updated(payload=0, now=NOON).payload == 0
 
 
 def test_what_is_cancelled_is_history() -> None:

@@ -14,10 +14,9 @@ from duebell_shared.bell.lane import Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Inserted, Store
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Missed, Recurrence
+from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
@@ -54,9 +53,7 @@ def test_a_record_is_swapped_only_as_it_was_read(store: Store) -> None:
 def test_the_worker_record_is_swapped_only_as_it_was_read(store: Store) -> None:
     assert store.read_worker(consistent=True) is None
     worker = WorkerDescription(version="1", duebell="0", python="3", tzdata="2026f", started_at=NOON)
-    declared = DeclaredTask(
-        id="daily", action="act", schedule="rate(1 day)", expires_after=timedelta(hours=1)
-    )
+    declared = DeclaredTask(id="daily", action="act", schedule="rate(1 day)", priority=7)
     first = store.swap_worker(None, WorkerRecord().started(worker, (declared,)))
     assert first
     assert store.read_worker(consistent=True) == store.read_worker(consistent=False) == first
@@ -104,15 +101,15 @@ def test_a_task_comes_back_as_it_was_written(store: Store) -> None:
 
 
 def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> None:
-    schedule = make_schedule("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin", start=NOON, now=NOON)
-    recurrence = Recurrence(schedule=schedule, missed=Missed.ALL, max_runs=2, next_due=schedule.first(NOON))
     made = new_task(
         id="one",
         action="act",
-        due=None,
-        payload=None,
+        schedule="cron(0 9 ? * MON-FRI *)",
+        timezone="Europe/Berlin",
+        start=NOON,
+        missed=Missed.ALL,
+        max_runs=2,
         now=NOON,
-        recurrence=recurrence,
         spread=timedelta(minutes=7),
     )
     assert store.insert(made)

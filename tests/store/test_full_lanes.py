@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,12 +13,10 @@ from duebell_shared.keeping import Keeping
 from duebell_shared.queue.item_size import leaner_forms
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.queue.store import Claimed, Failed, Inserted, Saved, Store, Taken
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.owing import tried
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.lane_sizes import LaneSizes
@@ -41,11 +40,8 @@ def sizes(tables: Mapping[str, DynamoDb]) -> LaneSizes:
 
 
 def task(id: str = "one", *, recurs: bool = False) -> Task:
-    schedule = make_schedule("rate(1 hour)", now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON)) if recurs else None
-    return new_task(
-        id=id, action="act", due=None if recurs else NOON, payload=None, now=NOON, recurrence=recurrence
-    )
+    when: dict[str, Any] = {"schedule": "rate(1 hour)"} if recurs else {"due": NOON}
+    return new_task(id=id, action="act", now=NOON, **when)
 
 
 def claimed(store: Store, task: Task) -> Task:
@@ -98,7 +94,7 @@ def test_a_full_lane_that_was_not_measured_refuses_what_makes_it_larger(
     assert calls == {BATCH: 1}
     # And a task does not grow there, unless that is the outcome of an attempt
     with pytest.raises(QueueFull):
-        store.save(task(), task().updated(payload="x" * 500))
+        store.save(task(), task().updated(payload="x" * 500, now=NOON))
     key = QueueKey(queued=NOON, id="one", lane=0)
     with pytest.raises(QueueFull):
         store.claim(key, run="r", now=NOON, status=Status.SCHEDULED)

@@ -8,10 +8,8 @@ import pytest
 from duebell_shared.keeping import History, Keeping
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey
 from duebell_shared.queue.store import Inserted, NotEligible, Saved, Store
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Status, Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON
@@ -71,9 +69,7 @@ def test_what_is_retried_or_resumed_has_nothing_behind_it(store: Store) -> None:
 
 
 def recurring(id: str) -> Task:
-    schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
-    return new_task(id=id, action="act", due=None, payload=None, now=NOON, recurrence=recurrence)
+    return new_task(id=id, action="act", schedule="rate(1 hour)", start=NOON, now=NOON)
 
 
 def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store) -> None:

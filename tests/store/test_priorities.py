@@ -70,9 +70,9 @@ def test_a_task_is_claimed_by_its_place_with_the_priority(store: Store, at_once:
 def test_another_priority_is_another_place(store: Store, names: list[str]) -> None:
     there = store.get(0, "a")
     assert there
-    assert store.save(there, there.updated(priority=9))
+    assert store.save(there, there.updated(priority=9, now=NOON))
     assert keys(store.queued(0))[1:3] in (["a", "c"], ["c", "a"])
     now = store.get(0, "a")
     assert now
-    assert store.save(now, now.updated(priority=None))
+    assert store.save(now, now.updated(priority=None, now=NOON))
     assert keys(store.queued(0)) == names

@@ -27,7 +27,7 @@ def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehears
     # And they are the same ones, wherever they are listed
     of_add = set(signature(Editor.add).parameters) - {"self", "action", "payload"}
     assert set(handles.AddOptions.__annotations__) == of_add
-    assert {*handles.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__struct_fields__)
+    assert {*handles.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__annotations__)
 
 
 def test_type_checkers_read_the_same_arguments_in_every_place() -> None:

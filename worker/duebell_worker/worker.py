@@ -15,12 +15,13 @@ from duebell_shared.bell.function import token_in
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 
 from .actions.action import Action
 from .actions.actions import Actions, DeliveryOptions
-from .actions.declaring import RecurringOptions, declare_among, declared_task
+from .actions.declaring import declare_among, declared_task
 from .actions.handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
 from .actions.registration import Registration
 from .invocation import FailedOnPurpose, LambdaContext, run_invocation
@@ -255,17 +256,15 @@ class Worker:
         self,
         schedule: str,
         *,
-        timezone: str | None = None,
         id: str | None = None,
-        payload: object = None,
-        **options: Unpack[RecurringOptions],
+        **options: Unpack[DeclaredFields],
     ) -> Callable[[_Action], _Action]:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 
         It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * * *)", timezone="Asia/Tokyo")`.
         `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: they add
         tasks, change them, and cancel those that are declared no more. A paused task stays paused. The other
-        arguments are those of `Editor.add`: `missed`, `spread`, `expires_after`, `on_failed` and `then`.
+        arguments are those of `Editor.add`, but for those of one-off tasks, `start`, `end` and `max_runs`.
 
         Raises TypeError, ValueError, InvalidTask and InvalidSchedule.
         """
@@ -273,15 +272,7 @@ class Worker:
         def declare(action: _Action) -> _Action:
             if not isinstance(action, Action) or self._actions.get(action.name) is not action:
                 raise TypeError("@worker.recurring stands above @worker.action of the same worker")
-            task = declared_task(
-                action,
-                id=action.name if id is None else id,
-                schedule=schedule,
-                timezone=timezone,
-                payload=payload,
-                **options,
-            )
-            declare_among(self._declared, task)
+            declare_among(self._declared, declared_task(action, id=id, schedule=schedule, **options))
             return action
 
         return declare

@@ -16,7 +16,7 @@ from duebell_editor.library.editor import Editor
 from duebell_shared.coroutines import call_in_thread
 from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import check_priority
+from duebell_shared.tasks.fields import checked
 from duebell_shared.tasks.task import Task as StoredTask
 
 from .framework import (
@@ -91,7 +91,7 @@ class DuebellBackend(BaseTaskBackend):
                 f"{' and '.join(map(quoted, sorted(_OPTIONS)))}"
             )
         try:
-            self.default_priority = check_priority(self.options.get("default_priority"))
+            self.default_priority = checked("priority", self.options.get("default_priority"))
         except InvalidTask as error:
             raise InvalidTaskBackend(
                 f"TASKS[{quoted(alias)}]['OPTIONS']['default_priority']: {error.reason}"

@@ -98,27 +98,36 @@ def update(
     retried. `move` gives another due date.
     """
 
-    def value(option: str, given: Any, *, is_cleared: bool) -> Any:
-        if given is not None and is_cleared:
-            raise WrongUsage(f"give either --{option} or --no-{option}")
-        return None if is_cleared else UNSET if given is None else given
-
-    changed = context.editor().update(
-        id,
-        payload=payload_from(payload, payload_file),
-        action=UNSET if action is None else action,
-        schedule=UNSET if schedule is None else schedule,
-        timezone=UNSET if timezone is None else timezone.key,
-        start=UNSET if start is None else start,
-        end=value("end", end, is_cleared=no_end),
-        missed=UNSET if missed is None else missed,
-        max_runs=value("max-runs", max_runs, is_cleared=no_max_runs),
-        spread=value("spread", spread, is_cleared=no_spread),
-        expires_after=value("expires-after", expires_after, is_cleared=no_expires_after),
-        priority=UNSET if priority is None else priority,
-        on_failed=value("on-failed", on_failed, is_cleared=no_on_failed),
-        then=value("then", options.then_from(then, then_payload, then_after), is_cleared=no_then),
-    )
+    given = {
+        "action": action,
+        "schedule": schedule,
+        "timezone": timezone and timezone.key,
+        "start": start,
+        "end": end,
+        "missed": missed,
+        "max_runs": max_runs,
+        "spread": spread,
+        "expires_after": expires_after,
+        "priority": priority,
+        "on_failed": on_failed,
+        "then": options.then_from(then, then_payload, then_after),
+    }
+    cleared = {
+        "end": no_end,
+        "max_runs": no_max_runs,
+        "spread": no_spread,
+        "expires_after": no_expires_after,
+        "on_failed": no_on_failed,
+        "then": no_then,
+    }
+    changes: Any = {name: value for name, value in given.items() if value is not None}
+    if (value := payload_from(payload, payload_file)) is not UNSET:
+        changes["payload"] = value
+    for name in (name for name, is_cleared in cleared.items() if is_cleared):
+        if name in changes:
+            raise WrongUsage(f"give either --{name.replace('_', '-')} or --no-{name.replace('_', '-')}")
+        changes[name] = None
+    changed = context.editor().update(id, **changes)
     print_change(context, changed)
 
 

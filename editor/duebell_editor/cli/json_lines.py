@@ -6,6 +6,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
+from duebell_editor.library.values import fields_of_json, task_of
 from duebell_shared.errors import InvalidTask
 from duebell_shared.payloads import strict_json
 from duebell_shared.payloads.payload import MAX_LEVELS
@@ -25,13 +26,13 @@ class Line(NamedTuple):
     @property
     def id(self) -> str | None:
         """The id that the line gives, if any."""
-        return self.task.id if isinstance(self.task, NewTask) else None
+        return None if isinstance(self.task, InvalidTask) else self.task.get("id")
 
     def checked(self, now: datetime) -> "Line":
         """This line, or with the error that the library would raise at this time."""
         try:
-            if isinstance(self.task, NewTask):
-                self.task.task(now)
+            if not isinstance(self.task, InvalidTask):
+                task_of(self.task, now)
         except InvalidTask as error:
             return self._replace(task=error)
         return self
@@ -74,14 +75,14 @@ class Reader:
             given = _object(text)
             if given.get("id") is None and self._id_prefix is not None:
                 given["id"] = f"{self._id_prefix}{number}"
-            task = NewTask.from_json(given, instant=self._instant)
-            task.task(self._clock())
+            task = fields_of_json(NewTask, given, instant=self._instant)
+            task_of(task, self._clock())
         except InvalidTask as error:
             return error
-        if task.id is None:
+        if (id := task.get("id")) is None:
             self.without_id += 1
-        elif (first := self._lines.setdefault(hash(task.id), number)) != number:
-            return InvalidTask("id", f"{quoted(task.id)} is the id of line {first} too")
+        elif (first := self._lines.setdefault(hash(id), number)) != number:
+            return InvalidTask("id", f"{quoted(id)} is the id of line {first} too")
         return task
 
     def _instant(self, field: str, given: object) -> datetime:

@@ -21,12 +21,13 @@ from pydantic import (
 from starlette.exceptions import HTTPException
 
 from duebell_editor import IfExists, InvalidTask
-from duebell_editor.library import values
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_shared.payloads import strict_json
 from duebell_shared.payloads.payload import MAX_LEVELS
+from duebell_shared.tasks import fields
+from duebell_shared.tasks.fields import FIELDS, described, names_of
 from duebell_shared.tasks.given import MAX_NAME
 from duebell_shared.tasks.verbs import Verb
 
@@ -105,13 +106,17 @@ class _Timed(Given):
 
 # The fields of tasks are read and described by the library.
 
-#: Fields that a change cannot set to null.
-_NEVER_NULL = frozenset({"action", "due", "schedule"})
+#: Fields that a change cannot set to null, and what they mean there.
+_CHANGES = {
+    "action": "A failed task's too, before it is retried",
+    "due": "Of a recurring task the current occurrence's, as in /move; not together with a schedule",
+    "schedule": "With its time zone, start and end",
+}
 
 
 def _read(name: str, given: object) -> Any:
     """The value of a task's field from JSON. Raises ValueError, which pydantic expects."""
-    read = values.FIELDS[name].read
+    read = FIELDS[name].kind.read
     try:
         return given if given is None or read is None else read(name, given)
     except InvalidTask as error:
@@ -120,12 +125,11 @@ def _read(name: str, given: object) -> Any:
 
 def _field(name: str, *, default: Any = None, means: str | None = None, is_nullable: bool = True) -> Any:
     """A task's field for pydantic's create_model; required if the default is `...`."""
-    field = values.FIELDS[name]
-    schema = dict(field.schema)
+    schema = dict(FIELDS[name].kind.schema)
     if schema and is_nullable:
         schema = {"anyOf": [schema, {"type": "null"}]}
     type = Annotated[Any, BeforeValidator(partial(_read, name)), WithJsonSchema(schema)]
-    return type, Field(default=default, description=means or field.means, alias=name)
+    return type, Field(default=default, description=means or described(name), alias=name)
 
 
 #: The field `in`, which has another name in Python.
@@ -139,18 +143,21 @@ _NewTask = create_model(
     due=_field("due"),
     in_=_IN,
     **{
-        name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "due", "id"}
+        name: _field(name)
+        for name in (*names_of(fields.NewTask), "at_most")
+        if name not in {"action", "due", "id"}
     },
-    at_most=_field("at_most"),
-    id=_field("id", means=f"{values.FIELDS['id'].means}. Not `.` or `..`, which no address can name"),
+    id=_field("id", means=f"{described('id')}. Not `.` or `..`, which no address can name"),
 )
 
 _TaskChange = create_model(
     "_TaskChange",
     __base__=_Timed,
     **{
-        name: _field(name, means=values.FIELDS[name].changes, is_nullable=name not in _NEVER_NULL)
-        for name in values.TaskChange.__struct_fields__
+        name: _field(
+            name, means=_CHANGES.get(name, described(name, in_change=True)), is_nullable=name not in _CHANGES
+        )
+        for name in names_of(fields.TaskChange)
     },
     in_=_IN,
 )
@@ -172,8 +179,8 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
 
     if_exists: IfExists = Field(
         default=IfExists.FAIL,
-        description="What to do when the id is taken. With an id of your own and `keep`, a request can be "
-        "repeated without harm. With `push`, a task that waits gets the new due date and payload",
+        description=f"{described('if_exists')}. With an id of your own and `keep`, a request can be repeated "
+        "without harm",
     )
 
 

@@ -13,11 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-import msgspec
-
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import NewTask
+from duebell_editor.library.values import task_of
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
@@ -30,6 +28,7 @@ from duebell_shared.errors import (
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief
+from duebell_shared.tasks.fields import NewTask
 from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.task import Status
 from duebell_shared.tasks.verbs import Verb
@@ -68,12 +67,12 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel) ->
     changes: dict[str, dict[int, Change | Push]] = defaultdict(dict)
     for place in sorted(range(len(entries)), key=lambda place: entries[place].message.sent):
         match entries[place].wanted:
-            case NewTask() as task:
-                adds[str(task.id)][place] = task
             case Change() | Push() as change:
                 changes[change.id][place] = change
             case InvalidInput() as error:
                 failures[place] = error
+            case task:
+                adds[str(task["id"])][place] = task
     failures |= _add_all(editor, list(adds.values()))
     failures |= _change_all(editor, list(changes.values()), parallel)
     return failures
@@ -125,7 +124,7 @@ def _faults(group: dict[int, NewTask]) -> Failures:
 
 def _fault(task: NewTask) -> InvalidTask | None:
     try:
-        task.task(utc_now())
+        task_of(task, utc_now())
     except InvalidTask as error:
         return error
     return None
@@ -233,7 +232,7 @@ def _push(editor: Editor, push: Push, made: Made, covered: Sequence[IntakeMark])
     for mark in covered:
         made.add(mark)
     pushing = _marking(editor, made.mark(push.mark, pushed=push.sent))
-    pushing.add(**msgspec.structs.asdict(push.task), if_exists=IfExists.PUSH, at_most=push.at_most)
+    pushing.add_one(push.task, if_exists=IfExists.PUSH, at_most=push.at_most)
     made.add(push.mark)
     return True
 

@@ -8,22 +8,23 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
-from msgspec import UNSET
 
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.library.debounce import check_at_most, check_not_recurring
 from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import NewTask, TaskChange, read_seconds
+from duebell_editor.library.values import fields_of_json
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads import strict_json
 from duebell_shared.payloads.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
-from duebell_shared.tasks.given import check_due, check_name
+from duebell_shared.tasks.fields import NewTask, TaskChange
+from duebell_shared.tasks.given import check_due, check_name, read_seconds
 from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.verbs import Verb
 
 __all__ = ["Change", "Entry", "Message", "Push", "entries_of"]
@@ -35,6 +36,7 @@ _DO = (_ADD, *_CHANGES)
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_F = TypeVar("_F", NewTask, TaskChange)
 _DETAIL_TYPES = tuple(f"duebell.{do}" for do in _DO)
 
 
@@ -81,7 +83,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb
     id: str
     mark: IntakeMark
-    fields: dict[str, Any] = {}
+    fields: Mapping[str, Any] = {}
 
 
 class Push(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +103,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """The id of the task."""
-        return str(self.task.id)
+        return str(self.task["id"])
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,26 +211,26 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
         )
     if "at_most" in fields:
         raise InvalidTask("at_most", "goes with if_exists 'push'")
-    task = NewTask.from_json(fields)
-    if task.due is None and task.schedule is None:
+    task = fields_of_json(NewTask, fields)
+    if task.get("due") is None and task.get("schedule") is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`, or give a `schedule`")
-    return msgspec.structs.replace(
-        task, due=_counted_from(sent, task.due), id=id if task.id is None else check_name("id", task.id)
-    )
+    task["id"] = check_name("id", id if task.get("id") is None else task["id"])
+    return _counted_from(sent, task)
 
 
 def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
     del fields["if_exists"]
     given = fields.pop("at_most", None)
     at_most = None if given is None else read_seconds("at_most", given)
-    task = NewTask.from_json(fields)
-    check_not_recurring(task.schedule)
-    if task.id is None:
+    task = fields_of_json(NewTask, fields)
+    check_not_recurring(task.get("schedule"))
+    if task.get("id") is None:
         raise InvalidTask("id", "is missing: a push needs one, by which the waiting task is found")
-    if task.due is None:
+    if task.get("due") is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
+    check_name("id", task["id"])
     return Push(
-        task=msgspec.structs.replace(task, due=_counted_from(sent, task.due), id=check_name("id", task.id)),
+        task=_counted_from(sent, task),
         at_most=check_at_most(at_most, is_push=True),
         sent=sent,
         mark=mark,
@@ -245,16 +247,13 @@ def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: IntakeM
     if verb is Verb.MOVE:
         _none_of({name: value for name, value in fields.items() if name not in {"due", "in"}}, verb)
         fields = {"due": None, **fields}
-    change = TaskChange.from_json(fields)
-    change.check()
-    given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
-    if "due" in given:
-        if given["due"] is None:
-            raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
-        given["due"] = _counted_from(sent, given["due"])
-        if given.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
-            verb = Verb.MOVE
-    return Change(verb=verb, id=id, mark=mark, fields=given)
+    change = fields_of_json(TaskChange, fields)
+    check_change(change)
+    if change.get("due", sent) is None:
+        raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
+    if change.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
+        verb = Verb.MOVE
+    return Change(verb=verb, id=id, mark=mark, fields=_counted_from(sent, change))
 
 
 def _none_of(fields: dict[str, Any], verb: Verb) -> dict[str, Any]:
@@ -265,6 +264,7 @@ def _none_of(fields: dict[str, Any], verb: Verb) -> dict[str, Any]:
     return fields
 
 
-def _counted_from(sent: datetime, due: datetime | timedelta | None) -> datetime | None:
-    """The due date. `in` counts from when the message was sent, however long it waited."""
-    return check_due(due, sent) if isinstance(due, timedelta) else due
+def _counted_from(sent: datetime, given: _F) -> _F:
+    """The fields with `in` counted from when the message was sent, however long it waited."""
+    due = given.get("due")
+    return given | {"due": check_due(due, sent)} if isinstance(due, timedelta) else given

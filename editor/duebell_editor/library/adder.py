@@ -15,7 +15,7 @@ from duebell_shared.tasks.task import Status, Task
 from .batches import write_all
 from .change_log import added_as, log_change, logged
 from .rule_setter import RuleSetter
-from .taken_ids import IfExists, insert_many, is_same_add, settle, settle_all
+from .taken_ids import Added, IfExists, insert_many, is_same_add, settle, settle_all
 from .transfer import ImportReport, read_chunks, write_chunk
 
 __all__ = ["Adder"]
@@ -46,7 +46,7 @@ class Adder:
         at_most: timedelta | None = None,
         is_generated: bool = False,
         is_again: bool = False,
-    ) -> Task:
+    ) -> Added:
         """Insert a task into its lane, and arm.
 
         `is_again`: it was inserted before, and deleted because another task has its id by now.
@@ -57,18 +57,19 @@ class Adder:
             if is_again and (there := self._queue.get(new.id)) and is_same_add(there, new):
                 # The stored task comes from this very call: an earlier write took effect late.
                 self._rule.arm([there])
-                return there
+                return Added(there, "added")
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
             if not is_elsewhere and self._queue.store.insert(new):
                 log_change(added_as(new), None, new)
-                task = new
+                added = Added(new, "added")
             else:
-                task = self._settle(new, if_exists, rev, at_most)
-            if task is not new:
-                self._rule.arm([task])
-                return task
+                added = self._settle(new, if_exists, rev, at_most)
+            if added.task is not new:
+                self._rule.arm([added.task])
+                return added
             if not self._rule.arm_added([new], lanes):
-                return new if self._queue.lanes == lanes else self._queue.get(new.id) or new
+                is_same = self._queue.lanes == lanes
+                return added if is_same else Added(self._queue.get(new.id) or new, "added")
             is_again = True
 
     def add_many(
@@ -125,8 +126,8 @@ class Adder:
             progress(done)
         return report
 
-    def _settle(self, new: Task, if_exists: IfExists, rev: int | None, at_most: timedelta | None) -> Task:
-        """Apply the policy to a task whose id is taken. Returns the task that is stored in the end."""
+    def _settle(self, new: Task, if_exists: IfExists, rev: int | None, at_most: timedelta | None) -> Added:
+        """Apply the policy to a task whose id is taken. Tells which task is stored in the end."""
         try:
             return settle(self._queue, new, if_exists, rev=rev, at_most=at_most)
         except _TAKEN as taken:

@@ -120,6 +120,7 @@ class AsyncEditor:
                 yield line
 
     add = _coroutine(Editor.add)
+    add_one = _coroutine(Editor.add_one)
     add_many = _coroutine(Editor.add_many)
     cancel = _coroutine(Editor.cancel)
     cancel_item = _coroutine(Editor.cancel_item)

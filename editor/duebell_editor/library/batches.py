@@ -8,9 +8,10 @@ from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.add_report import AddFailure, AddReport
+from duebell_shared.tasks.fields import NewTask
 from duebell_shared.tasks.task import Task
 
-from .values import NewTask
+from .values import fields_of
 
 __all__ = ["check_all", "write_all"]
 
@@ -30,7 +31,7 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
         raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
-            task = make(given if isinstance(given, NewTask) else NewTask.from_mapping(given))
+            task = make(fields_of(NewTask, given))
         except InvalidTask as error:
             bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue

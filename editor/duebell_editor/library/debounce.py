@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import MAX_EXPIRY, check_duration
+from duebell_shared.tasks.fields import checked
 from duebell_shared.tasks.recurrence import delay_of, delayed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
@@ -36,7 +36,8 @@ def check_at_most(given: object, *, is_push: bool) -> timedelta | None:
     """The longest that a task can be pushed, in whole milliseconds; None for no limit. Raises InvalidTask."""
     if given is not None and not is_push:
         raise InvalidTask("at_most", "goes with if_exists='push'")
-    return check_duration("at_most", given, most=MAX_EXPIRY)
+    at_most: timedelta | None = checked("at_most", given)
+    return at_most
 
 
 def limited(new: Task, at_most: timedelta | None) -> Task:

@@ -3,10 +3,9 @@
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from duebell_editor.listing.filters import check_flag, check_ids
 from duebell_editor.status.health import Problem, silence_problem
@@ -15,8 +14,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.add_report import AddReport
+from duebell_shared.tasks.fields import NewTask, TaskChange, checked
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.given import check_changed_by, check_progress, check_rev
+from duebell_shared.tasks.given import check_changed_by, check_progress
+from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
@@ -25,8 +26,8 @@ from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
 from .debounce import check_at_most, check_push, limited
 from .limit_editor import LimitEditor
-from .taken_ids import IfExists, check_if_exists
-from .values import NewTask, TaskChange
+from .taken_ids import Added, IfExists
+from .values import fields_of
 
 if TYPE_CHECKING:
     import boto3
@@ -136,10 +137,6 @@ class Editor(LimitEditor):
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
         """
-        if_exists = check_if_exists(if_exists)
-        if check_rev(rev) is not None and if_exists is not IfExists.REPLACE:
-            raise InvalidTask("rev", "goes with if_exists='replace'")
-        at_most = check_at_most(at_most, is_push=if_exists is IfExists.PUSH)
         given = NewTask(
             action=action,
             due=due,
@@ -157,11 +154,31 @@ class Editor(LimitEditor):
             payload=payload,
             id=id,
         )
-        checked = self._check(given)
-        if if_exists is IfExists.PUSH:
-            check_push(checked, is_generated=id is None)
-            checked = limited(checked, at_most)
-        return self._adder.add(checked, if_exists, rev=rev, at_most=at_most, is_generated=id is None)
+        return self.add_one(given, if_exists=if_exists, at_most=at_most, rev=rev).task
+
+    def add_one(
+        self,
+        task: NewTask | Mapping[str, Any],
+        *,
+        if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
+        at_most: timedelta | None = None,
+        rev: int | None = None,
+    ) -> Added:
+        """Add a task, as `add` does, and tell whether it is new. `task` has the arguments of `add`.
+
+        Raises what `add` raises.
+        """
+        given = fields_of(NewTask, task)
+        policy: IfExists = checked("if_exists", if_exists)
+        rev = checked("rev", rev)
+        if rev is not None and policy is not IfExists.REPLACE:
+            raise InvalidTask("rev", "goes with if_exists='replace'")
+        at_most = check_at_most(at_most, is_push=policy is IfExists.PUSH)
+        new, is_generated = self._check(given), given.get("id") is None
+        if policy is IfExists.PUSH:
+            check_push(new, is_generated=is_generated)
+            new = limited(new, at_most)
+        return self._adder.add(new, policy, rev=rev, at_most=at_most, is_generated=is_generated)
 
     def add_many(
         self,
@@ -179,20 +196,20 @@ class Editor(LimitEditor):
         tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
         not be confirmed.
         """
-        if_exists = check_if_exists(if_exists)
-        at_most = check_at_most(at_most, is_push=if_exists is IfExists.PUSH)
+        policy: IfExists = checked("if_exists", if_exists)
+        at_most = check_at_most(at_most, is_push=policy is IfExists.PUSH)
         check_progress(progress)
         chosen: set[str] = set()
 
         def check(given: NewTask) -> Task:
             task = self._check(given)
-            if if_exists is IfExists.PUSH:
-                check_push(task, is_generated=given.id is None)
+            if policy is IfExists.PUSH:
+                check_push(task, is_generated=given.get("id") is None)
                 task = limited(task, at_most)
-            chosen.update([] if given.id is None else [task.id])
+            chosen.update([] if given.get("id") is None else [task.id])
             return task
 
-        return self._adder.add_many(check_all(tasks, check), chosen, if_exists, progress, at_most=at_most)
+        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress, at_most=at_most)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
@@ -211,26 +228,7 @@ class Editor(LimitEditor):
         """
         return self._change(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
 
-    def update(
-        self,
-        id: str,
-        *,
-        payload: object = UNSET,
-        action: str | UnsetType = UNSET,
-        due: datetime | timedelta | UnsetType = UNSET,
-        schedule: str | UnsetType = UNSET,
-        timezone: str | UnsetType | None = UNSET,
-        start: datetime | UnsetType | None = UNSET,
-        end: datetime | UnsetType | None = UNSET,
-        missed: Missed | Literal["once", "all", "skip"] | UnsetType | None = UNSET,
-        max_runs: int | UnsetType | None = UNSET,
-        spread: timedelta | UnsetType | None = UNSET,
-        expires_after: timedelta | UnsetType | None = UNSET,
-        priority: int | UnsetType | None = UNSET,
-        on_failed: str | UnsetType | None = UNSET,
-        then: Then | Mapping[str, Any] | UnsetType | None = UNSET,
-        rev: int | None = None,
-    ) -> Task:
+    def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
         """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
 
         What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
@@ -240,23 +238,8 @@ class Editor(LimitEditor):
         A failed task can be given another payload or action, before it is retried.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
-        change = TaskChange(
-            payload=payload,
-            action=action,
-            due=due,
-            schedule=schedule,
-            timezone=timezone,
-            start=start,
-            end=end,
-            missed=missed,
-            max_runs=max_runs,
-            spread=spread,
-            expires_after=expires_after,
-            priority=priority,
-            on_failed=on_failed,
-            then=then,
-        )
-        change.check()
+        change = fields_of(TaskChange, changes)
+        check_change(change)
         return self._change(Verb.UPDATE, id, self._change_of(change), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:

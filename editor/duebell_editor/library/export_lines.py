@@ -15,15 +15,9 @@ from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.failure import bounded, bounded_attempts, in_a_line
-from duebell_shared.tasks.follow_up import Owed, check_follow_ups
-from duebell_shared.tasks.given import (
-    check_changed_by,
-    check_count,
-    check_due,
-    check_expiry,
-    check_name,
-    check_spread,
-)
+from duebell_shared.tasks.fields import FIELDS, STORED, checked
+from duebell_shared.tasks.follow_up import Owed
+from duebell_shared.tasks.given import check_changed_by, check_due, check_name
 from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence, bounded_occurrences
 from duebell_shared.tasks.task import Status, Task
 
@@ -87,17 +81,17 @@ def _check_what(task: Task) -> None:
     if task.status is Status.RESERVED:
         raise InvalidTask("status", "is reserved: such a task is not exported, add it anew")
     check_name("id", task.id)
-    check_name("action", task.action)
+    for name, attribute in STORED.items():
+        value = getattr(task, attribute)
+        if name != "payload" and value != FIELDS[name].default:
+            checked(name, value)
     payloads.check_text(task.payload_json)
-    if task.run is not None:
-        check_name("run", task.run)
-    if task.spread:
-        check_spread(task.spread)
-    check_changed_by(task.changed_by)
-    check_expiry(task.expires_after, recurs=task.recurrence is not None)
-    check_follow_ups(task.id, task.on_failed, task.then)
     if task.then:
         payloads.check_text(task.then.payload_json)
+    task.check_fields()
+    if task.run is not None:
+        check_name("run", task.run)
+    check_changed_by(task.changed_by)
     if task.owes:
         check_name("owes.action", task.owes.action)
     if task.occurrences and task.recurrence is None:
@@ -166,8 +160,7 @@ def _check_recurrence(recurrence: Recurrence) -> None:
             "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(schedule.expression):,}"
         )
     schedule.check()
-    if recurrence.max_runs is not None:
-        check_count("max_runs", recurrence.max_runs)
+    checked("max_runs", recurrence.max_runs)
     if len(recurrence.aside) > MAX_ASIDE:
         raise InvalidTask("recurrence.aside", f"must be {MAX_ASIDE} at most, not {len(recurrence.aside):,}")
 

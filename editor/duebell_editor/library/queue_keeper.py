@@ -8,7 +8,8 @@ import msgspec
 from duebell_editor.listing.filters import check_flag
 from duebell_shared.backend import Backend
 from duebell_shared.errors import TaskChanged, TaskConflict
-from duebell_shared.tasks.given import check_progress, check_rev
+from duebell_shared.tasks.fields import checked
+from duebell_shared.tasks.given import check_progress
 from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
@@ -97,7 +98,7 @@ class QueueKeeper(QueueReader):
 
     def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
-        rev = check_rev(rev)
+        rev = checked("rev", rev)
         for _ in range(TRIES):
             task = self.get(id)
             try:

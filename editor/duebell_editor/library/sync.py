@@ -16,7 +16,9 @@ from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.tasks.recurrence import Missed
+from duebell_shared.tasks.fields import FIELDS, STORED, DeclaredFields, TaskChange, names_of
+from duebell_shared.tasks.new_task import changed_task, new_task
+from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Status, Task
 from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
@@ -25,9 +27,14 @@ from .adder import Adder
 from .change_many import ChangeFailure
 from .rule_setter import RuleSetter
 from .taken_ids import TRIES, IfExists
-from .values import NewTask, TaskChange
+from .values import fields_of
 
 __all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
+
+#: The fields in which a task is compared with its declaration: all but the start, which is never declared.
+_COMPARED = tuple(name for name, row in FIELDS.items() if row.stored and name != "start")
+
+_DECLARED = ("action", "schedule", *names_of(DeclaredFields))
 
 
 class SyncVerb(StrEnum):
@@ -194,27 +201,28 @@ def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:
     recurrence = task.recurrence
     if recurrence is None:
         return ()
-    schedule = recurrence.schedule
-    pairs: dict[str, tuple[object, object]] = {
-        "action": (declared.action, task.action),
-        "payload": (declared.payload_json, task.payload_json),
-        "schedule": (declared.schedule, schedule.expression),
-        "timezone": (declared.timezone or "UTC", schedule.timezone),
-        "end": (None, schedule.end),
-        "missed": (declared.missed or Missed.ONCE, recurrence.missed),
-        "max_runs": (None, recurrence.max_runs),
-        "spread": (declared.spread, task.spread),
-        "expires_after": (declared.expires_after, task.expires_after),
-        "on_failed": (declared.on_failed, task.on_failed),
-        "then": (declared.then, task.then),
-        "declared": (True, recurrence.declared),
-    }
-    return tuple(name for name, (wanted, found) in pairs.items() if wanted != found)
+    found = {name: _stored(name, task, recurrence) for name in _COMPARED}
+    wanted = {name: _wanted(name, declared) for name in _COMPARED}
+    changed = tuple(name for name in _COMPARED if wanted[name] != found[name])
+    return changed if recurrence.declared else (*changed, "declared")
+
+
+def _stored(name: str, task: Task, recurrence: Recurrence) -> Any:
+    """The value of this field as it is stored."""
+    row = FIELDS[name]
+    at: object = {"task": task, "recurrence": recurrence, "schedule": recurrence.schedule}[row.stored]
+    return getattr(at, row.named or name)
+
+
+def _wanted(name: str, declared: DeclaredTask) -> Any:
+    """The value of this field as it is to be stored."""
+    value = getattr(declared, STORED.get(name, name), None)
+    return FIELDS[name].default if value is None else value
 
 
 def _task(declared: DeclaredTask, now: datetime) -> Task:
     """The declared task, to be added. Raises InvalidTask, InvalidSchedule."""
-    return _marked(NewTask(id=declared.id, **_given(declared)).task(now))
+    return _marked(new_task(id=declared.id, **_given(declared), now=now))
 
 
 def _as_declared(task: Task, declared: DeclaredTask, now: datetime) -> Task:
@@ -225,21 +233,13 @@ def _as_declared(task: Task, declared: DeclaredTask, now: datetime) -> Task:
         changes = {name: given[name] for name in fields if name in given}
     else:  # a schedule comes with its own time zone, start and end
         changes = {name: given[name] for name in ("schedule", "timezone", *fields) if name in given}
-    return _marked(TaskChange(**changes).applied_to(task, now=now))
+    return _marked(changed_task(task, fields_of(TaskChange, changes), now=now))
 
 
 def _given(declared: DeclaredTask) -> dict[str, Any]:
-    return {
-        "action": declared.action,
-        "schedule": declared.schedule,
-        "timezone": declared.timezone,
-        "payload": payloads.decode(declared.payload_json),
-        "missed": declared.missed,
-        "spread": declared.spread or None,
-        "expires_after": declared.expires_after,
-        "on_failed": declared.on_failed,
-        "then": declared.then,
-    }
+    wanted = {name: _wanted(name, declared) for name in _DECLARED}
+    given = {name: None if value == FIELDS[name].default else value for name, value in wanted.items()}
+    return given | {"payload": payloads.decode(declared.payload_json)}
 
 
 def _marked(task: Task) -> Task:

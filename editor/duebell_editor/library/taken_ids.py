@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from duebell_editor.listing.queue import Queue
-from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
+from duebell_shared.errors import DuebellError, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists
@@ -17,8 +18,8 @@ from .debounce import pushed
 
 __all__ = [
     "TRIES",
+    "Added",
     "IfExists",
-    "check_if_exists",
     "insert_many",
     "is_same_add",
     "kept_changing",
@@ -31,14 +32,16 @@ __all__ = [
 TRIES = 5
 
 
-_POLICIES = {policy.value: policy for policy in IfExists}
+class Added(NamedTuple):
+    """The outcome of adding a task.
 
+    task     the task as it is stored
+    outcome  added: it is new. The others have found the id taken. kept: the task that was there stays.
+             replaced: it was replaced. pushed: it waits until the new due date, or was replaced
+    """
 
-def check_if_exists(given: object) -> IfExists:
-    """The policy of this name. Raises InvalidTask."""
-    if isinstance(given, str) and given in _POLICIES:
-        return _POLICIES[given]
-    raise InvalidTask("if_exists", f"must be 'fail', 'keep', 'replace' or 'push', not {quoted(given)}")
+    task: Task
+    outcome: Literal["added", "kept", "replaced", "pushed"]
 
 
 def insert_many(
@@ -69,8 +72,8 @@ def settle(
     *,
     rev: int | None = None,
     at_most: timedelta | None = None,
-) -> Task:
-    """Apply the policy to a new task whose id is taken. Returns the task that is stored in the end.
+) -> Added:
+    """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
     A new reservation takes over the one that is there: the transaction of that one may have failed long ago,
     and can confirm it no more. `rev`: replace only a task with this rev. `at_most`: see `pushed`.
@@ -84,7 +87,7 @@ def settle(
         if there and takes_over and there.status is not Status.RESERVED:
             raise TaskExists(task.id)
         if there and if_exists is IfExists.KEEP:
-            return _kept(there)
+            return Added(_kept(there), "kept")
         if there and rev is not None and there.rev != rev:
             raise TaskChanged(task.id, expected=rev, rev=there.rev)
         if there:
@@ -94,10 +97,10 @@ def settle(
                 replacement = pushed(there, replacement, at_most)
             if queue.store.save(there, replacement):
                 log_change("reserve" if takes_over else if_exists.value, there, replacement)
-                return replacement
+                return Added(replacement, "pushed" if if_exists is IfExists.PUSH else "replaced")
         elif queue.store.insert(task):
             log_change(added_as(task), None, task)
-            return task
+            return Added(task, "added")
     raise kept_changing(task.id)
 
 
@@ -114,7 +117,7 @@ def settle_all(
         try:
             if task.id in there:
                 return _kept(there[task.id])
-            return settle(queue, task, if_exists, at_most=at_most)
+            return settle(queue, task, if_exists, at_most=at_most).task
         except DuebellError as error:
             return error
 

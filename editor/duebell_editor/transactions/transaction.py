@@ -6,12 +6,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from duebell_editor.library.change_log import log_change
-from duebell_editor.library.task_fields import ChangeFields, TaskFields
-from duebell_editor.library.values import NewTask
+from duebell_editor.library.values import fields_of
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields
 from duebell_shared.tasks.task import Status, Task
 from duebell_shared.tasks.verbs import Verb
 
@@ -109,7 +109,7 @@ class Transaction:
         Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """
         self._check_open()
-        task = self._steps.check(NewTask.from_mapping({"action": action, **fields}))
+        task = self._steps.check(fields_of(NewTask, {"action": action, **fields}))
         self._take(task)
         return task
 
@@ -127,7 +127,7 @@ class Transaction:
         """
         return self._change(Verb.MOVE, lambda: self._steps.move(id, due=due, rev=rev))
 
-    def update(self, id: str, *, rev: int | None = None, **changes: Unpack[ChangeFields]) -> Task:
+    def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
         """Change a task, as `Editor.update` does. Returns it as it will be; raises as `move`."""
         return self._change(Verb.UPDATE, lambda: self._steps.update(id, rev=rev, **changes))
 

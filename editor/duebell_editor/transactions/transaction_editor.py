@@ -5,18 +5,16 @@ from datetime import datetime, timedelta
 from typing import Unpack
 from uuid import uuid4
 
-import msgspec
-
 from duebell_editor.library.known_worker import KnownWorker
 from duebell_editor.library.queue_keeper import QueueKeeper
 from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.task_fields import ChangeFields, TaskFields
-from duebell_editor.library.values import NewTask, TaskChange
+from duebell_editor.library.values import apply_change, fields_of, task_of
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask, TaskChanged
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import check_rev
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, checked
+from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.task import Task
 
 from .reservation import Reservation, TransactionItem
@@ -70,9 +68,9 @@ class TransactionEditor(QueueKeeper):
         reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, QueueFull, NotArmed.
         """
-        given = NewTask.from_mapping({"action": action, **fields})
+        given = fields_of(NewTask, {"action": action, **fields})
         grace = _check_grace(grace)
-        reserved = self._reserve(self._check(given), grace, is_generated=given.id is None)
+        reserved = self._reserve(self._check(given), grace, is_generated=given.get("id") is None)
         return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
 
     def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
@@ -91,7 +89,7 @@ class TransactionEditor(QueueKeeper):
         return TransactionItem(self._backend, self._move_write(id, due=due, rev=rev))
 
     def update_item(
-        self, id: str, *, rev: int | None = None, **changes: Unpack[ChangeFields]
+        self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]
     ) -> TransactionItem:
         """Change a task by a transaction of your own, with what `update` does to it, by the same arguments.
 
@@ -100,14 +98,14 @@ class TransactionEditor(QueueKeeper):
         return TransactionItem(self._backend, self._update_write(id, rev=rev, **changes))
 
     def _check(self, given: NewTask) -> Task:
-        task = self._signed(given.task(self._clock()))
-        self._known.check_all(task, given.payload)
+        task = self._signed(task_of(given, self._clock()))
+        self._known.check_all(task, given.get("payload"))
         return task
 
     def _reserve(self, checked: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store the task as reserved, from now on, and arm the rule for it."""
         reserved = checked.reserved(uuid4().hex, until=self._clock() + grace)
-        return self._adder.add(reserved, IfExists.FAIL, is_generated=is_generated)
+        return self._adder.add(reserved, IfExists.FAIL, is_generated=is_generated).task
 
     def _cancel_write(self, id: str, *, rev: int | None) -> TaskWrite:
         keep = self._backend.settings.keeping
@@ -116,26 +114,25 @@ class TransactionEditor(QueueKeeper):
     def _move_write(self, id: str, *, due: datetime | timedelta, rev: int | None) -> TaskWrite:
         return self._write(id, lambda task: task.moved(due, now=self._clock()), rev)
 
-    def _update_write(self, id: str, *, rev: int | None, **changes: Unpack[ChangeFields]) -> TaskWrite:
-        change = TaskChange.from_mapping(changes)
-        change.check()
+    def _update_write(self, id: str, *, rev: int | None, **changes: Unpack[TaskChange]) -> TaskWrite:
+        change = fields_of(TaskChange, changes)
+        check_change(change)
         return self._write(id, self._change_of(change), rev)
 
     def _change_of(self, change: TaskChange) -> Callable[[Task], Task]:
         """The change as a function of the task, checked by what the worker says."""
 
         def apply(task: Task) -> Task:
-            changed = change.applied_to(task, now=self._clock())
-            given = (change.payload, change.action, change.on_failed, change.then)
-            if any(one is not msgspec.UNSET for one in given):
-                self._known.check_all(changed, change.payload)
+            changed = apply_change(task, change, now=self._clock())
+            if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
+                self._known.check_all(changed, change.get("payload"))
             return changed
 
         return apply
 
     def _write(self, id: str, change: Callable[[Task], Task], rev: int | None) -> TaskWrite:
         """The change of the task as it is now. Raises InvalidTask for one that the rule must be set for."""
-        rev = check_rev(rev)
+        rev = checked("rev", rev)
         task = self.get(id)
         if rev is not None and task.rev != rev:
             raise TaskChanged(id, expected=rev, rev=task.rev)

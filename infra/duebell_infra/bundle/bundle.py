@@ -1,27 +1,45 @@
-"""The worker's bundle: everything that the Lambda function runs, in one zip."""
+"""The worker's bundle: everything that the Lambda function runs, in one zip.
+
+A zip's bytes depend on nothing but the names and contents of the files in it. The sources are compiled here:
+Lambda's copy of a bundle is read-only, so each cold start would compile all that it imports.
+"""
 
 import hashlib
+import io
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
 import tempfile
+import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from duebell_infra.errors import BundleFailed
 from duebell_shared.deliveries.delivery import Delivery
+from duebell_worker.actions.version import BUNDLE_FILE, duebell_release
 
-from .archive import Files, pack
-from .bundle_version import with_version
-from .bytecode import compiled_files
 from .dependencies import IN_RUNTIME, install
 from .import_check import Imported, Surroundings, check_import
-from .sources import actions_files, own_files, search_path
+from .sources import Files, actions_files, own_files, search_path
 from .target import Target
 
-__all__ = ["Bundle", "build"]
+__all__ = ["Bundle", "build", "compiled_files", "pack", "python_for"]
 
 #: The most that a function may have unpacked, in bytes.
 #: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 _UNPACKED_LIMIT = 250 * 1024 * 1024
+
+#: Lambda unpacks bundles there. Tracebacks show these paths.
+#: https://docs.aws.amazon.com/lambda/latest/dg/python-package.html
+_ROOT = "/var/task"
+
+#: The earliest time that a zip file can hold.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_UNIX = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +100,7 @@ def build(
     ours = {**users, **own_files()}
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
         libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
-        files = with_version({**libraries, **ours}, Path(made))
+        files = _with_version({**libraries, **ours}, Path(made))
         compiled = compiled_files(files, target, Path(made, "compiled"))
         if _size(files) + _size(compiled) > _UNPACKED_LIMIT:
             compiled, hint = {}, "without compiled files, with which it would be too large"
@@ -142,3 +160,67 @@ def _no_compiler(target: Target) -> str:
         f"without compiled files, so a cold start takes a third longer: there is no Python {target.python} "
         f"on this machine; install it, or choose --python {Target.this_machine().python}"
     )
+
+
+def pack(files: Files) -> bytes:
+    """The files as a zip: in order of name, without times, readable for everyone as Lambda needs it."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            archive.writestr(_entry(name, files[name]), files[name].read_bytes())
+    return buffer.getvalue()
+
+
+def _entry(name: str, file: Path) -> zipfile.ZipInfo:
+    is_executable = file.stat().st_mode & stat.S_IXUSR
+    entry = zipfile.ZipInfo(name, date_time=_NO_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = _UNIX
+    entry.external_attr = (stat.S_IFREG | (0o755 if is_executable else 0o644)) << 16
+    return entry
+
+
+def python_for(target: Target) -> str | None:
+    """The interpreter on this machine that compiles for the target's Python; None if there is none."""
+    if sys.implementation.name == "cpython" and target.python == f"3.{sys.version_info.minor}":
+        return sys.executable
+    return shutil.which(f"python{target.python}")
+
+
+def compiled_files(files: Files, target: Target, folder: Path) -> Files:
+    """The compiled files of these sources, for the target's Python, made in this folder.
+
+    None of what this Python cannot compile; none at all if there is no such Python here. Python does not
+    compare them with their sources, which no one changes there. The same sources give the same bytes: they
+    are compiled in a process of its own, because its state decides on them.
+    """
+    python = python_for(target)
+    if python is None:
+        return {}
+    for name, file in files.items():
+        if name.endswith(".py") and file.stat().st_size:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, folder / name)
+    options = ["-q", "-q", "-f", "-d", _ROOT, "--invalidation-mode", "unchecked-hash", str(folder)]
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    subprocess.run(  # noqa: S603
+        [python, "-P", "-s", "-S", "-W", "ignore", "-m", "compileall", *options],
+        env={**kept, "PYTHONHASHSEED": "0"},  # the order of sets decides on the bytes
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,  # it fails if it cannot compile one of them
+    )
+    # Another Python under that name gives its files another name.
+    compiled = folder.rglob(f"*.cpython-{target.python.replace('.', '')}.pyc")
+    return {file.relative_to(folder).as_posix(): file for file in compiled}
+
+
+def _with_version(files: Files, folder: Path) -> Files:
+    """These files and the one with their version, which is written to this folder."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(f"{name}\0".encode() + hashlib.sha256(files[name].read_bytes()).digest())
+    file = folder / BUNDLE_FILE
+    told = {"version": digest.hexdigest()[:12], "duebell": duebell_release()}
+    file.write_text(json.dumps(told), encoding="utf-8")
+    return {**files, BUNDLE_FILE: file}

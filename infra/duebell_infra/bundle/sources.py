@@ -4,7 +4,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,10 +12,10 @@ from pathlib import Path
 from duebell_infra.errors import BundleFailed
 from duebell_shared.quoting import quoted, shortened
 
-from .archive import Files
-from .imports import imported_modules
+__all__ = ["Files", "actions_files", "own_files", "search_path"]
 
-__all__ = ["actions_files", "own_files", "search_path"]
+#: Files: the place of each in the archive, with slashes, and its path on this machine.
+Files = Mapping[str, Path]
 
 #: The packages that a worker runs on; actions use the editor to add tasks that follow.
 _OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
@@ -78,11 +78,6 @@ def actions_files(actions: str, *, folder: Path | None = None) -> Files:
             f"there is no module {quoted(module)} in {path[0]} or among the installed packages; run this in "
             f"the folder from which `import {shortened(module)}` works"
         )
-    source = files.get(f"{inner}.py") or files[f"{inner}/__init__.py"]
-    if not _may_hold(source, reference["attribute"].split(".")[0]):
-        raise BundleFailed(
-            f"the module {quoted(module)} has no {quoted(reference['attribute'])}: name the Worker in it"
-        )
     return _with_imports(files, top, path)
 
 
@@ -98,7 +93,7 @@ def _with_imports(files: Files, top: str, path: Sequence[str]) -> dict[str, Path
     waiting = files
     while waiting:
         wanted = {
-            name for file in waiting.values() if file.suffix == ".py" for name in imported_modules(file)
+            name for file in waiting.values() if file.suffix == ".py" for name in _imported_modules(file)
         }
         waiting = {}
         for name in sorted(wanted - looked_for):
@@ -119,21 +114,6 @@ def _is_of_the_project(spec: ModuleSpec) -> bool:
     else:
         return False
     return _INSTALLED.isdisjoint(place.parts)
-
-
-def _may_hold(source: Path, name: str) -> bool:
-    """Return True if the source of a module, which is not imported, may bind this name."""
-    try:
-        tree = ast.parse(source.read_bytes(), filename=str(source))
-    except (SyntaxError, ValueError):  # importing the bundle tells what is wrong
-        return True
-    nodes = list(ast.walk(tree))
-    if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
-        return True  # it may bring any name
-    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    imported = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
-    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return name in stored | imported | defined or "__getattr__" in defined
 
 
 def _package_files(root: Path) -> Iterator[Path]:
@@ -159,3 +139,28 @@ def _is_wanted_folder(folder: Path) -> bool:
     if folder.name.startswith(".") or folder.name in _SKIPPED_FOLDERS or folder.name.endswith(".egg-info"):
         return False
     return not (folder / "pyvenv.cfg").exists()
+
+
+def _imported_modules(source: Path) -> set[str]:
+    """The top-level names that a Python file imports absolutely, anywhere in it; none if it cannot be parsed.
+
+    Counted are `import` statements and `import_module("…")` with a constant name.
+    """
+    try:
+        tree = ast.parse(source.read_bytes(), filename=str(source))
+    except (SyntaxError, ValueError):
+        return set()  # a file of another Python's; importing the bundle tells if it matters
+    return {name.partition(".")[0] for node in ast.walk(tree) for name in _names(node)}
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Import(names=aliases):
+            yield from (alias.name for alias in aliases)
+        case ast.ImportFrom(module=str(module), level=0):
+            yield module
+        case ast.Call(
+            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(module)), *_],
+        ) if not module.startswith("."):
+            yield module

@@ -10,7 +10,7 @@ A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 import msgspec
 from msgspec import NODEFAULT
@@ -26,8 +26,8 @@ from .given import MAX_COUNT, MAX_NAME, MAX_REV, check_count, check_name, read_i
 from .recurrence import MAX_SPREAD, Missed
 
 __all__ = [
-    "FIELDS", "RECURRING", "STORED", "AddFields", "ChangeFields", "DeclaredFields", "Field", "IfExists",
-    "Kind", "TaskFields", "checked", "described", "names_of",
+    "FIELDS", "RECURRENCE", "RECURRING", "SCHEDULE", "STORED", "AddFields", "DeclaredFields", "Field",
+    "IfExists", "Kind", "NewTask", "TaskChange", "TaskFields", "checked", "described", "names_of",
 ]  # fmt: skip
 
 #: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
@@ -238,8 +238,8 @@ class _Fields(DeclaredFields, total=False):
     )]
 
 
-class ChangeFields(_Fields, total=False):
-    """The arguments of `Editor.update`, but for `id` and `rev`."""
+class TaskChange(_Fields, total=False):
+    """A change to a task: the arguments of `Editor.update`, but for `id` and `rev`."""
 
     action: Annotated[str, _ACTION]
     due: Annotated[datetime | timedelta, _DUE]
@@ -254,6 +254,12 @@ class TaskFields(_Fields, total=False):
     id: Annotated[str | None, Field(
         kind=_name("text"), title="Id", means="Its id, of printable characters", unset="one is made",
     )]
+
+
+class NewTask(TaskFields, total=False):
+    """A task to add: the arguments of `Editor.add`, but for `if_exists`, `at_most` and `rev`."""
+
+    action: Required[Annotated[str, _ACTION]]
 
 
 class AddFields(TaskFields, total=False):
@@ -283,8 +289,10 @@ FIELDS: Mapping[str, Field] = {"action": _ACTION, "due": _DUE, "in": _IN, "sched
 #: The fields that are kept on the task itself, and the names of its attributes.
 STORED = {name: row.named or name for name, row in FIELDS.items() if row.stored == "task"}
 
-#: The fields that say when and how a task recurs.
-RECURRING = tuple(name for name, row in FIELDS.items() if row.stored in {"recurrence", "schedule"})
+#: The fields of a recurring task's schedule, those of its recurrence otherwise, and all of them.
+SCHEDULE = tuple(name for name, row in FIELDS.items() if row.stored == "schedule")
+RECURRENCE = tuple(name for name, row in FIELDS.items() if row.stored == "recurrence")
+RECURRING = (*SCHEDULE, *RECURRENCE)
 
 
 def names_of(fields: type) -> tuple[str, ...]:
@@ -298,8 +306,9 @@ def checked(name: str, given: object) -> Any:
     return row.default if given is None and row.default is not NODEFAULT else row.kind.check(name, given)
 
 
-def described(name: str) -> str:
-    """What the field means in JSON, and if it is not given or null."""
+def described(name: str, *, in_change: bool = False) -> str:
+    """What the field means in JSON, and if it is not given or null; in a change, if it is null."""
     row = FIELDS[name]
     seconds = " (in seconds)" if row.kind.form == "duration" else ""
-    return f"{row.means}{seconds}{f'; {row.unset} if not given' if row.unset else ''}"
+    unset = f"; null: {row.unset}" if in_change else f"; {row.unset} if not given"
+    return f"{row.means}{seconds}{unset if row.unset else ''}"

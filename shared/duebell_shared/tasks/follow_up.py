@@ -111,24 +111,14 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 MAX_ID = MAX_NAME - len(f"/{Cause.FAILED}@2026-12-31T00:00:00.000Z")
 
 
-def check_follow_ups(id: str, on_failed: object, then: object) -> tuple[str | None, FollowUp | None]:
-    """`on_failed` and `then` as the task with this id keeps them. Raises InvalidTask.
-
-    An empty `on_failed` is none, even if the action has one.
-    """
-    if on_failed is None and then is None:
-        return None, None
-    if not isinstance(on_failed, str | None):
-        raise InvalidTask("on_failed", f"must be the name of an action, not {type(on_failed).__name__}")
-    name = check_name("on_failed", on_failed) if on_failed else on_failed
-    follow_up = None if then is None else check_then(then)
-    if (name or follow_up) and len(id) > MAX_ID:
+def check_follow_ups(id: str, on_failed: str | None, then: FollowUp | None) -> None:
+    """Raise InvalidTask if the id is too long for a task that has these follow-ups."""
+    if (on_failed or then) and len(id) > MAX_ID:
         raise InvalidTask(
             "id",
             f"must be at most {MAX_ID} characters, not {len(id)}: its follow-ups have longer ids, such as "
             f"'<id>/failed'",
         )
-    return name, follow_up
 
 
 def then_of(given: object, *, of_json: bool = False) -> Then | FollowUp:

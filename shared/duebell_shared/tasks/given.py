@@ -2,17 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import LATEST, MILLISECOND, to_utc
+from duebell_shared.instants import LATEST, to_utc
 from duebell_shared.quoting import quoted, shortened
 
-from .recurrence import MAX_SPREAD, Missed
-
 __all__ = [
-    "MAX_COUNT", "MAX_EXPIRY", "MAX_NAME", "MAX_REV", "check_changed_by", "check_count", "check_due",
-    "check_expiry", "check_missed", "check_name", "check_priority", "check_progress", "check_rev",
-    "check_spread", "fit_changed_by", "read_instant", "read_seconds",
+    "MAX_COUNT", "MAX_NAME", "MAX_REV", "check_changed_by", "check_count", "check_due", "check_name",
+    "check_progress", "fit_changed_by", "read_instant", "read_seconds",
 ]  # fmt: skip
 
 MAX_NAME = 256
@@ -25,9 +21,6 @@ MAX_COUNT = 1_000_000_000
 
 #: More changes than any task has seen.
 MAX_REV = 10**18
-
-#: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
-MAX_EXPIRY = timedelta(days=36_525)
 
 #: After LATEST in any time zone.
 _BEYOND = LATEST + timedelta(days=2)
@@ -96,69 +89,17 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
     return due
 
 
-def check_spread(given: object) -> timedelta:
-    """A timedelta of a day at most; none if not given."""
-    return check_duration("spread", given, most=MAX_SPREAD) or timedelta(0)
-
-
-def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
-    """A timedelta of a century at most, for a task that runs once; None for none."""
-    if given is not None and recurs:
-        raise InvalidTask(
-            "expires_after",
-            "goes without a schedule",
-            way_out="there, missed='skip' passes over what is late",
-            code="schedule-expires",
-        )
-    return check_duration("expires_after", given, most=MAX_EXPIRY)
-
-
-def check_duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
-    """A timedelta of at least a millisecond, in whole ones; None if not given."""
-    if given is None:
-        return None
-    if not isinstance(given, timedelta):
-        raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
-    if not MILLISECOND <= given <= most:
-        days = f"{most.days:,} {'day' if most.days == 1 else 'days'}"
-        raise InvalidTask(field, f"must be a millisecond or more, and at most {days}, not {given}")
-    return given // MILLISECOND * MILLISECOND
-
-
-def check_count(field: str, given: object, *, least: int = 1, most: int = MAX_COUNT) -> int:
+def check_count(field: str, given: object, *, least: int, most: int) -> int:
     """`given` if it is a whole number within these bounds."""
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
         raise InvalidTask(field, f"must be a whole number, {least} to {most:,}, not {quoted(given)}")
     return given
 
 
-def check_priority(given: object) -> int:
-    """`given` if it is a whole number, 0 to 9; 0 if not given."""
-    if given is None:
-        return 0
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_PRIORITY:
-        raise InvalidTask("priority", f"must be a whole number, 0 to {MAX_PRIORITY}, not {quoted(given)}")
-    return given
-
-
-def check_missed(given: object) -> Missed:
-    """The policy for missed occurrences; `once` if not given."""
-    if given is None:
-        return Missed.ONCE
-    if isinstance(given, str) and given in set(Missed):
-        return Missed(given)
-    raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}")
-
-
 def check_progress(given: object) -> None:
     """Raise InvalidTask unless it can be called."""
     if not callable(given):
         raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
-
-
-def check_rev(given: object) -> int | None:
-    """A rev that a task is expected to be at, or None for any."""
-    return None if given is None else check_count("rev", given, most=MAX_REV)
 
 
 # Values as JSON has them.

@@ -1,40 +1,33 @@
-"""Making a task of what a user gives for it."""
+"""Makes a task of the fields that a user gives for it, and changes one by such fields."""
 
-from datetime import datetime, timedelta
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import to_utc
-from duebell_shared.payloads import payload as payloads
+from duebell_shared.quoting import quoted
+from duebell_shared.schedules.schedule import Schedule, make_schedule
 
-from .follow_up import check_follow_ups
-from .given import check_due, check_expiry, check_name, check_priority, check_spread
+from .fields import FIELDS, RECURRENCE, RECURRING, SCHEDULE, STORED, NewTask, TaskChange, checked
+from .given import check_due, check_name
 from .recurrence import Recurrence, delay_of, delayed
 from .task import Task
 
-__all__ = ["new_task"]
+__all__ = ["changed_task", "check_change", "new_task"]
 
 
-def new_task(
-    *,
-    id: str,
-    action: str,
-    due: datetime | timedelta | None,
-    payload: object,
-    now: datetime,
-    recurrence: Recurrence | None = None,
-    spread: timedelta | None = None,
-    expires_after: timedelta | None = None,
-    priority: int | None = None,
-    on_failed: str | None = None,
-    then: object = None,
-) -> Task:
-    """A task as a user gives it, checked; raises InvalidTask with the field and the reason.
+def new_task(*, now: datetime, **given: Unpack[NewTask]) -> Task:
+    """The task that these fields make, in lane 0 until it is placed.
 
-    `due` is aware, or a timedelta counted from `now`; a recurring task has none, but its schedule's first
-    occurrence. A payload of None is an empty object. The task is in lane 0 until it is placed.
+    A recurring task is due at its schedule's first occurrence. Raises InvalidTask with the field and the
+    reason, InvalidSchedule.
     """
+    id, due = given.get("id"), given.get("due")
+    recurrence = _new_recurrence(given, now)
     if recurrence is None:
         first = check_due(due, now)
     elif due is not None:
@@ -42,22 +35,83 @@ def new_task(
     else:
         first = recurrence.next_due or now
         recurrence = replace(recurrence, next_due=recurrence.schedule.next_after(first))
-    on_failed, follow_up = check_follow_ups(check_name("id", id), on_failed, then)
     task = Task(
-        id=id,
+        id=str(uuid.uuid4()) if id is None else check_name("id", id),
         lane=0,
-        action=check_name("action", action),
         due=first,
-        payload_json=payloads.of_task(payload),
         created_at=to_utc(now),
-        spread=check_spread(spread),
-        expires_after=check_expiry(expires_after, recurs=recurrence is not None),
-        priority=check_priority(priority),
         recurrence=recurrence,
-        on_failed=on_failed,
-        then=follow_up,
+        **{STORED[name]: checked(name, value) for name, value in given.items() if name in STORED},
     )
+    task.check_fields()
     queued = delayed(task.due, delay_of(task.id, task.spread))
     if task.expires_after is not None and queued + task.expires_after < now:
         raise InvalidTask("expires_after", f"has passed already: the task was due at {task.due}")
     return replace(task, queued=max(queued, task.created_at))
+
+
+def check_change(change: TaskChange) -> None:
+    """Raise InvalidTask for a change that no task allows."""
+    if not change:
+        raise InvalidTask("change", "is empty: give a payload, an action, a due date or a schedule")
+    if "due" in change and not change.keys().isdisjoint(RECURRING):
+        raise InvalidTask("due", "goes without a schedule: move the occurrence, then update the schedule")
+    if change.get("schedule", "") is None:
+        raise InvalidTask("schedule", "cannot be taken away: cancel the task, or give it an end")
+
+
+def changed_task(task: Task, change: TaskChange, *, now: datetime) -> Task:
+    """The task with the change. A field that is left out stays as it is; None is as for a new task.
+
+    Raises TaskConflict, InvalidTask, InvalidSchedule.
+    """
+    changed = task.updated(**{name: value for name, value in change.items() if name in STORED}, now=now)
+    if "due" in change and check_due(change["due"], now) != task.due:
+        # The same due date is no move: it would make all attempts anew, and at once.
+        changed = changed.moved(change["due"], now=now)
+    if not change.keys().isdisjoint(RECURRING):
+        changed = changed.rescheduled(_changed_recurrence(changed, change, now), now=now)
+    return changed
+
+
+def _new_recurrence(given: Mapping[str, Any], now: datetime) -> Recurrence | None:
+    """The recurrence of a task that has none yet; None if it runs once."""
+    if given.get("schedule") is None:
+        for name in RECURRING:
+            if given.get(name) is not None:
+                raise InvalidTask(name, "goes with a schedule, and none is given")
+        return None
+    schedule = _schedule(given, now)
+    return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
+
+
+def _changed_recurrence(task: Task, change: Mapping[str, Any], now: datetime) -> Recurrence:
+    """The task's recurrence with the changes.
+
+    Another expression comes with its own time zone, start and end. Otherwise they stay if they are not given.
+    """
+    there = task.recurrence
+    if there is None:
+        made = _new_recurrence(change, now)
+        if made is None:
+            raise InvalidTask("schedule", f"is missing: task {quoted(task.id)} runs once")
+        return made
+    schedule = there.schedule
+    if not change.keys().isdisjoint(SCHEDULE):
+        before = {name: getattr(schedule, FIELDS[name].named or name) for name in SCHEDULE}
+        schedule = _schedule(change if "schedule" in change else {**before, **change}, now)
+    return replace(there, schedule=schedule, **_rules(change))
+
+
+def _schedule(given: Mapping[str, Any], now: datetime) -> Schedule:
+    return make_schedule(
+        given["schedule"],
+        timezone=given.get("timezone") or None,
+        start=given.get("start"),
+        end=given.get("end"),
+        now=now,
+    )
+
+
+def _rules(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: checked(name, given[name]) for name in RECURRENCE if name in given}

@@ -1,21 +1,20 @@
 """A task, and the changes of it that editors and runs make. Values and pure functions only."""
 
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Self
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, render, to_utc
 from duebell_shared.keeping import Keeping
-from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
 
 from .claimed_task import ClaimedTask
 from .failure import FailedAttempt, Failure, bounded
+from .fields import STORED, checked
 from .follow_up import check_follow_ups
-from .given import check_due, check_expiry, check_name, check_priority, check_spread
+from .given import check_due
 from .recurrence import (
     Recurrence,
     Result,
@@ -109,48 +108,41 @@ class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
             return moved
         return moved._requeued(max(self._delayed(due), to_utc(now)))
 
-    def updated(
-        self,
-        *,
-        payload: object = UNSET,
-        action: str | UnsetType = UNSET,
-        expires_after: timedelta | UnsetType | None = UNSET,
-        priority: int | UnsetType | None = UNSET,
-        on_failed: object = UNSET,
-        then: object = UNSET,
-    ) -> Self:
-        """With another payload, action, expiry, priority or follow-ups; a failed task too, to be retried."""
-        self._must_allow(Verb.UPDATE)
-        changes: dict[str, Any] = {}
-        if payload is not UNSET:
-            changes["payload_json"] = payloads.of_task(payload)
-        if action is not UNSET:
-            changes["action"] = check_name("action", action)
-        if expires_after is not UNSET:
-            changes["expires_after"] = check_expiry(expires_after, recurs=self.recurrence is not None)
-        if priority is not UNSET:
-            changes["priority"] = check_priority(priority)
-        if on_failed is not UNSET or then is not UNSET:
-            follow_ups = [
-                before if one is UNSET else one
-                for before, one in ((self.on_failed, on_failed), (self.then, then))
-            ]
-            changes["on_failed"], changes["then"] = check_follow_ups(self.id, *follow_ups)
-        if self.limited_since and action not in {UNSET, self.action}:
-            # The other action has limits of its own. The place in the line, or where it was parked, may be a
-            # day ahead.
-            return self._changed(queued=self.limited_since, **changes)
-        return self._changed(limited_since=self.limited_since, **changes)
+    def updated(self, *, now: datetime, **given: object) -> Self:
+        """With other values of fields that are kept on the task; a failed task too, to be retried.
 
-    def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
-        """With another spread; what waits to be tried for the first time is looked at accordingly."""
+        With another spread, an attempt that was not tried yet waits accordingly.
+        """
         self._must_allow(Verb.UPDATE)
-        changed = self._changed(spread=check_spread(spread))
+        changes = {STORED[name]: checked(name, value) for name, value in given.items()}
+        # Another action has limits of its own. The place in the line, or where the task was parked, may be a
+        # day ahead.
+        if self.limited_since:
+            is_other = changes.get("action", self.action) != self.action
+            changes["queued" if is_other else "limited_since"] = self.limited_since
+        changed = self._changed(**changes)
+        changed.check_fields()
+        return changed._spread_over(now) if "spread" in changes else changed
+
+    def _spread_over(self, now: datetime) -> Self:
+        """With a new spread: what waits to be tried for the first time is looked at accordingly."""
         if self.queued is None or self.attempt or self.snoozes:
-            return replace(changed, limited_since=self.limited_since)
+            return self
         if self.recurrence is None:
-            return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
-        return changed._requeued(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed
+            return replace(self, queued=max(self._delayed(self.due), to_utc(now)), limited_since=None)
+        is_in_line = self.recurrence.turn is Turn.IN_LINE
+        return replace(self._requeued(self.queued) if is_in_line else self, limited_since=None)
+
+    def check_fields(self) -> None:
+        """Raise InvalidTask for fields that do not go together."""
+        if self.expires_after is not None and self.recurrence:
+            raise InvalidTask(
+                "expires_after",
+                "goes without a schedule",
+                way_out="there, missed='skip' passes over what is late",
+                code="schedule-expires",
+            )
+        check_follow_ups(self.id, self.on_failed, self.then)
 
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.

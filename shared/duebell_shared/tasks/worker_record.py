@@ -99,7 +99,7 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     payload_json: str = "{}"
     missed: str | None = None
     spread: timedelta = timedelta(0)
-    expires_after: timedelta | None = None
+    priority: int = 0
     on_failed: str | None = None
     then: FollowUp | None = None
 

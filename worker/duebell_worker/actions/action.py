@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 import msgspec
 
@@ -123,9 +123,7 @@ class Action(Generic[_P, _R]):
         return self._editor().add(self.name, payload=self.checked(payload), **options)
 
     def _task(self, payload: object, options: Mapping[str, Any]) -> "NewTask":
-        from duebell_editor import NewTask  # noqa: PLC0415 (a worker that only runs tasks loads no editor)
-
-        return NewTask(action=self.name, payload=self.checked(payload), **options)
+        return cast("NewTask", {"action": self.name, "payload": self.checked(payload), **options})
 
     def checked(self, payload: object) -> object:
         """The payload, if the function can take it. Raises InvalidTask.

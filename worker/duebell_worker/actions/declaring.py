@@ -1,24 +1,23 @@
 """Recurring tasks that are declared in code, checked when the code is imported."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Unpack
 
 import msgspec
 
 from duebell_shared.errors import InvalidSchedule, InvalidTask
-from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import make_schedule
-from duebell_shared.tasks.follow_up import Then, check_follow_ups
-from duebell_shared.tasks.given import check_expiry, check_missed, check_name, check_spread
-from duebell_shared.tasks.recurrence import Missed
+from duebell_shared.tasks.fields import STORED, DeclaredFields, checked
+from duebell_shared.tasks.follow_up import check_follow_ups
+from duebell_shared.tasks.given import check_name
 from duebell_shared.tasks.worker_record import DeclaredTask
 
 from .action import Action
 
-__all__ = ["RecurringOptions", "declare_among", "declared_task"]
+__all__ = ["declare_among", "declared_task"]
 
 #: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.
 _MOST_BYTES = 200 * 1024
@@ -27,54 +26,36 @@ _MOST_BYTES = 200 * 1024
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-class RecurringOptions(TypedDict, total=False):
-    """The arguments of `Worker.recurring` that are those of `Editor.add`, and seldom given."""
-
-    missed: Missed | Literal["once", "all", "skip"] | None
-    spread: timedelta | None
-    expires_after: timedelta | None
-    on_failed: str | None
-    then: Then | Mapping[str, Any] | None
-
-
 def declared_task(
-    action: Action[..., Any],
-    *,
-    id: str,
-    schedule: str,
-    timezone: str | None,
-    payload: object,
-    missed: str | None = None,
-    spread: timedelta | None = None,
-    expires_after: timedelta | None = None,
-    on_failed: str | None = None,
-    then: Then | Mapping[str, Any] | None = None,
+    action: Action[..., Any], *, id: str | None, schedule: str, **given: Unpack[DeclaredFields]
 ) -> DeclaredTask:
     """A recurring task of this action. Raises InvalidTask, InvalidSchedule for what no task can have.
 
     The error names the action, and the place of its function: the traceback ends in duebell's own code.
     A schedule that has come to its end is allowed: code that declares it must still start.
     """
+    if unknown := given.keys() - DeclaredFields.__annotations__.keys():
+        raise TypeError(f"{min(unknown)!r} is no argument of @worker.recurring")
     try:
-        meant = make_schedule(schedule, timezone=timezone, now=_LONG_AGO)
+        meant = make_schedule(schedule, timezone=given.get("timezone"), now=_LONG_AGO)
         if meant.expression.startswith("at("):
             raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
-        failure_action, follow_up = check_follow_ups(check_name("id", id), on_failed, then)
-        return DeclaredTask(
-            id=id,
+        given["payload"] = action.checked(given.get("payload"))
+        task = DeclaredTask(
+            id=action.name if id is None else check_name("id", id),
             action=action.name,
             schedule=meant.expression,
-            timezone=timezone,
-            payload_json=payloads.of_task(action.checked(payload)),
-            missed=None if missed is None else check_missed(missed),
-            spread=check_spread(spread),
-            expires_after=check_expiry(expires_after, recurs=True),
-            on_failed=failure_action,
-            then=follow_up,
+            **{
+                STORED.get(name, name): checked(name, value)
+                for name, value in given.items()
+                if value is not None
+            },
         )
+        check_follow_ups(task.id, task.on_failed, task.then)
     except InvalidTask as error:
         at = f"in @worker.recurring of the action {quoted(action.name)}, {_place_of(action.function)}"
         raise type(error)(error.field, f"{error.reason} ({at})") from None
+    return task
 
 
 def _place_of(function: Callable[..., Any]) -> str:

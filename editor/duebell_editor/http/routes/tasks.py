@@ -20,7 +20,6 @@ from duebell_editor import (
     NotDeployed,
     Selection,
     Task,
-    TaskExists,
 )
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
@@ -76,19 +75,10 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     # Generated here, not by the library, so that the answer has the id even if the rule could not be set.
     request.state.task_id = given["id"]
-    status = 201
-    try:
-        if body.if_exists is IfExists.PUSH:
-            task = editor.add(**given)
-            status = 201 if task.rev == 1 else 200
-        else:
-            task = editor.add(**{**given, "if_exists": IfExists.FAIL})
-    except TaskExists:
-        if body.if_exists is IfExists.FAIL:
-            raise
-        task, status = editor.add(**given, rev=rev), 200
+    of_all = {name: given.pop(name) for name in ("if_exists", "at_most") if name in given}
+    task, outcome = editor.add_one(given, **of_all, rev=rev)
     place = f"{request.url.path}/{quote(task.id, safe='')}"
-    return Json(task_fields(task), status, {**etag_of(task), "Location": place})
+    return Json(task_fields(task), 201 if outcome == "added" else 200, {**etag_of(task), "Location": place})
 
 
 def _given(body: NewTask, place: str = "") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.payloads.payload_faults import ignored_field, misfit
+from duebell_shared.payloads.json_schema import ignored_field, misfit
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, warn_user

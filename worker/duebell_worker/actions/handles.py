@@ -19,7 +19,7 @@ from typing import (
 from duebell_shared.backoff import Backoff
 from duebell_shared.coroutines import as_coroutine
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
-from duebell_shared.payloads.payload_faults import wrong_names
+from duebell_shared.payloads.json_schema import wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.given import check_name

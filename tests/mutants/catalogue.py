@@ -460,8 +460,8 @@ MUTANTS = (
     # worker/duebell_worker/run/follow_ups.py
     Mutant(
         "a follow-up that the rule is not set for",
-        "twins = {task.id for task in self._rule.arm_added(added, lanes)}",
-        "twins: set[str] = set()",
+        "deleted = {task.id for task in self._rule.arm_added(added, lanes)}",
+        "deleted: set[str] = set()",
         _FOLLOW_UPS,
     ),
     # editor/duebell_editor/library/export_lines.py

@@ -154,9 +154,9 @@ class _SteadyStore:
         return self._call(lambda: self._store.save_many(changes), units)
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
-        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now))
+        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now, only_new=only_new))
 
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(lambda: self._store.get(lane, id))

@@ -82,10 +82,10 @@ class StoreOverNetwork:
         return self._many("save_many", [(old.lane, partial(save, old, new)) for old, new in changes])
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
         def relocate(key: QueueKey) -> Relocated | NotEligible | Failed:
-            [moved] = self._store.relocate([key], lanes=lanes, now=now)
+            [moved] = self._store.relocate([key], lanes=lanes, now=now, only_new=only_new)
             return moved
 
         return self._many("relocate", [(key.lane, partial(relocate, key)) for key in keys])

@@ -148,9 +148,11 @@ class TableItems:
         return _apart(self._sizes.to_measure([key.lane for key in keys]), keys, alone, together)
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
         def move(item: Item | None) -> Relocated | NotEligible:
+            if only_new and item and item.get("rev") != stored(rev=1)["rev"]:
+                return NotEligible()
             with self._aws():
                 is_moved = item and relocate_item(self._client, self.name, item, lanes=lanes, now=now)
             return Relocated() if is_moved else NotEligible()

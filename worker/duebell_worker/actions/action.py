@@ -14,7 +14,7 @@ from duebell_shared.coroutines import as_coroutine
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.payloads.payload_faults import ignored_field, misfit, wrong_names
+from duebell_shared.payloads.json_schema import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import AddFields, NewTask
 from duebell_shared.tasks.task import Task

@@ -7,7 +7,7 @@ worker = Worker.from_env()
 @worker.action("remind", attempts=5)
 def remind(*, user: int) -> None: ...
 
-remind.add(due=timedelta(days=2), user=7)
+remind.using(due=timedelta(days=2)).add(user=7)
 Editor.from_env().add("remind", due=timedelta(days=2), payload={"user": 7})
 
 A name is loaded when it is first used: a service that only adds tasks loads no worker.
@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from duebell_worker import ArgumentsAction as ArgumentsAction
     from duebell_worker import Backoff as Backoff
     from duebell_worker import PayloadAction as PayloadAction
+    from duebell_worker import PreparedAction as PreparedAction
     from duebell_worker import Retry as Retry
     from duebell_worker import RunReport as RunReport
     from duebell_worker import Snooze as Snooze
@@ -155,6 +156,7 @@ __all__ = [
     "PastCounts",
     "PayloadAction",
     "Precision",
+    "PreparedAction",
     "Problem",
     "ProblemKind",
     "QueueFull",
@@ -227,7 +229,9 @@ _NAMES = {
     "duebell_shared.queue.transactions": "ItemRefusal",
     "duebell_shared.tasks.verbs": "Verb",
     "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",
-    "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Snooze Worker",
+    "duebell_worker": (
+        "Abort Action ArgumentsAction Backoff PayloadAction PreparedAction Retry RunReport Snooze Worker"
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

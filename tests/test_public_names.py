@@ -80,6 +80,7 @@ def test_the_names_of_duebell() -> None:
         "PastCounts",
         "PayloadAction",
         "Precision",
+        "PreparedAction",
         "Problem",
         "ProblemKind",
         "QueueFull",

@@ -70,6 +70,9 @@ class LockedStore:
     def save(self, old: Task, new: Task | None) -> bool:
         return self._step(lambda: self.inner.save(old, new))
 
+    def delete(self, task: Task) -> bool:
+        return self._step(lambda: self.inner.delete(task))
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         return self._step(lambda: self.inner.save_many(changes))
 

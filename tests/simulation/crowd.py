@@ -148,6 +148,9 @@ class _SteadyStore:
     def save(self, old: Task, new: Task | None) -> bool:
         return self._call(lambda: self._store.save(old, new), {old.lane: _OUTCOME})
 
+    def delete(self, task: Task) -> bool:
+        return self._call(lambda: self._store.delete(task), {task.lane: _OUTCOME})
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         tasks_of = Counter(old.lane for old, _ in changes)
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}

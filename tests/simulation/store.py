@@ -75,6 +75,9 @@ class StoreOverNetwork:
         what = f"save {old.id} {new and new.status}"
         return self._call(what, lambda: self._store.save(old, new), lane=old.lane)
 
+    def delete(self, task: Task) -> bool:
+        return self._call(f"delete {task.id}", lambda: self._store.delete(task), lane=task.lane)
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         def save(old: Task, new: Task | None) -> Saved | NotEligible:
             return Saved() if self._store.save(old, new) else NotEligible()

@@ -97,6 +97,9 @@ class MemoryStore:
             self._put(new)
         return True
 
+    def delete(self, task: Task) -> bool:
+        return self._is_as(task) and self.save(task, None)
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         return [Saved() if self.save(old, new) else NotEligible() for old, new in changes]
 

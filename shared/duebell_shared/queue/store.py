@@ -139,6 +139,12 @@ class Store(Protocol):
         the id, and come to the same `rev`.
         """
 
+    def delete(self, task: Task) -> bool:
+        """Delete a task. Eligible: as for `save`. False if this call has deleted nothing.
+
+        Raises AwsUnavailable if nothing is there after a try that was not answered.
+        """
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         """Write one to AT_ONCE changes, each as `save` does; the results, in order. Raises nothing."""
 

@@ -15,7 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from duebell_shared.errors import AwsRefused, DuebellError, QueueFull, UnreadableTask
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
+from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .batch_read import BatchRead
@@ -76,6 +77,13 @@ class TableItems:
             if made.is_full:
                 return self._save_leaner(old, new)
             return bool(made) or self.get(old.lane, old.id) == new
+
+    def delete(self, task: Task) -> bool:
+        with self._aws(task.id):
+            made = self._change(change_of(task, None))
+            if made.was_retried and self.get(task.lane, task.id) is None:
+                raise AwsUnavailable(f"it is not known whether this call has deleted task {quoted(task.id)}")
+            return bool(made)
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         measured = self._sizes.to_measure([old.lane for old, _ in changes])

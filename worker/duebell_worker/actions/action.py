@@ -14,7 +14,7 @@ from duebell_shared.coroutines import as_coroutine
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.payloads.payload_faults import ignored_field, misfit, wrong_names
+from duebell_shared.payloads.json_schema import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import AddFields, NewTask
 from duebell_shared.tasks.task import Task
@@ -62,7 +62,9 @@ class PreparedAction(Generic[_A]):
         **options: Unpack[TaskOptions],
     ) -> None:
         if unknown := options.keys() - TaskOptions.__annotations__.keys():
-            raise TypeError(f"{min(unknown)!r} is no option of a task: `add` takes what the action is given")
+            raise TypeError(
+                f"{quoted(min(unknown))} is no option of a task: `add` takes what the action is given"
+            )
         self._action = action
         self._payload_of = payload_of
         self._editor = editor
@@ -85,7 +87,7 @@ class PreparedAction(Generic[_A]):
     def task(self, /, *args: _A.args, **arguments: _A.kwargs) -> NewTask:
         """A task for `Editor.add_one` and `Editor.add_many`, which take `if_exists`, `at_most` and `rev`."""
         if wrong := self._options.keys() - NewTask.__annotations__.keys():
-            raise TypeError(f"{min(wrong)!r} is no field of a task: give it to `add_one` or `add_many`")
+            raise TypeError(f"{quoted(min(wrong))} is no field of a task: give it to `add_one` or `add_many`")
         payload = self._payload_of(args, arguments)
         return cast("NewTask", {"action": self._action, "payload": payload, **self._options})
 
@@ -186,12 +188,12 @@ class Action(Generic[_P, _R]):
         """The payload of a task with these arguments. Raises TypeError and InvalidTask."""
         if self._parameters.takes_payload:
             if len(args) != 1 or arguments:
-                raise TypeError(f"action {self.name!r}: give the payload, and nothing else")
+                raise TypeError(f"action {quoted(self.name)}: give the payload, and nothing else")
             return self.checked(args[0])
         if args:
-            raise TypeError(f"action {self.name!r}: give the fields of the payload by keyword")
+            raise TypeError(f"action {quoted(self.name)}: give the fields of the payload by keyword")
         if fault := wrong_names(arguments, self._parameters.fields.parameters.values()):
-            raise TypeError(f"action {self.name!r}: payload{fault.place}: {fault.reason}")
+            raise TypeError(f"action {quoted(self.name)}: payload{fault.place}: {fault.reason}")
         return self.checked(arguments)
 
     def checked(self, payload: object) -> object:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
     from duebell_shared.errors import DuebellError as DuebellError
+    from duebell_shared.errors import IndexNotReady as IndexNotReady
     from duebell_shared.errors import InvalidInput as InvalidInput
     from duebell_shared.errors import InvalidQuery as InvalidQuery
     from duebell_shared.errors import InvalidSchedule as InvalidSchedule
@@ -136,6 +137,7 @@ __all__ = [
     "FollowUp",
     "History",
     "IfExists",
+    "IndexNotReady",
     "InvalidInput",
     "InvalidQuery",
     "InvalidSchedule",
@@ -211,10 +213,10 @@ _NAMES = {
     "duebell_shared.bell.bell": "BellKind",
     "duebell_shared.tasks.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
-        "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
-        "InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull TaskChanged "
-        "TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown UnreadableTask "
-        "WorkerNotStarted"
+        "AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady InvalidInput InvalidQuery "
+        "InvalidSchedule InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull "
+        "TaskChanged TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown "
+        "UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.follow_up": "FollowUp Owed Then",

@@ -60,6 +60,7 @@ def test_the_names_of_duebell() -> None:
         "FollowUp",
         "History",
         "IfExists",
+        "IndexNotReady",
         "InvalidInput",
         "InvalidQuery",
         "InvalidSchedule",

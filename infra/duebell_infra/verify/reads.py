@@ -83,9 +83,8 @@ def history(scene: Scene) -> None:
         is_counted = _becomes(scene, lambda: store.count_past(LANE, Past.DONE, most=len(ended)) == len(ended))
         expect(is_counted, "past-index counts other than it lists")
     except NotDeployed as error:
-        raise Wrong(
-            str(error), "`duebell deploy`, or Terraform, adds past-index to the table in place"
-        ) from error
+        what, _, way_out = str(error).partition(": ")
+        raise Wrong(what, way_out) from error
     queued = {key.id for key in store.queued(LANE)}
     expect(queued.isdisjoint(key.id for key in ended), "a task that has ended is in the queue's index")
 

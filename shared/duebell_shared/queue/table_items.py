@@ -53,6 +53,7 @@ class TableItems:
         self._tasks, self._records = bind_models(name, client)
         self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
         self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
+        self._claim_batch = BatchWrite(name, client, CHANGE, sleep=sleep)  # their form may be refused alone
         self._get_batch = BatchRead(name, client, sleep=sleep)
         self._sizes = LaneSizes()
 
@@ -142,7 +143,8 @@ class TableItems:
             return or_failed(lambda: Claimed(task) if (task := claim(key)) else NotEligible())
 
         def together(keys: Sequence[QueueKey]) -> list[Claimed | NotEligible | Failed]:
-            written = self._change_many([claim_of(key, run=run, now=now, status=status) for key in keys])
+            claims = [claim_of(key, run=run, now=now, status=status) for key in keys]
+            written = self._change_many(claims, self._claim_batch)
             answered = zip(keys, written.answers, strict=True)
             return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
 
@@ -191,7 +193,7 @@ class TableItems:
             self._sizes.note(made.answer)
         return made
 
-    def _change_many(self, changes: Sequence[ItemChange]) -> Written:
+    def _change_many(self, changes: Sequence[ItemChange], batch: BatchWrite[ItemChange]) -> Written:
         """Send these changes as one batch. Those that are neither made nor failed are to be tried alone."""
         items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
         is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
@@ -200,7 +202,7 @@ class TableItems:
             return nothing
         try:
             with self._aws():
-                return self._change_batch(changes) or nothing
+                return batch(changes) or nothing
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
             return Written.nothing(len(changes), is_sure=False)
@@ -222,7 +224,7 @@ class TableItems:
                 return or_failed(lambda: Saved() if self._save_leaner(*change) else NotEligible())
             return self._save_alone(change)
 
-        written = self._change_many([change_of(old, new) for old, new in changes])
+        written = self._change_many([change_of(old, new) for old, new in changes], self._change_batch)
         return list(map(finish, changes, written.answers))
 
     def _save_leaner(self, old: Task, new: Task | None) -> bool:

@@ -14,7 +14,7 @@ import duebell.testing
 PAGE = Path(__file__).with_name("reference.md")
 
 #: Classes that hold a part of a public one, so that no file is long.
-PARTS = {"QueueKeeper", "QueueReader", "TaskState"}
+PARTS = {"QueueKeeper", "QueueReader"}
 
 INTRODUCTION = """# Reference
 

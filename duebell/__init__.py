@@ -7,7 +7,7 @@ worker = Worker.from_env()
 @worker.action("remind", attempts=5)
 def remind(*, user: int) -> None: ...
 
-remind.add(due=timedelta(days=2), user=7)
+remind.using(due=timedelta(days=2)).add(user=7)
 Editor.from_env().add("remind", due=timedelta(days=2), payload={"user": 7})
 
 A name is loaded when it is first used: a service that only adds tasks loads no worker.
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
     from duebell_shared.errors import DuebellError as DuebellError
+    from duebell_shared.errors import IndexNotReady as IndexNotReady
     from duebell_shared.errors import InvalidInput as InvalidInput
     from duebell_shared.errors import InvalidQuery as InvalidQuery
     from duebell_shared.errors import InvalidSchedule as InvalidSchedule
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from duebell_worker import ArgumentsAction as ArgumentsAction
     from duebell_worker import Backoff as Backoff
     from duebell_worker import PayloadAction as PayloadAction
+    from duebell_worker import PreparedAction as PreparedAction
     from duebell_worker import Retry as Retry
     from duebell_worker import RunReport as RunReport
     from duebell_worker import Snooze as Snooze
@@ -135,6 +137,7 @@ __all__ = [
     "FollowUp",
     "History",
     "IfExists",
+    "IndexNotReady",
     "InvalidInput",
     "InvalidQuery",
     "InvalidSchedule",
@@ -155,6 +158,7 @@ __all__ = [
     "PastCounts",
     "PayloadAction",
     "Precision",
+    "PreparedAction",
     "Problem",
     "ProblemKind",
     "QueueFull",
@@ -209,10 +213,10 @@ _NAMES = {
     "duebell_shared.bell.bell": "BellKind",
     "duebell_shared.tasks.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
-        "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
-        "InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull TaskChanged "
-        "TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown UnreadableTask "
-        "WorkerNotStarted"
+        "AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady InvalidInput InvalidQuery "
+        "InvalidSchedule InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull "
+        "TaskChanged TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown "
+        "UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
@@ -227,7 +231,9 @@ _NAMES = {
     "duebell_shared.queue.transactions": "ItemRefusal",
     "duebell_shared.tasks.verbs": "Verb",
     "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",
-    "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Snooze Worker",
+    "duebell_worker": (
+        "Abort Action ArgumentsAction Backoff PayloadAction PreparedAction Retry RunReport Snooze Worker"
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -73,7 +73,7 @@ def test_the_rule_follows_the_queue(session: boto3.Session, events: "EventBridge
         assert expression(events) == "cron(0 0 1 1 ? 1970)"
 
         # The first task: armed for it.
-        act.add(due=YEAR_END, id="year-end")
+        act.using(due=YEAR_END, id="year-end").add()
         assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
 
         # A later one: unchanged.

@@ -20,8 +20,8 @@ class Shop:
         """Put the item on sale from `start` to `end`; a plan there was for it is replaced."""
         self._editor.add_many(
             [
-                put_on_sale.task(Sale(item=item, price=price), due=start, id=f"sale-{item}-start"),
-                take_off_sale.task(Item(item=item), due=end, id=f"sale-{item}-end"),
+                put_on_sale.using(due=start, id=f"sale-{item}-start").task(Sale(item=item, price=price)),
+                take_off_sale.using(due=end, id=f"sale-{item}-end").task(Item(item=item)),
             ],
             if_exists="replace",
         )

@@ -15,6 +15,7 @@ DuebellError
 ├── UnreadableTask          this version cannot read an item of the table
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
+│   └── IndexNotReady       DynamoDB is still building the table's index of ended and paused tasks
 ├── WorkerNotStarted        no worker says what it declares
 ├── TransactionCancelled    a condition of the transaction did not hold; nothing of it was written
 └── AwsError                a call to AWS failed
@@ -39,6 +40,7 @@ __all__ = [
     "AwsRefused",
     "AwsUnavailable",
     "DuebellError",
+    "IndexNotReady",
     "InvalidInput",
     "InvalidQuery",
     "InvalidSchedule",
@@ -208,6 +210,13 @@ class NotArmed(DuebellError):
 
 class NotDeployed(DuebellError):
     """The table or the rule does not exist in this account and region."""
+
+
+class IndexNotReady(NotDeployed):
+    """DynamoDB is still building `past-index`, so what has ended cannot be listed yet. Wait and repeat.
+
+    Everything else works meanwhile.
+    """
 
 
 class TransactionCancelled(DuebellError):

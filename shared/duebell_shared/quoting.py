@@ -1,14 +1,17 @@
-"""Quotes of the user's input in messages: a message stays short, whatever the input is."""
+"""The user's input in messages: quoted, cut short, and with the known name that it is most like."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-__all__ = ["MOST_QUOTED", "in_brief", "quoted", "shortened"]
+__all__ = ["MOST_QUOTED", "did_you_mean", "in_brief", "nearest", "quoted", "shortened"]
 
 #: Characters of what was given that a message repeats.
 MOST_QUOTED = 80
 
 #: An error's text of this length repeats no more than that of what was given, for it has words of its own.
 _BRIEF = 100
+
+#: Characters. No longer name is compared: the time for it grows with the square.
+_LONGEST_NAME = 256
 
 
 def quoted(given: object) -> str:
@@ -31,6 +34,24 @@ def in_brief(error: object) -> str:
     text = _written(str, error)
     half = MOST_QUOTED // 2
     return text if len(text) <= _BRIEF else f"{text[:half]} … {text[-half:]}"
+
+
+def nearest(name: object, names: Collection[str], *, likeness: float = 0.6) -> str | None:
+    """The one of these names that is most like `name`; None if none is.
+
+    likeness  how like it must be at least, from 0 to 1, which is the same
+    """
+    import difflib  # noqa: PLC0415 (for a message only)
+
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME:
+        return None
+    return next(iter(difflib.get_close_matches(name, names, n=1, cutoff=likeness)), None)
+
+
+def did_you_mean(name: object, names: Collection[str]) -> str:
+    """`: did you mean …?` with the nearest of these names, to be added to a message; empty if none is."""
+    near = nearest(name, names)
+    return f": did you mean {near}?" if near else ""
 
 
 def _cut(text: str) -> str:

@@ -86,7 +86,10 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file
         ('{"action": "x", "in": "1h"}', "line 2: in: must be a number of seconds, not '1h'"),
         ('{"action": "x", "in": 1e300}', "line 2: in: 1e+300 seconds are too many"),
         ('{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}', "line 2: in: goes without a due date"),
-        ('{"action": "x", "when": 1}', "line 2: when: is not a field of a task; the fields are action, due"),
+        (
+            '{"action": "x", "when": 1}',
+            "line 2: when: is not a field of a task; the fields are action, payload, due",
+        ),
         ('{"action": "x"}', "line 2: due: is missing"),
         ('{"action": "x", "in": 1, "id": "first"}', "line 2: id: 'first' is the id of line 1 too"),
     ],

@@ -98,7 +98,7 @@ def test_a_rehearsal_records_what_would_be_sent() -> None:
     worker = Worker()
     remind = worker.deliver("remind", to=QUEUE, form="envelope")
     with Rehearsal(worker) as rehearsal:
-        remind.add({"user": 7}, due=2 * HOUR, id="one")
+        remind.using(due=2 * HOUR, id="one").add({"user": 7})
         rehearsal.let_time_pass(HOUR)
         assert rehearsal.delivered == []
         [report] = rehearsal.let_time_pass(HOUR)

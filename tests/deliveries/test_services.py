@@ -259,5 +259,5 @@ def test_a_delivery_fills_what_a_task_of_it_needs(worker: Worker, editor: Editor
     _, _, arn = make_queue()
     remind = worker.deliver("remind", to=arn, form=form)
     worker.set_editor(editor)
-    task = remind.add({"user": 7}, due=HOUR)
+    task = remind.using(due=HOUR).add({"user": 7})
     assert (task.action, task.payload) == ("remind", {"user": 7})

@@ -73,7 +73,7 @@ def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) ->
         (GOOD | {"payload": float("nan")}, "tasks[1].payload: payload is nan, which JSON cannot hold: leave"),
         (
             GOOD | {"when": DUE},
-            "tasks[1].when: is not a field of a task; the fields are action, due, schedule, timezone, ",
+            "tasks[1].when: is not a field of a task; the fields are action, payload, due, schedule, ",
         ),
         ({"due": DUE}, "tasks[1].action: is missing"),
         ("act", "tasks[1].task: must be a NewTask or a mapping, not str"),

@@ -85,7 +85,7 @@ def test_a_reservation_checks_what_add_checks(scheduler: Scheduler) -> None:
 def test_a_dropped_reservation_cannot_be_confirmed(scheduler: Scheduler) -> None:
     reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
     assert reservation.drop()
-    assert reservation.drop()
+    assert not reservation.drop()  # it deletes nothing
     assert not commit(scheduler, reservation)
     with pytest.raises(TaskNotFound):
         scheduler.editor.get("one")

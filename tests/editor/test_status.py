@@ -81,14 +81,29 @@ def test_overdue_tasks_are_counted(
     assert editor.status().overdue == count
 
 
-def test_a_table_of_an_older_version_says_what_it_lacks_and_the_way_out(
-    backend: Backend, editor: Editor
+@pytest.mark.parametrize(
+    ("message", "what", "way_out"),
+    [
+        (
+            "The table does not have the specified index: past-index",
+            "no past-index",
+            "`duebell deploy` adds it",
+        ),
+        (
+            "Cannot read from backfilling global secondary index: past-index",
+            "still building the past-index",
+            "wait some minutes, for a large table hours, and repeat",
+        ),
+    ],
+    ids=["missing", "being built"],
+)
+def test_a_table_whose_past_index_cannot_be_read_says_why_and_goes_on(
+    backend: Backend, editor: Editor, message: str, what: str, way_out: str
 ) -> None:
-    # Given a table without the index of the past, as DynamoDB says it, with a task in it
+    # Given a table whose index of the past cannot be read, as DynamoDB says it, with a task in it
     def refuse(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, Any] | None:
         if b"past-index" not in params["body"]:
             return None
-        message = "The table does not have the specified index: past-index"
         error = {"Code": "ValidationException", "Message": message}
         return SimpleNamespace(status_code=400), {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}
 
@@ -98,11 +113,13 @@ def test_a_table_of_an_older_version_says_what_it_lacks_and_the_way_out(
     # Then all goes on but what needs it
     assert [task.id for task in editor.list().tasks] == ["one"]
     found = problem(editor, ProblemKind.PAST_INDEX)
-    assert "no past-index" in found.what
-    assert found.way_out == "`duebell deploy` adds it"
+    assert what in found.what
+    assert found.way_out == way_out
     assert (editor.status().failed, editor.status().lanes) == (None, 4)
-    with pytest.raises(NotDeployed, match="`duebell deploy` adds it"):
+    with pytest.raises(NotDeployed, match=way_out):
         editor.list(status="failed")
+    # And the queue can be given more lanes
+    assert editor.relane(8).lanes == 8
 
 
 # When it cannot be looked at.

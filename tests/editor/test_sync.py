@@ -75,7 +75,7 @@ def test_declared_tasks_are_added_changed_and_cancelled(
     deploy(b={"schedule": "rate(2 hours)", "payload": {"n": 2}, "missed": "skip", "spread": HOUR}, c={})
     report = editor.sync()
     assert steps(report) == [("change", "b"), ("add", "c"), ("cancel", "a")]
-    assert report.steps[0].fields == ("schedule", "timezone", "missed", "spread", "payload")
+    assert report.steps[0].fields == ("payload", "schedule", "timezone", "missed", "spread")
     b = editor.get("b")
     assert b.recurrence
     assert (b.payload, b.spread, b.recurrence.missed) == ({"n": 2}, HOUR, "skip")

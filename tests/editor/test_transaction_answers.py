@@ -170,6 +170,31 @@ def test_a_refusal_after_a_lost_answer_is_certain_once_a_reservation_is_dropped(
     assert scheduler.store.tasks == {}
 
 
+def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
+    # Given a transaction that is committed without an answer, whose task runs and leaves no history
+    scheduler = troubled("lost", *[BUSY] * 9)
+    transact = scheduler.store.transact
+
+    def transact_and_run(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        try:
+            return transact(writes, token=token)
+        finally:
+            for task in list(scheduler.store.tasks.values()):
+                scheduler.store.save(task, None)
+
+    scheduler.store.transact = transact_and_run  # type: ignore[method-assign]
+    # When later tries are refused, then nobody is told that it is not committed
+    with pytest.raises(TransactionUnknown):
+        start_trial(scheduler.editor)
+    assert len(scheduler.store.others) == 1
+
+
+def test_a_reservation_that_is_gone_was_not_dropped(scheduler: Scheduler) -> None:
+    reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
+    assert reservation.drop()
+    assert not reservation.drop()
+
+
 def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation() -> None:
     scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
     scheduler.editor.add("act", due=HOUR, id="one")

@@ -38,7 +38,7 @@ def test_actions_and_the_test_see_the_time_of_the_rehearsal(worker: Worker, froz
     assert datetime.now(UTC) == MORNING
     rehearsal.also_move(frozen)
     assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 1, tzinfo=UTC)
-    act.add(due=datetime.now(UTC) + DAY)
+    act.using(due=datetime.now(UTC) + DAY).add()
     rehearsal.let_time_pass(3 * DAY)
     assert seen == [datetime(2026, 1, 2, tzinfo=UTC)]
     assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 4, tzinfo=UTC)
@@ -49,7 +49,7 @@ def test_a_rehearsal_can_begin_at_the_frozen_time(worker: Worker, frozen: Frozen
     def act() -> None: ...
 
     Rehearsal(worker, now=datetime.now(UTC))
-    assert act.add(due=HOUR).due == MORNING + HOUR
+    assert act.using(due=HOUR).add().due == MORNING + HOUR
 
 
 def test_times_in_payloads_and_schedules_are_as_ever(worker: Worker, frozen: FrozenClock) -> None:

@@ -137,3 +137,20 @@ def testbounds_on_the_command_line() -> None:
     for wrong in ("5", "5:", "50:5", "0:5", "a:b"):
         with pytest.raises(typer.BadParameter, match="MIN:MAX"):
             bounds("--read-units", "ReadUnits", wrong)
+
+
+@pytest.mark.parametrize("looks", [3, 10**6])
+def test_deploying_waits_until_indexes_are_built_or_says_that_they_are_not(
+    session: boto3.Session, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    table, slept, said = QueueTable(session, "duebell"), list[float](), list[str]()
+    status = (["CREATING"] * looks + ["ACTIVE"])[::-1]
+
+    def describe() -> Any:
+        return {"GlobalSecondaryIndexes": [{"IndexName": "past-index", "IndexStatus": status.pop()}]}
+
+    monkeypatch.setattr(table, "_describe", describe)
+    monkeypatch.setattr("time.sleep", slept.append)
+    table.wait_for_indexes(said.append)
+    assert sum(slept) == min(looks * 5, 600)
+    assert bool(said) is (looks > 3)

@@ -136,7 +136,7 @@ WRONG = {
     ),
     "an unknown verb": ({"do": "pause", "id": "a"}, "do", "not one of add, move, update, cancel"),
     "a verb of another type": ({"do": ["add"]}, "do", "not one of"),
-    "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, due"),
+    "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, payload, due"),
     "no action": (DUE, "action", "is missing"),
     "no due date": ({"action": "a"}, "due", "by `due` or `in`, or give a `schedule`"),
     "due and in": ({"action": "a", "in": 1, **DUE}, "in", "goes without a due date"),

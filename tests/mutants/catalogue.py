@@ -435,13 +435,13 @@ MUTANTS = (
         "applier and (not changed.is_settled(now))",
         _ARMER,
     ),
-    # shared/duebell_shared/tasks/task_state.py
+    # shared/duebell_shared/tasks/task.py
     Mutant(
         "a task that owes a follow-up can be changed",
         "self.owes",
         "False",
         _FOLLOW_UPS,
-        "TaskState.check_owes_nothing",
+        "Task.check_owes_nothing",
     ),
     # worker/duebell_worker/run/follow_ups.py
     Mutant(
@@ -460,8 +460,8 @@ MUTANTS = (
     # worker/duebell_worker/run/follow_ups.py
     Mutant(
         "a follow-up that the rule is not set for",
-        "twins = {task.id for task in self._rule.arm_added(added, lanes)}",
-        "twins: set[str] = set()",
+        "deleted = {task.id for task in self._rule.arm_added(added, lanes)}",
+        "deleted: set[str] = set()",
         _FOLLOW_UPS,
     ),
     # editor/duebell_editor/library/export_lines.py

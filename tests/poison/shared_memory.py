@@ -70,13 +70,16 @@ class LockedStore:
     def save(self, old: Task, new: Task | None) -> bool:
         return self._step(lambda: self.inner.save(old, new))
 
+    def delete(self, task: Task) -> bool:
+        return self._step(lambda: self.inner.delete(task))
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         return self._step(lambda: self.inner.save_many(changes))
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
-        return self._step(lambda: self.inner.relocate(keys, lanes=lanes, now=now))
+        return self._step(lambda: self.inner.relocate(keys, lanes=lanes, now=now, only_new=only_new))
 
     def get(self, lane: int, id: str) -> Task | None:
         return self._step(lambda: self.inner.get(lane, id))

@@ -13,6 +13,7 @@ from duebell_shared.tasks.fields import (
     FIELDS,
     STORED,
     AddFields,
+    TaskFields,
     checked,
 )
 from duebell_shared.tasks.follow_up import FollowUp, Then
@@ -75,7 +76,7 @@ def test_what_is_read_from_json_is_what_can_be_given(field: str) -> None:
 def test_the_signature_of_add_has_the_fields_of_the_table() -> None:
     signature = inspect.signature(Editor.add).parameters
     given = {name: one.annotation for name, one in signature.items() if name not in {"self", "action"}}
-    assert given == get_type_hints(AddFields)
+    assert given == {**get_type_hints(TaskFields), **get_type_hints(AddFields)}
     assert all(one.default in {None, IfExists.FAIL} for name, one in signature.items() if name in given)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.queue.batching import INSERT
+from duebell_shared.queue.batching import INSERT, BatchWrite
+from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
@@ -184,7 +185,6 @@ def test_a_statement_that_names_each_attribute_is_taken_where_the_short_one_is_n
     assert store.insert_many(THREE) == [Inserted()] * 3
     assert [store.get(0, each.id) for each in THREE] == THREE
     assert calls[BATCH] == 1  # the one that was not refused
-    # And from then on
     assert store.insert_many([task("four")]) == [Inserted()]
     assert calls[BATCH] == 2
     assert calls["PutItem"] == 0
@@ -206,8 +206,37 @@ def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_
     monkeypatch.setattr(partiql, "_execute", lambda *_, **__: {"Error": {"Code": code}})
     assert store.insert(task("two", payload="another's"))
     assert store.insert_many(THREE) == [Inserted(), Taken(), Inserted()]
-    assert store.insert_many([task("four")]) == [Inserted()]
-    assert (calls[BATCH], calls["PutItem"]) == (2, 5)
+    for id in ("four", "five", "six"):
+        assert store.insert_many([task(id)]) == [Inserted()]
+    assert (calls[BATCH], calls["PutItem"]) == (2 * 2, 7)
+
+
+def test_a_form_that_is_refused_twice_is_tried_again_after_five_minutes(
+    store: DynamoTable, calls: Calls, aws: Hooks
+) -> None:
+    now = 0.0
+    write = BatchWrite("duebell", client_of(store), INSERT[:1], clock=lambda: now)
+    again = aws.refuse(f"dynamodb.{BATCH}", "ValidationException")
+    items = [item_of(each) for each in THREE]
+    assert (write(items), write(items)) == (None, None)
+    again()
+    now = 299.0
+    assert (write(items), calls[BATCH]) == (None, 0)
+    now = 300.0
+    assert write(items)
+    assert calls[BATCH] == 1
+
+
+def test_a_bad_statement_does_not_end_batches(store: DynamoTable, aws: Hooks, calls: Calls) -> None:
+    # Given a statement for which DynamoDB refuses the whole batch
+    aws.refuse(f"dynamodb.{BATCH}", "ValidationException", when=lambda body: "bad" in body)
+    for number in range(4):
+        # When it is sent beside others, then each of these is written alone
+        assert store.insert_many([task(f"bad-{number}"), task(f"good-{number}")]) == [Inserted()] * 2
+        assert calls["PutItem"] == 2 * (number + 1)
+        # And the next ones together
+        assert store.insert_many([task(f"next-{number}"), task(f"last-{number}")]) == [Inserted()] * 2
+        assert calls == {BATCH: number + 1, "PutItem": 2 * (number + 1)}
 
 
 def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:

@@ -8,19 +8,14 @@ import pytest
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.lane import Lane
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.schedules.schedule import make_schedule
-from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
-from tests.support import NOON
 
 __all__ = ["store"]
-
-SCHEDULE = make_schedule("rate(1 hour)", start=NOON, now=NOON)
-HOURLY = Recurrence(schedule=SCHEDULE, next_due=SCHEDULE.first(NOON))
 
 
 def test_an_insert_finds_its_own_write(store: Store) -> None:
@@ -39,7 +34,14 @@ def run(store: Store, added: Task) -> None:
     assert store.save(claimed, claimed.done(now=SOON, keep=Keeping(retention=timedelta(days=1))))
 
 
-@pytest.mark.parametrize("given", [{}, {"due": None, "recurrence": HOURLY}], ids=["once", "recurring"])
+def test_a_deletion_without_an_answer_is_not_known_to_be_its_own(store: Store) -> None:
+    assert store.insert(task())
+    lose_the_next_answer(store, "DeleteItem")
+    with pytest.raises(AwsUnavailable, match="not known whether this call has deleted task 'one'"):
+        store.delete(task())
+
+
+@pytest.mark.parametrize("given", [{}, {"due": None, "schedule": "rate(1 hour)"}], ids=["once", "recurring"])
 def test_an_insert_finds_its_own_write_after_a_run_has_had_it(store: Store, given: dict[str, Any]) -> None:
     added = task(**given)
     sent = lose_the_next_answer(store, "PutItem", meanwhile=lambda: run(store, added))

@@ -244,8 +244,22 @@ def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_
 ) -> None:
     monkeypatch.setattr(partiql, "_execute", lambda *_, **__: {"Error": {"Code": code}})
     assert ours(claim(store), store) == ["one", "two", "three"]
-    assert store.save_many(PAUSED) == [NotEligible()] * 3
-    assert (calls[BATCH], calls["UpdateItem"]) == (1, 6)
+    for _ in range(4):
+        assert store.save_many(PAUSED) == [NotEligible()] * 3
+    assert (calls[BATCH], calls["UpdateItem"]) == (1 + 2, 3 + 4 * 3)
+
+
+def test_where_sums_in_statements_are_refused_claims_go_one_by_one_and_outcomes_together(
+    store: DynamoTable, calls: Calls, aws: Hooks
+) -> None:
+    # Given that DynamoDB takes no SET "attempt"="attempt"+?, which its documentation does not mention
+    aws.refuse(f"dynamodb.{BATCH}", "ValidationException", when=lambda body: "+?" in body)
+    # When tasks are claimed, then they are at once
+    claimed = [each.task for each in claim(store) if isinstance(each, Claimed)]
+    assert (calls[BATCH], calls["UpdateItem"]) == (0, 3)
+    # And everything else goes in batches
+    assert store.save_many([(each, each.given_back()) for each in claimed]) == [Saved()] * 3
+    assert (calls[BATCH], calls["UpdateItem"]) == (1, 3)
 
 
 def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:

@@ -148,15 +148,18 @@ class _SteadyStore:
     def save(self, old: Task, new: Task | None) -> bool:
         return self._call(lambda: self._store.save(old, new), {old.lane: _OUTCOME})
 
+    def delete(self, task: Task) -> bool:
+        return self._call(lambda: self._store.delete(task), {task.lane: _OUTCOME})
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         tasks_of = Counter(old.lane for old, _ in changes)
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
         return self._call(lambda: self._store.save_many(changes), units)
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
-        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now))
+        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now, only_new=only_new))
 
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(lambda: self._store.get(lane, id))

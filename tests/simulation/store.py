@@ -75,6 +75,9 @@ class StoreOverNetwork:
         what = f"save {old.id} {new and new.status}"
         return self._call(what, lambda: self._store.save(old, new), lane=old.lane)
 
+    def delete(self, task: Task) -> bool:
+        return self._call(f"delete {task.id}", lambda: self._store.delete(task), lane=task.lane)
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         def save(old: Task, new: Task | None) -> Saved | NotEligible:
             return Saved() if self._store.save(old, new) else NotEligible()
@@ -82,10 +85,10 @@ class StoreOverNetwork:
         return self._many("save_many", [(old.lane, partial(save, old, new)) for old, new in changes])
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
         def relocate(key: QueueKey) -> Relocated | NotEligible | Failed:
-            [moved] = self._store.relocate([key], lanes=lanes, now=now)
+            [moved] = self._store.relocate([key], lanes=lanes, now=now, only_new=only_new)
             return moved
 
         return self._many("relocate", [(key.lane, partial(relocate, key)) for key in keys])

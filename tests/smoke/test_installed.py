@@ -40,7 +40,7 @@ from payloads import Trial
 
 
 def test_a_trial_ends(duebell):
-    task = actions.end_trial.add(Trial("bob"), due=timedelta(days=14))
+    task = actions.end_trial.using(due=timedelta(days=14)).add(Trial("bob"))
     duebell.let_time_pass(timedelta(days=13))
     assert not actions.ended
     duebell.let_time_pass(timedelta(days=2))

@@ -157,6 +157,17 @@ def test_an_id_is_taken_once(store: Store) -> None:
     assert store.get(0, "one") == task()
 
 
+def test_only_a_call_that_deletes_a_task_says_so(store: Store) -> None:
+    assert not store.delete(task())
+    assert store.insert(task())
+    changed = task().moved(LATER, now=NOON)
+    assert store.save(task(), changed)
+    assert not store.delete(task())
+    assert store.delete(changed)
+    assert not store.delete(changed)
+    assert store.get(0, "one") is None
+
+
 def test_history_that_has_expired_makes_room(store: Store) -> None:
     assert store.insert(task(status=Status.DONE, queued=None, expires_at=NOON - timedelta(seconds=1)))
     assert store.insert(task())

@@ -204,9 +204,17 @@ def test_without_a_function_the_rule_sees_to_what_is_due_at_once(account: Accoun
     assert found["probe"].result is Result.OK
 
 
-def test_a_table_without_past_index_is_told_with_the_way_out(account: Account) -> None:
+@pytest.mark.parametrize(
+    ("says", "result", "what", "way_out"),
+    [
+        ("The table does not have the specified index", Result.FAILED, "no past-index", "`duebell deploy`"),
+        ("Cannot read from backfilling global secondary index", Result.SKIPPED, "still building", "wait"),
+    ],
+)
+def test_a_past_index_that_cannot_be_read_is_told_with_the_way_out(
+    account: Account, says: str, result: Result, what: str, way_out: str
+) -> None:
     def without_it(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        says = "The table does not have the specified index: past-index"
         error = {"Error": {"Code": "ValidationException", "Message": says}}
         return (400, error) if b"past-index" in params["body"] else None
 
@@ -214,9 +222,9 @@ def test_a_table_without_past_index_is_told_with_the_way_out(account: Account) -
 
     found = account.verify(when=QUICK)
 
-    assert found["history"].result is Result.FAILED
-    assert "no past-index" in found["history"].found
-    assert str(found["history"].way_out).startswith("`duebell deploy`")
+    assert (found["history"].result, found["history"].lacks) == (result, None)
+    assert what in found["history"].found
+    assert str(found["history"].way_out).startswith(way_out)
     assert all_ok(found, "status", "history", "at-once", "intake", "probe", "dead-letter")
     assert account.items() == []
 
@@ -298,19 +306,6 @@ def test_a_dynamodb_without_arithmetic_in_statements_is_told_by_name(account: Ac
     assert found["arithmetic"].result is Result.SLOWER
     assert 'AWS refuses SET "attempt"="attempt"+?' in found["arithmetic"].found
     assert found["claim-many"].result is Result.SLOWER
-
-
-def test_an_index_that_is_being_built_is_waited_for_and_no_permission_is_missing(account: Account) -> None:
-    def backfilling(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        says = "Cannot read from backfilling global secondary index: past-index"
-        error = {"Error": {"Code": "ValidationException", "Message": says}}
-        return (400, error) if b"past-index" in params["body"] else None
-
-    account.on("Query", backfilling)
-
-    found = account.verify(when=QUICK)["history"]
-
-    assert (found.result, found.way_out, found.lacks) == (Result.SKIPPED, "wait, then verify again", None)
 
 
 def test_a_transaction_that_stores_nothing_and_is_never_cancelled_is_told(account: Account) -> None:

@@ -10,12 +10,12 @@ import pydantic
 import pytest
 
 from duebell import (
-    ArgumentsAction,
     Backoff,
     Editor,
     InvalidTask,
     NewTask,
     PayloadAction,
+    PreparedAction,
     Status,
     Task,
     TaskExists,
@@ -39,9 +39,9 @@ def test_a_whole_payload_is_added(worker: Worker, rehearsal: Rehearsal) -> None:
         got.append((payload, task.id))
 
     assert_type(sell, PayloadAction[Sale, [Sale, Task], None])
-    task = sell.add(Sale(42), due=HOUR, id="one")
+    task = sell.using(due=HOUR, id="one").add(Sale(42))
     assert (task.id, task.action, task.payload) == ("one", "sell", {"item": 42, "price": 1.5})
-    sell.add(payload=Sale(43), schedule="rate(1 day)", max_runs=1, id="two")
+    sell.using(schedule="rate(1 day)", max_runs=1, id="two").add(Sale(43))
     rehearsal.let_time_pass(timedelta(days=2))
     assert got == [(Sale(42), "one"), (Sale(43), "two")]
 
@@ -53,9 +53,9 @@ def test_arguments_are_the_fields_of_the_payload(worker: Worker, rehearsal: Rehe
     def sell(*, item: int, price: float = 1.5) -> None:
         got.append((item, price))
 
-    task = sell.add(due=HOUR, item=42, id="one")
+    task = sell.using(due=HOUR, id="one").add(item=42)
     assert (task.id, task.payload) == ("one", {"item": 42})
-    sell.add(due=2 * HOUR, item=43, price=2.5)
+    sell.using(due=2 * HOUR).add(item=43, price=2.5)
     rehearsal.editor.add("sell", due=3 * HOUR, payload={"item": 44})
     rehearsal.let_time_pass(4 * HOUR)
     assert got == [(42, 1.5), (43, 2.5), (44, 1.5)]
@@ -74,8 +74,8 @@ def test_arguments_may_come_with_the_task(worker: Worker, rehearsal: Rehearsal) 
     def tick(task: Task) -> None:
         got.append((task.id, task.attempt))
 
-    sell.add(due=HOUR, item=42, id="one")
-    tick.add(due=2 * HOUR, id="two")
+    sell.using(due=HOUR, id="one").add(item=42)
+    tick.using(due=2 * HOUR, id="two").add()
     rehearsal.let_time_pass(3 * HOUR)
     assert got == [("one", 42), ("two", 1)]
 
@@ -87,7 +87,7 @@ def test_arguments_can_be_of_any_type_that_a_payload_can(worker: Worker, rehears
     def sell(*, sale: Sale, model: Model, tags: frozenset[str] = frozenset({"a"})) -> None:
         got.append((sale, model, tags))
 
-    sell.add(due=HOUR, sale=Sale(42), model=Model(item=43))
+    sell.using(due=HOUR).add(sale=Sale(42), model=Model(item=43))
     rehearsal.let_time_pass(HOUR)
     assert got == [(Sale(42), Model(item=43), frozenset({"a"}))]
 
@@ -99,7 +99,7 @@ def test_tasks_for_add_many(worker: Worker, rehearsal: Rehearsal) -> None:
     @worker.action("remind")
     def remind(payload: Sale) -> None: ...
 
-    tasks = [sell.task(due=HOUR, item=42, id="one"), remind.task(Sale(43), due=HOUR, id="two")]
+    tasks = [sell.using(due=HOUR, id="one").task(item=42), remind.using(due=HOUR, id="two").task(Sale(43))]
     assert tasks == [
         NewTask(action="sell", due=HOUR, payload={"item": 42}, id="one"),
         NewTask(action="remind", due=HOUR, payload=Sale(43), id="two"),
@@ -116,7 +116,7 @@ def test_options_with_defaults_beside_a_payload_are_the_functions_own(
     def act(payload: dict[str, int], *, dry: bool = True) -> None:
         got.append((payload, dry))
 
-    act.add({"dry": 0}, due=HOUR)
+    act.using(due=HOUR).add({"dry": 0})
     rehearsal.let_time_pass(HOUR)
     assert got == [({"dry": 0}, True)]
 
@@ -127,9 +127,9 @@ def test_tasks_are_added_with_the_workers_editor_or_the_one_it_was_given(
     @worker.action("act")
     def act() -> None: ...
 
-    assert act.add(due=HOUR, id="one").changed_by is None
+    assert act.using(due=HOUR, id="one").add().changed_by is None
     before = worker.set_editor(rehearsal.editor.acting_as("the shop"))
-    assert act.add(due=HOUR, id="two").changed_by == "the shop"
+    assert act.using(due=HOUR, id="two").add().changed_by == "the shop"
     assert before is rehearsal.editor
     rehearsal.let_time_pass(HOUR)
     assert rehearsal.editor.get("two").status is Status.DONE
@@ -141,7 +141,7 @@ def test_a_workers_own_editor_is_over_its_queue(backend: Any) -> None:
     @worker.action("act")
     def act() -> None: ...
 
-    assert Editor(backend=backend).get(act.add(due=HOUR).id).action == "act"
+    assert Editor(backend=backend).get(act.using(due=HOUR).add().id).action == "act"
     assert worker.editor is worker.editor
 
 
@@ -149,10 +149,10 @@ def test_a_rehearsal_takes_the_tasks_that_actions_add_and_gives_the_editor_back(
     @worker.action("again")
     def again(task: Task, *, left: int) -> None:
         if left:
-            again.add(due=HOUR, left=left - 1, id=f"left-{left - 1}")
+            again.using(due=HOUR, id=f"left-{left - 1}").add(left=left - 1)
 
     with Rehearsal(worker) as one:
-        again.add(due=HOUR, left=2, id="left-2")
+        again.using(due=HOUR, id="left-2").add(left=2)
         with Rehearsal(worker) as other:
             assert one.let_time_pass(5 * HOUR)
             assert one.editor.get("left-0").status is Status.DONE
@@ -167,7 +167,7 @@ def test_an_action_has_a_back_off_of_its_own(worker: Worker, rehearsal: Rehearsa
     def fail() -> None:
         raise ValueError
 
-    fail.add(due=timedelta(0), id="one")
+    fail.using(due=timedelta(0), id="one").add()
     [first] = rehearsal.let_time_pass(timedelta(minutes=5))
     assert first.retried == 1
     assert not rehearsal.let_time_pass(timedelta(minutes=20))
@@ -196,7 +196,7 @@ def test_a_struct_is_added_as_itself(worker: Worker, rehearsal: Rehearsal) -> No
 
     got: list[object] = []
     handle = worker.action("act")(got.append)
-    handle.add(Point(1), due=HOUR)
+    handle.using(due=HOUR).add(Point(1))
     rehearsal.let_time_pass(HOUR)
     assert got == [{"x": 1}]
 
@@ -209,22 +209,46 @@ def test_a_coroutine_adds_by_each_kind_of_handle(worker: Worker, rehearsal: Rehe
     def remind(*, user: int) -> None: ...
 
     async def add() -> None:
-        assert_type(await sell.add_async(Sale(42), due=HOUR, id="one"), Task)
-        assert_type(await remind.add_async(due=HOUR, id="two", user=7), Task)
+        assert_type(await sell.using(due=HOUR, id="one").add_async(Sale(42)), Task)
+        assert_type(await remind.using(due=HOUR, id="two").add_async(user=7), Task)
         with pytest.raises(TaskExists):
-            await remind.add_async(due=HOUR, id="two", user=7)
+            await remind.using(due=HOUR, id="two").add_async(user=7)
         with pytest.raises(InvalidTask, match=r"payload\.user"):
-            await remind.add_async(due=HOUR, user="x")  # type: ignore[arg-type]
+            await remind.using(due=HOUR).add_async(user="x")  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="name"):
-            await remind.add_async(due=HOUR, name="x")  # type: ignore[call-arg]
+            await remind.using(due=HOUR).add_async(name="x")  # type: ignore[call-arg]
 
     asyncio.run(add())
     assert rehearsal.editor.get("one").payload == {"item": 42, "price": 1.5}
     assert rehearsal.editor.get("two").payload == {"user": 7}
 
 
-@pytest.mark.parametrize("kind", [PayloadAction, ArgumentsAction])
-def test_the_coroutine_of_a_handle_is_its_add(kind: Any) -> None:
+def test_arguments_may_have_the_names_of_options(worker: Worker, rehearsal: Rehearsal) -> None:
+    got = []
+
+    @worker.action("plan")
+    def plan(*, id: int, start: str, payload: str, self: int, transaction: int = 0) -> None:
+        got.append((id, start, payload, self, transaction))
+
+    plan.using(due=HOUR, id="one").add(id=42, start="now", payload="x", self=7)
+    rehearsal.let_time_pass(HOUR)
+    assert got == [(42, "now", "x", 7, 0)]
+
+
+def test_a_handle_adds_by_a_transaction(worker: Worker, rehearsal: Rehearsal) -> None:
+    @worker.action("sell")
+    def sell(*, item: int) -> None: ...
+
+    with rehearsal.editor.transaction() as tx:
+        sell.using(due=HOUR, id="one", transaction=tx).add(item=42)
+        assert not rehearsal.editor.list().tasks
+        with pytest.raises(InvalidTask, match="if_exists: is not a field of a task"):
+            sell.using(due=HOUR, if_exists="keep", transaction=tx).add(item=42)
+    assert rehearsal.editor.get("one").payload == {"item": 42}
+
+
+def test_the_coroutine_of_a_handle_is_its_add() -> None:
+    kind: Any = PreparedAction
     assert inspect.iscoroutinefunction(kind.add_async)
     assert inspect.signature(kind.add_async) == inspect.signature(kind.add)
     assert kind.add_async.__doc__ == kind.add.__doc__

@@ -137,13 +137,13 @@ def test_a_handle_and_an_editor_tell_a_fault_in_the_same_words(
     action = act_on(worker, payload_type)
     expected = f"{text}, for the action 'act'" if text else ""
     # By the handle, while nothing is known of the worker
-    assert told(lambda: action.task(payload, due=HOUR)) == expected
+    assert told(lambda: action.using(due=HOUR).task(payload)) == expected
     # By its name, when it is
     worker.register()
     editor = Editor(backend=backend)
     assert told(lambda: editor.add("act", payload=payload, due=HOUR)) == expected
     # And by both at once, at one place
-    assert told(lambda: action.add(payload, due=HOUR)) == expected
+    assert told(lambda: action.using(due=HOUR).add(payload)) == expected
 
 
 class Range(pydantic.BaseModel):
@@ -196,7 +196,7 @@ def test_a_typed_value_may_write_more_than_is_read(backend: Backend) -> None:
     worker = Worker(backend=backend)
     action = act_on(worker, Computing)
     worker.register()
-    assert told(lambda: action.add(Computing(item=1), due=HOUR)) == ""
+    assert told(lambda: action.using(due=HOUR).add(Computing(item=1))) == ""
     assert told(lambda: Editor(backend=backend).add("act", payload=Computing(item=1), due=HOUR)) == ""
 
 
@@ -215,7 +215,7 @@ def test_a_missing_argument_is_told_with_the_unknown_one(backend: Backend) -> No
     def sell(*, item: int, price: float = 1.5) -> None: ...
 
     with pytest.raises(TypeError) as raised:
-        sell.add(due=HOUR, itme=1)  # type: ignore[call-arg]
+        sell.using(due=HOUR).add(itme=1)  # type: ignore[call-arg]
     assert (
         str(raised.value) == "action 'sell': payload.item: is missing: 'itme' is given, which is not a field"
     )
@@ -225,4 +225,4 @@ def test_a_missing_argument_is_told_with_the_unknown_one(backend: Backend) -> No
     with pytest.raises(
         TypeError, match=r"payload.prise: is not a field: did you mean price\? The fields are"
     ):
-        sell.add(due=HOUR, item=1, prise=1.0)  # type: ignore[call-arg]
+        sell.using(due=HOUR).add(item=1, prise=1.0)  # type: ignore[call-arg]

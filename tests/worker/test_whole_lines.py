@@ -59,7 +59,7 @@ def test_an_action_ends_the_line_that_it_has_begun() -> None:
         raise ValueError
 
     with Rehearsal(worker) as rehearsal, writing_whole_lines() as written:
-        begin_a_line.add(due=rehearsal.now, id="one")
+        begin_a_line.using(due=rehearsal.now, id="one").add()
         rehearsal.let_time_pass(timedelta(minutes=2))
         assert rehearsal.editor.get("one").failure
         assert written.getvalue() == "begun\n"

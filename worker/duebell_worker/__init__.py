@@ -6,7 +6,7 @@ from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-from .actions.action import Action
+from .actions.action import Action, PreparedAction
 from .actions.handles import ArgumentsAction, PayloadAction
 from .run.outcome import Abort, Retry, Snooze
 from .run.report import RunReport
@@ -19,6 +19,7 @@ __all__ = [
     "Backoff",
     "Failure",
     "PayloadAction",
+    "PreparedAction",
     "Retry",
     "RunReport",
     "Settings",

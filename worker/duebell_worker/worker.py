@@ -236,7 +236,7 @@ class Worker:
         detail_type  for buses: the detail-type of the events
         at_most, per_second, on_failed  as of `action`
 
-        A task is done when the service has accepted it. Returns a handle whose `add` takes any payload.
+        A task is done when the service has accepted it. Returns an action that takes any payload.
         Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.
         """
         from duebell_shared.deliveries.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
-from msgspec import UNSET
 
 from duebell_editor import (
     ChangeFailure,
@@ -19,14 +18,14 @@ from duebell_editor import (
 )
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import TaskChange, names_of
 
 from . import options
 from .completion import ids as ids_completed
 from .context import Context
 from .errors import Exit, WrongUsage, words_of
-from .options import flag, option
+from .options import flag, option, with_fields
 from .output import Output, plain
-from .parsing import payload_from
 from .program import with_json
 from .tasks import print_change
 
@@ -43,20 +42,14 @@ _CHUNK = 200
     "  duebell move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
 )
 @with_json()
-def move(
-    context: Context,
-    id: options.Id,
-    *,
-    due: options.Due = None,
-    in_: options.In = None,
-    timezone: options.Timezone = None,
-) -> None:
+@with_fields("due", "in", "timezone")
+def move(context: Context, id: options.Id, **given: Any) -> None:
     """Give a task another due date. It must be scheduled, paused or running.
 
     Of a recurring task, this moves only the current occurrence. A running attempt is not stopped.
     """
-    when = options.due_from(due, in_, timezone)
-    print_change(context, context.editor().move(id, due=when), timezone)
+    due = options.due_from(given["due"], given["in_"], given["timezone"])
+    print_change(context, context.editor().move(id, due=due), given["timezone"])
 
 
 @app.command(
@@ -64,33 +57,8 @@ def move(
     "  duebell update report --no-end --payload '{\"n\": 2}'"
 )
 @with_json()
-def update(
-    context: Context,
-    id: options.Id,
-    *,
-    action: Annotated[str | None, typer.Option(metavar="ACTION", help="Another action.")] = None,
-    payload: options.Payload = None,
-    payload_file: options.PayloadFile = None,
-    schedule: options.ScheduleOption = None,
-    timezone: options.Timezone = None,
-    start: options.Start = None,
-    end: options.End = None,
-    no_end: Annotated[bool, flag("--no-end", "It goes on without an end.")] = False,
-    missed: options.MissedOption = None,
-    max_runs: options.MaxRuns = None,
-    no_max_runs: Annotated[bool, flag("--no-max-runs", "As often as it comes.")] = False,
-    spread: options.Spread = None,
-    no_spread: Annotated[bool, flag("--no-spread", "Right when it is due.")] = False,
-    expires_after: options.ExpiresAfter = None,
-    priority: options.Priority = None,
-    on_failed: options.OnFailed = None,
-    no_on_failed: Annotated[bool, flag("--no-on-failed", "Only the action's own.")] = False,
-    then: options.ThenOption = None,
-    then_payload: options.ThenPayload = None,
-    then_after: options.ThenAfter = None,
-    no_then: Annotated[bool, flag("--no-then", "Nothing is added when it is done.")] = False,
-    no_expires_after: Annotated[bool, flag("--no-expires-after", "Run it however late it is.")] = False,
-) -> None:
+@with_fields(*(name for name in names_of(TaskChange) if name != "due"), in_change=True)
+def update(context: Context, id: options.Id, **given: Any) -> None:
     """Change a task that is scheduled or paused; what is not given stays as it is.
 
     Another schedule comes with its own time zone, start and end, and runs first at its next time: a rate at
@@ -98,37 +66,10 @@ def update(
     retried. `move` gives another due date.
     """
 
-    given = {
-        "action": action,
-        "schedule": schedule,
-        "timezone": timezone and timezone.key,
-        "start": start,
-        "end": end,
-        "missed": missed,
-        "max_runs": max_runs,
-        "spread": spread,
-        "expires_after": expires_after,
-        "priority": priority,
-        "on_failed": on_failed,
-        "then": options.then_from(then, then_payload, then_after),
-    }
-    cleared = {
-        "end": no_end,
-        "max_runs": no_max_runs,
-        "spread": no_spread,
-        "expires_after": no_expires_after,
-        "on_failed": no_on_failed,
-        "then": no_then,
-    }
-    changes: Any = {name: value for name, value in given.items() if value is not None}
-    if (value := payload_from(payload, payload_file)) is not UNSET:
-        changes["payload"] = value
-    for name in (name for name, is_cleared in cleared.items() if is_cleared):
-        if name in changes:
-            raise WrongUsage(f"give either --{name.replace('_', '-')} or --no-{name.replace('_', '-')}")
-        changes[name] = None
-    changed = context.editor().update(id, **changes)
-    print_change(context, changed)
+    changes = options.fields_from(given)
+    if given["timezone"]:
+        changes["timezone"] = given["timezone"].key
+    print_change(context, context.editor().update(id, **changes))
 
 
 #: An example of a filter for each verb, where it has one of its own.

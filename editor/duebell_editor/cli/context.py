@@ -20,8 +20,7 @@ from duebell_shared.aws.aws_session import default_session
 from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.instants import utc_now
-from duebell_shared.nearest import did_you_mean
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.settings import LOCAL
 
 from .errors import WrongUsage, describe, describe_as_json

@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 from duebell_editor import NewTask
 from duebell_editor.library.values import fields_of_json, task_of
 from duebell_shared.errors import InvalidTask
-from duebell_shared.payloads import strict_json
-from duebell_shared.payloads.payload import MAX_LEVELS
+from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.quoting import quoted
 
 from .parsing import instant
@@ -95,7 +94,7 @@ class Reader:
 
 def _object(line: bytes) -> dict[str, object]:
     try:
-        given = strict_json.read(line.decode())
+        given = read_json(line.decode())
     except UnicodeDecodeError as error:
         raise InvalidTask("", f"is not UTF-8: byte {error.start + 1} is wrong") from None
     except RecursionError:

@@ -1,17 +1,20 @@
 """Arguments and options that several commands have. Those for times and durations give values, not text."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import typer
 from msgspec import UNSET
 
-from duebell_editor import Missed, Then
+from duebell_editor import Then
 from duebell_editor.listing.filters import Listed
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.schedules.zones import zone_of
+from duebell_shared.tasks.fields import FIELDS, Kind
 
 from .completion import actions, ids, names, profiles, zones
 from .context import Context
@@ -19,11 +22,12 @@ from .errors import WrongUsage
 from .parsing import duration, instant, payload_from
 
 __all__ = [
-    "Action", "After", "AtMost", "Before", "Due", "End", "EndpointUrl", "Error", "ExpiresAfter", "Id", "In",
-    "MaxRuns", "MissedOption", "Name", "OnFailed", "Payload", "PayloadFile", "Prefix", "Profile", "Region",
-    "ScheduleOption", "Spread", "Start", "StatusOption", "Text", "ThenAfter", "ThenOption", "ThenPayload",
-    "Timezone", "Verbose", "check_order", "due_from", "flag", "json_option", "option", "then_from",
+    "Action", "After", "Before", "EndpointUrl", "Error", "Id", "Name", "Prefix", "Profile", "Region",
+    "StatusOption", "Text", "Timezone", "Verbose", "check_order", "due_from", "fields_from", "flag",
+    "json_option", "option", "with_fields",
 ]  # fmt: skip
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def option(name: str, metavar: str, help: str, **more: Any) -> Any:
@@ -112,10 +116,6 @@ Verbose = Annotated[
 ]
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.", autocompletion=ids)]
-Due = Annotated[
-    datetime | None, _time("--due", "When: ISO-8601, such as 2026-12-31T09:00+01:00; up to 2199.")
-]
-In = Annotated[timedelta | None, _duration("--in", "How long from now, such as 90s, 1h30m, 2d10h, 1.5h.")]
 Timezone = Annotated[
     ZoneInfo | None,
     option(
@@ -124,56 +124,6 @@ Timezone = Annotated[
         autocompletion=zones, **_read(lambda text, *_: zone_of(text)),
     ),
 ]  # fmt: skip
-Start = Annotated[datetime | None, _time("--start", "No occurrence is before this; a rate counts from it.")]
-End = Annotated[datetime | None, _time("--end", "No occurrence is after this.")]
-ScheduleOption = Annotated[
-    str | None,
-    option(
-        "--schedule",
-        "EXPRESSION",
-        "Recurring: rate(2 hours), which first runs at --start, or two hours from now; cron(…) as AWS "
-        "has it, or five cron fields, at the next time that matches; or at(…).",
-    ),
-]
-MissedOption = Annotated[
-    Missed | None,
-    typer.Option(
-        "--missed", help="Occurrences that were missed: made up for once, all of them, or skipped. [once]"
-    ),
-]
-MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after this many runs, 1 or more.")]
-Payload = Annotated[
-    str | None,
-    option("--payload", "JSON", "The payload, up to 350 KB and 100 levels; - reads it from stdin."),
-]
-PayloadFile = Annotated[
-    str | None, option("--payload-file", "FILE", "The payload, in a file of JSON; - is stdin.")
-]
-AtMost = Annotated[
-    timedelta | None,
-    _duration("--at-most", "With --if-exists push: due so long after the first add at the latest."),
-]
-Spread = Annotated[timedelta | None, _duration("--spread", "Delay it by up to this long, at most a day.")]
-ExpiresAfter = Annotated[
-    timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
-]
-Priority = Annotated[
-    int | None, option("--priority", "N", "0 to 9: of what waits, higher ones go first. [0]")
-]
-OnFailed = Annotated[
-    str | None,
-    option("--on-failed", "ACTION", "The action or delivery that is given it when it has failed for good."),
-]
-ThenOption = Annotated[
-    str | None,
-    option("--then", "ACTION", "The action of a task that is added when it is done."),
-]
-ThenPayload = Annotated[
-    str | None, option("--then-payload", "JSON", "With --then: that task's payload, up to 32 KB.")
-]
-ThenAfter = Annotated[
-    timedelta | None, _duration("--then-after", "With --then: that task is due so long after. [0]")
-]
 StatusOption = Annotated[
     list[Listed] | None,
     option("--status", "STATUS", f"{', '.join(Listed)}; may be repeated. [those in the queue]"),
@@ -200,8 +150,95 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
     return when
 
 
-def then_from(action: str | None, payload: str | None, after: timedelta | None) -> Then | None:
-    """The follow-up that --then and the options beside it give."""
+#: The types of values in the shell by their form, where they are no text, and the settings of their options.
+_TYPES: dict[str, Any] = {"time": datetime, "duration": timedelta, "number": int}
+_FORMS: dict[str, dict[str, Any]] = {
+    "text": {"metavar": "TEXT"},
+    "action": {"metavar": "ACTION", "autocompletion": actions},
+    "task": {"metavar": "ACTION", "autocompletion": actions},
+    "time": {"metavar": "TIME", **_read(_instant)},
+    "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
+    "number": {"metavar": "N"},
+    "json": {"metavar": "JSON"},
+    "choice": {},
+}
+#: The options that stand beside the option of a field: the end of the name, the form, and the help.
+_BESIDE = {
+    "task": (
+        ("payload", "json", "The payload of that task"),
+        ("after", "duration", "That task is due so long after"),
+    ),
+    "json": (("file", "text", "The same, in a file; - is stdin"),),
+}
+#: Fields of these forms cannot be taken away.
+_KEPT = {"choice", "json", "zone"}
+
+
+def with_fields(*names: str, in_change: bool = False) -> Callable[[_Function], _Function]:
+    """Give a command the options of these fields of a task, in place of its `**given`: see `fields_from`.
+
+    in_change  with `--no-…` for those that can be taken away
+    """
+    every: dict[str, Any] = {}
+    for name in names:
+        row = FIELDS[name]
+        form, shown, unset = row.kind.form, f"--{name.replace('_', '-')}", row.unset
+        help = f"{row.means}. [{unset}]" if unset and not in_change else row.means
+        every["in_" if name == "in" else name] = Timezone if form == "zone" else _of(row.kind, shown, help)
+        for end, its_form, its_help in _BESIDE.get(form, ()):
+            every[f"{name}_{end}"] = _of(its_form, f"{shown}-{end}", its_help)
+        if in_change and unset and form not in _KEPT:
+            every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Take it away: {unset}")]
+    more = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=annotation,
+            default=False if name.startswith("no_") else None,
+        )
+        for name, annotation in every.items()
+    ]
+
+    def add_options(command: _Function) -> _Function:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        vars(command)["__signature__"] = signature.replace(parameters=[*own, *more])
+        return command
+
+    return add_options
+
+
+def _of(kind: Kind | str, name: str, help: str) -> Any:
+    """The option of this name for values of this kind or form."""
+    form = kind if isinstance(kind, str) else kind.form
+    type: Any = _TYPES.get(form, str)
+    if isinstance(kind, Kind) and form == "choice":
+        choices: Any = StrEnum
+        type = choices("Choice", [(one, one) for one in kind.schema["enum"]])
+    return Annotated[type | None, typer.Option(name, help=help, **_FORMS[form])]
+
+
+def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a task that options of `with_fields` give, but for the due date and the time zone."""
+    fields: dict[str, Any] = {}
+    for name in FIELDS.keys() & given.keys() - {"due", "timezone"}:
+        form, value = FIELDS[name].kind.form, given[name]
+        if form == "json":
+            value = payload_from(value, given[f"{name}_file"])
+        elif form == "task":
+            value = _then_from(value, given[f"{name}_payload"], given[f"{name}_after"])
+        is_given = value is not UNSET if form == "json" else value is not None
+        if is_given:
+            fields[name] = value
+        if given.get(f"no_{name}"):
+            if is_given:
+                option = name.replace("_", "-")
+                raise WrongUsage(f"give either --{option} or --no-{option}")
+            fields[name] = None
+    return fields
+
+
+def _then_from(action: str | None, payload: str | None, after: timedelta | None) -> Then | None:
     if action is None:
         if payload is not None or after is not None:
             raise WrongUsage("--then-payload and --then-after go with --then")

@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import UNSET
 
 from duebell_shared.instants import parse
-from duebell_shared.payloads import strict_json
-from duebell_shared.payloads.payload import MAX_LEVELS
+from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
 
@@ -90,10 +89,10 @@ def payload_from(text: str | None, file: str | None) -> Any:
         return UNSET
     try:
         if file is not None and file != "-":
-            return strict_json.read(Path(file).read_bytes().decode("utf-8-sig"))
+            return read_json(Path(file).read_bytes().decode("utf-8-sig"))
         if text is None or text == "-":
             text = sys.stdin.buffer.read().decode("utf-8-sig")
-        return strict_json.read(text)
+        return read_json(text)
     except OSError as error:
         raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:

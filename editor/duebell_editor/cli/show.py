@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -21,11 +21,12 @@ from duebell_editor import (
 )
 from duebell_editor.library.json_fields import status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
+from duebell_shared.tasks.fields import FIELDS, STORED
 
 from .context import Context
 from .errors import Exit
 from .limit import in_words
-from .options import End, Id, Start, Timezone, flag, option
+from .options import Id, flag, option, with_fields
 from .output import console, plain, short, when
 from .program import with_json
 from .tables import COLORS, attempts_table, occurrences_table, times_table
@@ -65,20 +66,19 @@ def show(context: Context, id: Id) -> None:
     "  duebell preview '0 9 * * 1-5' --timezone Europe/Berlin --count 3"
 )
 @with_json()
+@with_fields("timezone", "start", "end")
 def preview(
     context: Context,
     schedule: Annotated[str, typer.Argument(metavar="EXPRESSION", help="As given to add --schedule.")],
     *,
-    timezone: Timezone = None,
-    start: Start = None,
-    end: End = None,
     count: Annotated[
         int, option("--count", "N", "How many times to list, up to 1000.", min=1, max=1000)
     ] = 10,
+    **given: Any,
 ) -> None:
     """Say what a schedule means, in words, and the times that come next. Nothing is stored."""
-    now, zone = context.now(), timezone.key if timezone else None
-    meant = make_schedule(schedule, timezone=zone, start=start, end=end, now=now)
+    now, zone = context.now(), given["timezone"] and given["timezone"].key
+    meant = make_schedule(schedule, timezone=zone, start=given["start"], end=given["end"], now=now)
     occurrences = meant.preview(count, now)
     if context.out.as_json:
         context.out.print_json({"words": meant.describe(), "occurrences": occurrences})
@@ -176,13 +176,11 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
     if task.snoozes:
         facts["snoozed"] = f"{task.snoozes:,} times" if task.snoozes > 1 else "once"
-    if task.priority:
-        facts["priority"] = str(task.priority)
     facts.update(_follow_up_facts(task, now))
-    if task.spread:
-        facts["spread"] = f"up to {task.spread}"
-    if task.expires_after is not None:
-        facts["expires"] = f"when {task.expires_after} late"
+    for name, attribute in STORED.items():
+        row, value = FIELDS[name], getattr(task, attribute)
+        if row.kind.form in {"number", "duration"} and value != row.default:
+            facts[row.title.lower()] = str(value)
     if task.recurrence:
         facts.update(_recurrence_facts(task.recurrence, now))
     if task.failure:

@@ -24,8 +24,7 @@ from duebell_editor import IfExists, InvalidTask
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
-from duebell_shared.payloads import strict_json
-from duebell_shared.payloads.payload import MAX_LEVELS
+from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.fields import FIELDS, described, names_of
 from duebell_shared.tasks.given import MAX_NAME
@@ -68,7 +67,7 @@ class _JsonRequest(Request):
     async def json(self) -> Any:
         """The body's value. Raises HTTPException: 400, with the reason."""
         try:
-            return strict_json.read((await self.body()).decode())
+            return read_json((await self.body()).decode())
         except json.JSONDecodeError as error:
             why = f"{error.msg} at character {error.pos}"
         except UnicodeDecodeError:

@@ -18,8 +18,7 @@ from duebell_editor.library.taken_ids import IfExists
 from duebell_editor.library.values import fields_of_json
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
-from duebell_shared.payloads import strict_json
-from duebell_shared.payloads.payload import MAX_LEVELS
+from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.tasks.fields import NewTask, TaskChange
 from duebell_shared.tasks.given import check_due, check_name, read_seconds
@@ -148,7 +147,7 @@ def entries_of(message: Message) -> list[Entry]:
 def _value(body: str) -> object:
     """The value of a JSON text. Raises InvalidTask."""
     try:
-        return strict_json.read(body)
+        return read_json(body)
     except RecursionError:
         why = f"is nested too deeply: a payload has {MAX_LEVELS} levels at most"
     except ValueError as error:

@@ -49,7 +49,7 @@ class Adder:
     ) -> Added:
         """Insert a task into its lane, and arm.
 
-        `is_again`: it was inserted before, and deleted as a twin of a task with the same id.
+        `is_again`: it was inserted before, and deleted because another task has its id by now.
         """
         while True:
             lanes = self._queue.lanes  # not before the checks: the first read creates the arming record
@@ -93,8 +93,8 @@ class Adder:
         index = {task.id: index for index, task in enumerate(new)}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            twins = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self._add_again(twins, if_exists, at_most)
+            deleted = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
+            failures = self._add_again(deleted, if_exists, at_most)
             report = report.corrected(
                 AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
             )
@@ -141,7 +141,7 @@ class Adder:
     def _add_again(
         self, tasks: Sequence[Task], if_exists: IfExists, at_most: timedelta | None = None
     ) -> dict[str, DuebellError]:
-        """Add tasks that were deleted as twins. Returns the errors by id. Raises NotArmed."""
+        """Add tasks again whose ids are taken. Returns the errors by id. Raises NotArmed."""
         added = self._parallel(lambda task: self.add(task, if_exists, at_most=at_most, is_again=True), tasks)
         failed = {
             task.id: error

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import in_utc
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.payloads import strict_json
+from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
@@ -61,7 +61,7 @@ def _decoded(line: bytes | str) -> Task | None:
         if unknown := given.keys() - set(Task.__struct_fields__):
             raise InvalidTask(shortened(min(unknown)), "is not a field of a task")
         task = msgspec.json.decode(line, type=Task)
-        strict_json.read(line if isinstance(line, str) else line.decode())
+        read_json(line if isinstance(line, str) else line.decode())
     except RecursionError:
         raise InvalidTask(_WHOLE, "is nested too deeply") from None
     except ValueError as error:  # msgspec's errors are ValueErrors

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.nearest import did_you_mean
-from duebell_shared.payloads.payload_faults import ignored_field, misfit
-from duebell_shared.quoting import quoted
+from duebell_shared.payloads.json_schema import ignored_field, misfit
+from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user

@@ -38,7 +38,7 @@ from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Failed, NotEligible, Relocated
-from duebell_shared.queue.twins import drop_twin
+from duebell_shared.queue.stray_copies import drop_stray_copy
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.tasks.task import QueueKey
@@ -249,12 +249,12 @@ class _Relaner:
             _LOG.warning("paused tasks stay in their lanes: %s", error)
 
     def _is_settled(self, key: QueueKey) -> bool:
-        """Tell whether a task that was not moved needs no other try: it is gone, was a twin, or must stay.
+        """Tell whether a task that was not moved needs no other try: it is gone, a stray copy, or must stay.
 
         A task stays if another task has its id in the new lane, or if it cannot be read.
         """
         try:
-            if drop_twin(self._store, key, self._lanes, self._clock()):
+            if drop_stray_copy(self._store, key, self._lanes, self._clock()):
                 return True
             there, taken = (
                 self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))

@@ -1,21 +1,23 @@
 """Arming the rule for tasks that were just written."""
 
-import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
-from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, UnreadableTask
+from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.twins import drop_twin
+from duebell_shared.queue.store import Failed, Relocated
+from duebell_shared.queue.stray_copies import drop_stray_copy
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task, queue_key
 
-__all__ = ["RuleSetter"]
+from .taken_ids import is_same_add
 
-_LOG = logging.getLogger("duebell.editor")
+__all__ = ["RuleSetter"]
 
 
 class RuleSetter:
@@ -50,15 +52,21 @@ class RuleSetter:
     def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
         """`arm` for tasks that were just inserted; `lanes` is the number of lanes that they were placed by.
 
-        If the queue was given more lanes meanwhile, they stay where they are, and are found and run there.
-        But a twin, whose id has another task in its new lane, is deleted. Returns the twins.
+        If the queue was given more lanes meanwhile, each moves to the lane of its id, where others look for
+        it. A task whose id is taken there is deleted. Returns the deleted ones.
         """
-        try:
-            self.arm(tasks, lanes=lanes)
-        except LanesChanged:
-            self.arm(tasks)
-            return self._drop_twins(tasks, self._queue.lanes_now())
-        return ()
+        deleted: list[Task] = []
+        while True:
+            try:
+                self.arm(tasks, lanes=lanes)
+            except LanesChanged:
+                self.arm(tasks)  # they are run where they are if this process ends now
+                lanes = self._queue.lanes_now()
+                deleted += self._relocated(tasks, lanes)
+                ids = {task.id for task in deleted}
+                tasks = [replace(task, lane=lane_of(task.id, lanes)) for task in tasks if task.id not in ids]
+            else:
+                return deleted
 
     def arm_ids(self, ids: Collection[str]) -> None:
         """`arm` for the tasks with these ids that exist."""
@@ -75,16 +83,31 @@ class RuleSetter:
         except NotArmed as error:
             raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
 
-    def _drop_twins(self, tasks: Iterable[Task], lanes: int) -> Sequence[Task]:
-        """Delete the tasks whose ids have another task in their lane by this number of lanes; return them."""
+    def _relocated(self, tasks: Sequence[Task], lanes: int) -> Iterator[Task]:
+        """Move new tasks to the lanes of their ids. Deletes and returns those whose ids are taken there."""
         misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
-        twins = []
-        try:
-            others = self._queue.in_lanes(lanes, [task.id for task in misplaced])
-            for task in misplaced:
-                key = queue_key(task)
-                if task.id in others and drop_twin(self._backend.store, key, lanes, self._backend.clock()):
-                    twins.append(task)
-        except (AwsError, UnreadableTask) as error:  # runs check for twins too, before they start a task
-            _LOG.warning("could not check whether tasks are stored in two lanes: %s", error)
-        return twins
+        results = self._backend.parallel(lambda task: self._is_relocated(task, lanes), misplaced)
+        for task, result in zip(misplaced, results, strict=True):
+            if isinstance(result, DuebellError):
+                what = f"task {quoted(task.id)} is stored, but perhaps in an earlier lane: {result}"
+                raise NotArmed(what, way_out="add it again with if_exists='keep'", task=task) from result
+            if not result:
+                yield task
+
+    def _is_relocated(self, task: Task, lanes: int) -> bool:
+        """Move a new task to the lane of its id; False if it is deleted, as another task has that id there.
+
+        A task that was run or changed meanwhile stays.
+        """
+        store, key, now = self._backend.store, queue_key(task), self._backend.clock()
+        [result] = store.relocate([key], lanes=lanes, now=now, only_new=True)
+        if isinstance(result, Failed):
+            raise result.error
+        if isinstance(result, Relocated):
+            return True
+        if drop_stray_copy(store, key, lanes, now):
+            return False
+        there, other = store.get(task.lane, task.id), store.get(lane_of(task.id, lanes), task.id)
+        if there == task:
+            raise TaskConflict("another transaction was under way")
+        return there is not None or other is None or is_same_add(other, task)  # else a run has deleted it

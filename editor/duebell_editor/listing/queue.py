@@ -9,7 +9,7 @@ from typing import TypeVar
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import lane_of, places_of
+from duebell_shared.queue.lanes import places_of
 from duebell_shared.queue.past_index import PastKey, key_of
 from duebell_shared.tasks.task import QueueKey, Task
 
@@ -71,10 +71,6 @@ class Queue:
         if not counts[1:]:
             return {}
         return self._first_found({id: places_of(id, counts)[1:] for id in ids}, self.clock())
-
-    def in_lanes(self, lanes: int, ids: Iterable[str]) -> dict[str, Task]:
-        """The tasks with these ids that are in their lanes by this number of lanes."""
-        return self._first_found({id: [lane_of(id, lanes)] for id in ids}, self.clock())
 
     def record(self) -> ArmingRecord:
         """Read the arming record."""

@@ -5,8 +5,7 @@ from collections import defaultdict
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue import Queue
-from duebell_shared.nearest import nearest
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import nearest, quoted
 from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.worker_record import WorkerDescription
 

@@ -93,12 +93,14 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
 
 
 def drop_reservation(backend: Backend, reserved: Task) -> bool:
-    """Delete this reserved task, also where a relane has moved it; False if it is confirmed or changed."""
-    is_deleted = backend.store.save(reserved, None)  # also if nothing is there
-    moved = _moved(backend, reserved) if is_deleted else None
-    if moved is None:
-        return is_deleted
-    return moved.reservation == reserved.reservation and backend.store.save(moved, None)
+    """Delete this reserved task, also where a relane has moved it.
+
+    False if it is confirmed, changed or gone: a confirmed task may have run and be deleted since.
+    """
+    if backend.store.delete(reserved):
+        return True
+    moved = _moved(backend, reserved)
+    return moved is not None and moved.reservation == reserved.reservation and backend.store.delete(moved)
 
 
 def _moved(backend: Backend, read: Task) -> Task | None:

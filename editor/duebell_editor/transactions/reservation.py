@@ -66,9 +66,10 @@ class Reservation(TransactionItem):
         return self._write.old.reserved_until or self._write.old.created_at
 
     def drop(self) -> bool:
-        """Delete the task now, as its transaction will not be made or has failed; False if it is confirmed.
+        """Delete the task now, as its transaction will not be made or has failed.
 
-        Also False if it was changed otherwise, such as cancelled. A transaction that comes later fails. A
-        reservation that is not dropped ends by itself. Raises AwsRefused, AwsUnavailable, NotDeployed.
+        False if this call has deleted nothing: the task is confirmed, was changed, or is gone because it has
+        run or its time was over. After True, a transaction that comes later fails. A reservation that is not
+        dropped ends by itself. Raises AwsRefused, AwsUnavailable, NotDeployed.
         """
         return drop_reservation(self._backend, self._write.old)

@@ -137,11 +137,9 @@ def deploy(
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
     before_it_is_removed(backend, before, parameters)
-    if parameters["ExistingTable"] == "yes":
-        # Before the stack, which scales the table's capacity and brings the worker that uses its index.
-        changed = table.settle(TableSettings.of(parameters))
-        if changed:
-            say(f"table {name}, taken up as it was: {', '.join(changed)}")
+    # Before the stack, which scales the table's capacity and brings the worker that uses its index.
+    if parameters["ExistingTable"] == "yes" and (changed := table.settle(TableSettings.of(parameters))):
+        say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
         # The tags are always the same: if they changed, CloudFormation would write the rule anew.
         outcome = _apply(stack, template, parameters, progress)
@@ -151,6 +149,7 @@ def deploy(
                 Backend.connect(settings_of(name, before), session).armer.verify()
         raise
     _arm(backend, parameters, say=say)
+    table.wait_for_indexes(say)
     if _code_of(before) != _code_of(parameters):
         artifacts.retire(before)
     if float(parameters.get("MonthlyBudget", "0")):

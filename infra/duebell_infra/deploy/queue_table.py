@@ -7,7 +7,8 @@ DynamoDB takes one change of a table at a time, and refuses others while it fill
 comes last. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
 """
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
@@ -35,6 +36,9 @@ _PAST_INDEX = {
 }
 _KEY_ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("lane", "id", "queued", "past")]
 _EXPIRY = "expires_at"
+
+#: The looks at indexes that are being built, and the seconds between two.
+_LOOKS, _BETWEEN_LOOKS = 120, 5
 
 _ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}
 
@@ -138,6 +142,16 @@ class QueueTable:
                 *self._settle_warm_throughput(wanted),
                 *self._settle_past_index(wanted),
             ]
+
+    def wait_for_indexes(self, say: Callable[[str], None]) -> None:
+        """Wait until all indexes can be read, as CloudFormation does not; after ten minutes, tell `say`."""
+        for _ in range(_LOOKS):
+            with aws_calls(f"the indexes of the table {self.name}"):
+                indexes = _indexes(self._describe())
+            if all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes.values()):
+                return
+            time.sleep(_BETWEEN_LOOKS)
+        say(f"DynamoDB still builds an index of the table {self.name}: what has ended is not listed yet")
 
     def delete(self) -> bool:
         """Delete the queue with every task in it. False: there is none. Raises DeployFailed."""

@@ -97,13 +97,16 @@ class MemoryStore:
             self._put(new)
         return True
 
+    def delete(self, task: Task) -> bool:
+        return self._is_as(task) and self.save(task, None)
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         return [Saved() if self.save(old, new) else NotEligible() for old, new in changes]
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
-        moved = (self._relocate(key, lane_of(key.id, lanes), now) for key in keys)
+        moved = (self._relocate(key, lane_of(key.id, lanes), now, only_new=only_new) for key in keys)
         return [Relocated() if is_moved else NotEligible() for is_moved in moved]
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -208,9 +211,11 @@ class MemoryStore:
         there = self.tasks.get((old.lane, old.id))
         return there is not None and _version_of(there) == _version_of(old)
 
-    def _relocate(self, key: QueueKey, lane: int, now: datetime) -> bool:
+    def _relocate(self, key: QueueKey, lane: int, now: datetime, *, only_new: bool) -> bool:
         there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
-        if there is None or (taken and not (taken.expires_at and taken.expires_at <= now)):
+        if there is None or (only_new and there.rev > 1):
+            return False
+        if taken and not (taken.expires_at and taken.expires_at <= now):
             return False
         del self.tasks[key.lane, key.id]
         self._take_from_indexes(there)

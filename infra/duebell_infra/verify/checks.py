@@ -11,7 +11,7 @@ import boto3
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.errors import DuebellError
+from duebell_shared.errors import DuebellError, IndexNotReady, NotDeployed
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -29,9 +29,6 @@ _ALLOWED_BY = {
     "TransactWriteItems": "dynamodb:UpdateItem",
     "Invoke": "lambda:InvokeFunction",
 }
-
-#: DynamoDB's refusal to read an index that it still fills.
-_BACKFILLING = "backfilling global secondary index"
 
 
 class Result(StrEnum):
@@ -155,16 +152,17 @@ class Check(NamedTuple):
         except Wrong as wrong:
             way_out = None if isinstance(wrong, NotMade) else self.way_out
             found = Found(str(wrong), wrong.result, wrong.way_out or way_out)
+        except NotDeployed as error:
+            result = Result.SKIPPED if isinstance(error, IndexNotReady) else Result.FAILED
+            what, _, way_out = str(error).partition(": ")
+            found = Found(what, result, way_out or self.way_out)
         except (DuebellError, BotoCoreError, ClientError) as error:
             is_aws_error = True
             found = Found(str(error), Result.FAILED, self.way_out)
         except Exception as error:  # noqa: BLE001 (a bug of ours; the other checks are still made)
             found = Found(f"unexpected, {type(error).__name__}: {error}", Result.FAILED)
         lacks = answers.lacks() or _permission_in(found.text)
-        if any(_BACKFILLING in (call.answer.message or "") for call in answers.calls):
-            text = "DynamoDB still builds the index, and refuses to read it until then"
-            found = Found(text, Result.SKIPPED, "wait, then verify again")
-        elif lacks and (is_aws_error or found.result is not Result.FAILED):
+        if lacks and (is_aws_error or found.result is not Result.FAILED):
             more = "" if is_aws_error else f"; {found.text}"
             way_out = "give whoever runs this the permissions in docs/security.md, then verify again"
             found = Found(f"{lacks} is not allowed to whoever runs this{more}", Result.SKIPPED, way_out)

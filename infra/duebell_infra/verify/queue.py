@@ -10,7 +10,6 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.endpoint import is_here
-from duebell_shared.errors import NotDeployed
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.past_index import Past, PastKey
@@ -338,19 +337,15 @@ def history(scene: Scene) -> None:
     def waiting() -> set[str]:
         return {key.id for key in store.queued(LANE)} & {key.id for key in ended}
 
-    try:
-        _rows(
-            scene,
-            ("past-index lists", listed, ended),
-            ("past-index in reverse", lambda: listed(latest_first=True), ended[::-1]),
-            ("past-index from a place where no item is", lambda: listed(gone), ended[1:]),
-            ("its count", lambda: store.count_past(LANE, Past.DONE, most=3), 3),
-            ("tasks that have ended and are in due-index", waiting, set()),
-            within=_LAG,
-        )
-    except NotDeployed as error:
-        way_out = "`duebell deploy`, or Terraform, adds past-index to the table in place"
-        raise Wrong(str(error), way_out) from error
+    _rows(
+        scene,
+        ("past-index lists", listed, ended),
+        ("past-index in reverse", lambda: listed(latest_first=True), ended[::-1]),
+        ("past-index from a place where no item is", lambda: listed(gone), ended[1:]),
+        ("its count", lambda: store.count_past(LANE, Past.DONE, most=3), 3),
+        ("tasks that have ended and are in due-index", waiting, set()),
+        within=_LAG,
+    )
 
 
 def _rows(scene: Scene, *rows: tuple[str, Callable[[], object], object], within: timedelta = _NONE) -> None:

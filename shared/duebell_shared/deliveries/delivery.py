@@ -13,7 +13,7 @@ import msgspec
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings, InvalidTask
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
-from duebell_shared.payloads.strict_json import read
+from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.given import check_name
 from duebell_shared.tasks.reserved import RESERVED, is_reserved
@@ -154,7 +154,7 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
     if not text.strip():
         return {}
     try:
-        declared = read(text)
+        declared = read_json(text)
     except (ValueError, RecursionError) as error:
         raise InvalidSettings(where, f"is no JSON: {in_brief(error)}") from None
     if not isinstance(declared, dict):

@@ -10,15 +10,18 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from inspect import Parameter
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
-from duebell_shared.nearest import did_you_mean, nearest
-from duebell_shared.quoting import quoted, shortened
+from duebell_shared.errors import InvalidTask
+from duebell_shared.quoting import did_you_mean, nearest, quoted, shortened
 
-__all__ = ["Fault", "find_fault", "find_ignored"]
+from . import payload as payloads
+
+__all__ = ["Fault", "find_fault", "find_ignored", "ignored_field", "misfit", "wrong_names"]
 
 #: JSON Schema's types: the words for each, and Python's types of its values.
 _TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
@@ -284,3 +287,37 @@ def _is_a(value: object, name: str) -> bool:
 def _is_same(value: object, other: object) -> bool:
     """Tell whether two values are the same JSON; to Python true is 1."""
     return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def misfit(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:
+    """The error for a payload that does not fit; None for one that does, as far as the schema tells."""
+    return _error(find_fault(payloads.decode_or_text(payload_json), schema), action)
+
+
+def ignored_field(
+    payload: object, payload_json: str, schema: Mapping[str, Any], action: str
+) -> InvalidTask | None:
+    """The error for a payload that fits, but has a field that its type leaves out; None if it has none.
+
+    Only names that were written by hand can be misspelt. A typed value has the right ones, and a pydantic
+    model writes more than it reads: its computed fields.
+    """
+    if not isinstance(payload, dict | list):
+        return None
+    return _error(find_ignored(payloads.decode_or_text(payload_json), schema), action)
+
+
+def wrong_names(given: Mapping[str, object], parameters: Collection[Parameter]) -> Fault | None:
+    """The fault of arguments of which one is missing or unknown; None if each parameter has its own."""
+    schema = {
+        "required": [one.name for one in parameters if one.default is one.empty],
+        "properties": {one.name: True for one in parameters},
+        "additionalProperties": False,
+    }
+    return find_fault(given, schema)
+
+
+def _error(fault: Fault | None, action: str) -> InvalidTask | None:
+    if fault is None:
+        return None
+    return InvalidTask(f"payload{fault.place}", f"{fault.reason}, for the action {quoted(action)}")

@@ -12,9 +12,16 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import time_text
 from duebell_shared.quoting import in_brief, quoted, shortened
 
-from . import strict_json
-
-__all__ = ["MAX_BYTES", "MAX_LEVELS", "check_text", "decode", "decode_or_text", "encode", "of_task"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_LEVELS",
+    "check_text",
+    "decode",
+    "decode_or_text",
+    "encode",
+    "of_task",
+    "read_json",
+]
 
 #: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and failures.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
@@ -71,7 +78,7 @@ def check_text(text: str) -> str:
     """`text` if it is a payload as a task keeps it. Raises InvalidTask as `encode` does."""
     _check_size(text)
     try:
-        encode(strict_json.read(text))
+        encode(read_json(text))
     except (ValueError, RecursionError) as error:
         why = _TOO_DEEP if isinstance(error, RecursionError) else f"is not JSON: {in_brief(error)}"
         raise InvalidTask("payload", why) from None
@@ -132,6 +139,24 @@ def decode_or_text(text: str) -> Any:
         return text
     may_be_deep = text.count("[") + text.count("{") > MAX_LEVELS
     return text if may_be_deep and _is_too_deep(value) else value
+
+
+def read_json(text: str) -> Any:
+    """The value of a JSON text that a user gives.
+
+    An object with one name twice is refused: only the last would count. Raises ValueError with the
+    reason, and RecursionError if it is nested too deeply.
+    """
+    return json.loads(text, object_pairs_hook=_without_repeats)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"the name {quoted(name)} is twice in one object")
+        made[name] = value
+    return made
 
 
 def _refuse(constant: str) -> None:

@@ -8,6 +8,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.in
 """
 
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,8 +27,11 @@ __all__ = ["CHANGE", "INSERT", "Answer", "BatchWrite", "Written", "pauses"]
 
 _LOG = logging.getLogger("duebell.batching")
 
-#: Seconds at most before each further try of what was throttled: a partition has room again each second.
+#: Seconds at most before each further try of what was throttled: a partition has units again each second.
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
+
+#: Seconds until a form is tried again that was refused.
+_REST = 300
 
 _T = TypeVar("_T")
 
@@ -86,7 +90,7 @@ class BatchWrite(Generic[_T]):
 
     Only the statements that are throttled are tried again, after a growing pause. The SDK does not do that:
     the call that they were in has succeeded. Where batches are refused (by an old policy, by an emulator that
-    does not know them) no more are sent.
+    does not know them) none is sent for some minutes.
     """
 
     def __init__(
@@ -96,12 +100,16 @@ class BatchWrite(Generic[_T]):
         forms: Sequence[Form[_T]],
         *,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`forms` are the ways to write a statement: the next is taken where one is refused."""
         self._table = table
         self._client = client
         self._forms = forms
         self._sleep = sleep
+        self._clock = clock
+        self._refusals = [0] * len(forms)  # in a row, of batches in each form
+        self._rests_until = [-math.inf] * len(forms)
 
     def __call__(self, writes: Collection[_T]) -> Written | None:
         """Make those of the writes, 25 at most and of different keys, whose conditions hold.
@@ -134,10 +142,15 @@ class BatchWrite(Generic[_T]):
         return Written([answers[place] for place in range(len(writes))], is_sure)
 
     def _first_answer(self, writes: list[_T]) -> tuple[Form[_T], Any] | None:
-        """The first form that DynamoDB takes here, with its answer; None if it takes none."""
-        while forms := self._forms:
+        """The first form that DynamoDB takes here, with its answer; None if it takes none.
+
+        A form rests after two refusals in a row: the first may be due to a bad statement.
+        """
+        for place, form in enumerate(self._forms):
+            if self._clock() < self._rests_until[place]:
+                continue
             try:
-                answer = self._send(forms[0], writes)
+                answer = self._send(form, writes)
             except ClientError as error:
                 if error.response["Error"]["Code"] not in _NOT_TAKEN:
                     raise
@@ -148,10 +161,13 @@ class BatchWrite(Generic[_T]):
                 why = repr(error)
             else:
                 if not _NOT_TAKEN.issuperset(map(_code_of, answer["Responses"])):
-                    return forms[0], answer
+                    self._refusals[place] = 0
+                    return form, answer
                 why = answer["Responses"][0].get("Error")
-            _LOG.info("table %r takes no such batches: %s", self._table, why)
-            self._forms = forms[1:]
+            _LOG.info("table %r refused a batch: %s", self._table, why)
+            self._refusals[place] += 1
+            if self._refusals[place] > 1:
+                self._rests_until[place] = self._clock() + _REST
         return None
 
     def _send(self, form: Form[_T], writes: list[_T]) -> Any:

@@ -12,15 +12,23 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.exceptions import PynamoDBException
 
 from duebell_shared.aws.endpoint import way_out
-from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+from duebell_shared.errors import (
+    AwsRefused,
+    AwsUnavailable,
+    DuebellError,
+    IndexNotReady,
+    NotDeployed,
+    UnreadableTask,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 __all__ = ["Made", "calling", "try_write"]
 
-#: Refusals that another try may turn into success.
+#: Refusals that another try may turn into success; None for a call that was not answered.
 _PASSING = {
+    None,
     "InternalServerError",
     "LimitExceededException",
     "ProvisionedThroughputExceededException",
@@ -36,6 +44,9 @@ _FULL = "ItemCollectionSizeLimitExceededException"
 
 #: Part of the message about an index that the table does not have. Only past-index may be missing.
 _NO_INDEX = "does not have the specified index"
+
+#: Part of the message about an index that the table was given just now.
+_BACKFILLING = "backfilling global secondary index"
 
 #: From this HTTP status on nothing was refused: DynamoDB failed, or something in front of it. Such an answer
 #: may come without JSON; botocore then takes the bare status for its code.
@@ -98,12 +109,15 @@ class calling:  # noqa: N801 (read as a function, and each call is made in one: 
                     f"the table {self._table!r} has no past-index, which older versions did not make, so "
                     f"what has ended cannot be listed: `duebell deploy` adds it"
                 )
+            case "ValidationException" if _BACKFILLING in str(_cause(error)):
+                return IndexNotReady(
+                    f"DynamoDB is still building the past-index of the table {self._table!r}, so what has "
+                    f"ended cannot be listed yet: wait some minutes, for a large table hours, and repeat"
+                )
             case "ValidationException" if self._id is not None:  # such as a counter that is no number
                 return UnreadableTask(self._id, _response(error)["Error"].get("Message"))
-            case None:
-                return AwsUnavailable(what + way_out(_cause(error)))
             case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:
-                return AwsUnavailable(what)
+                return AwsUnavailable(what + way_out(_cause(error)))
             case _:
                 return AwsRefused(what)
 

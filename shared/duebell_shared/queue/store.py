@@ -139,6 +139,12 @@ class Store(Protocol):
         the id, and come to the same `rev`.
         """
 
+    def delete(self, task: Task) -> bool:
+        """Delete a task. Eligible: as for `save`. False if this call has deleted nothing.
+
+        Raises AwsUnavailable if nothing is there after a try that was not answered.
+        """
+
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         """Write one to AT_ONCE changes, each as `save` does; the results, in order. Raises nothing."""
 
@@ -158,13 +164,14 @@ class Store(Protocol):
         """
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
         """Move tasks, one to AT_ONCE, each in one step, to the lanes of their ids in a queue of `lanes`.
 
         Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
-        not. Of a key only `lane` and `id` count; the new lane must be another one.
+        not. With `only_new`, no run or editor has changed it since its add. Of a key only `lane` and `id`
+        count; the new lane must be another one.
 
         Returns the results, in order. Raises nothing.
         """

@@ -15,7 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from duebell_shared.errors import AwsRefused, DuebellError, QueueFull, UnreadableTask
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
+from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .batch_read import BatchRead
@@ -52,6 +53,7 @@ class TableItems:
         self._tasks, self._records = bind_models(name, client)
         self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
         self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
+        self._claim_batch = BatchWrite(name, client, CHANGE, sleep=sleep)  # their form may be refused alone
         self._get_batch = BatchRead(name, client, sleep=sleep)
         self._sizes = LaneSizes()
 
@@ -76,6 +78,13 @@ class TableItems:
             if made.is_full:
                 return self._save_leaner(old, new)
             return bool(made) or self.get(old.lane, old.id) == new
+
+    def delete(self, task: Task) -> bool:
+        with self._aws(task.id):
+            made = self._change(change_of(task, None))
+            if made.was_retried and self.get(task.lane, task.id) is None:
+                raise AwsUnavailable(f"it is not known whether this call has deleted task {quoted(task.id)}")
+            return bool(made)
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         measured = self._sizes.to_measure([old.lane for old, _ in changes])
@@ -134,7 +143,8 @@ class TableItems:
             return or_failed(lambda: Claimed(task) if (task := claim(key)) else NotEligible())
 
         def together(keys: Sequence[QueueKey]) -> list[Claimed | NotEligible | Failed]:
-            written = self._change_many([claim_of(key, run=run, now=now, status=status) for key in keys])
+            claims = [claim_of(key, run=run, now=now, status=status) for key in keys]
+            written = self._change_many(claims, self._claim_batch)
             answered = zip(keys, written.answers, strict=True)
             return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
 
@@ -148,9 +158,11 @@ class TableItems:
         return _apart(self._sizes.to_measure([key.lane for key in keys]), keys, alone, together)
 
     def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
     ) -> list[Relocated | NotEligible | Failed]:
         def move(item: Item | None) -> Relocated | NotEligible:
+            if only_new and item and item.get("rev") != stored(rev=1)["rev"]:
+                return NotEligible()
             with self._aws():
                 is_moved = item and relocate_item(self._client, self.name, item, lanes=lanes, now=now)
             return Relocated() if is_moved else NotEligible()
@@ -181,7 +193,7 @@ class TableItems:
             self._sizes.note(made.answer)
         return made
 
-    def _change_many(self, changes: Sequence[ItemChange]) -> Written:
+    def _change_many(self, changes: Sequence[ItemChange], batch: BatchWrite[ItemChange]) -> Written:
         """Send these changes as one batch. Those that are neither made nor failed are to be tried alone."""
         items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
         is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
@@ -190,7 +202,7 @@ class TableItems:
             return nothing
         try:
             with self._aws():
-                return self._change_batch(changes) or nothing
+                return batch(changes) or nothing
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
             return Written.nothing(len(changes), is_sure=False)
@@ -212,7 +224,7 @@ class TableItems:
                 return or_failed(lambda: Saved() if self._save_leaner(*change) else NotEligible())
             return self._save_alone(change)
 
-        written = self._change_many([change_of(old, new) for old, new in changes])
+        written = self._change_many([change_of(old, new) for old, new in changes], self._change_batch)
         return list(map(finish, changes, written.answers))
 
     def _save_leaner(self, old: Task, new: Task | None) -> bool:

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from duebell_shared.instants import to_utc
+from duebell_shared.tasks.fields import STORED
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
@@ -74,4 +75,5 @@ def is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
 def as_added(task: Task) -> tuple[object, ...]:
     """The fields of a task that no run changes; a run may drop the payload."""
     when = task.recurrence.schedule if task.recurrence else task.due
-    return task.created_at, task.action, when, task.spread, task.expires_after, task.reservation
+    given = (getattr(task, attribute) for name, attribute in STORED.items() if name != "payload")
+    return task.created_at, when, task.reservation, *given

@@ -17,8 +17,7 @@ from zoneinfo import ZoneInfo
 import tzdata
 
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.nearest import nearest
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import nearest, quoted
 
 __all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
 

@@ -173,6 +173,12 @@ _SCHEDULE = Field(
     default=NODEFAULT, stored="schedule", named="expression", goes="recurring",
 )
 
+_PAYLOAD = Field(
+    kind=_JSON, title="Payload", stored="task", named="payload_json",
+    means="What the action is given: any JSON value, at most 350 KB and 100 levels",
+    unset="an empty object", default="{}",
+)
+
 #: In JSON, the due date can be given as a length of time.
 _IN = Field(
     kind=Kind(form="duration", schema={"type": "number"}, read=read_seconds), title="In",
@@ -180,9 +186,7 @@ _IN = Field(
 )
 
 
-class DeclaredFields(TypedDict, total=False):
-    """The arguments of `Worker.recurring`, but for `schedule` and `id`."""
-
+class _AllFields(TypedDict, total=False):
     timezone: Annotated[str | None, Field(
         kind=_kind("zone"), title="Time zone", means="The schedule's, an IANA name", unset="UTC",
         default="UTC", stored="schedule", goes="recurring",
@@ -211,14 +215,15 @@ class DeclaredFields(TypedDict, total=False):
         kind=_FOLLOW_UP, title="When it is done",
         means="The task to add when this one is done, due so long `after`", unset="none", stored="task",
     )]
-    payload: Annotated[object, Field(
-        kind=_JSON, title="Payload", stored="task", named="payload_json",
-        means="What the action is given: any JSON value, at most 350 KB and 100 levels",
-        unset="an empty object", default="{}",
-    )]
 
 
-class _Fields(DeclaredFields, total=False):
+class DeclaredFields(_AllFields, total=False):
+    """The arguments of `Worker.recurring`, but for `schedule` and `id`."""
+
+    payload: Annotated[object, _PAYLOAD]
+
+
+class _Fields(_AllFields, total=False):
     start: Annotated[datetime | None, Field(
         kind=_TIME, title="Not before", means="No occurrence is before this; a rate counts from it",
         unset="from now on", stored="schedule", goes="recurring",
@@ -244,16 +249,21 @@ class TaskChange(_Fields, total=False):
     action: Annotated[str, _ACTION]
     due: Annotated[datetime | timedelta, _DUE]
     schedule: Annotated[str, _SCHEDULE]
+    payload: Annotated[object, _PAYLOAD]
 
 
-class TaskFields(_Fields, total=False):
-    """The arguments of `Editor.add`, but for `action`, `if_exists`, `at_most` and `rev`."""
-
+class _NewFields(_Fields, total=False):
     due: Annotated[datetime | timedelta | None, _DUE]
     schedule: Annotated[str | None, _SCHEDULE]
     id: Annotated[str | None, Field(
         kind=_name("text"), title="Id", means="Its id, of printable characters", unset="one is made",
     )]
+
+
+class TaskFields(_NewFields, total=False):
+    """The arguments of `Editor.add`, but for `action`, `if_exists`, `at_most` and `rev`."""
+
+    payload: Annotated[object, _PAYLOAD]
 
 
 class NewTask(TaskFields, total=False):
@@ -262,8 +272,8 @@ class NewTask(TaskFields, total=False):
     action: Required[Annotated[str, _ACTION]]
 
 
-class AddFields(TaskFields, total=False):
-    """The arguments of `Editor.add`, but for `action`."""
+class AddFields(_NewFields, total=False):
+    """The arguments of `Editor.add`, but for `action` and `payload`."""
 
     if_exists: Annotated[IfExists | Literal["fail", "keep", "replace", "push"], Field(
         kind=_choice(IfExists), title="If it exists", default=NODEFAULT,
@@ -282,9 +292,13 @@ class AddFields(TaskFields, total=False):
 
 
 #: Every field by its name, in the order in which people are shown them.
-FIELDS: Mapping[str, Field] = {"action": _ACTION, "due": _DUE, "in": _IN, "schedule": _SCHEDULE} | {
-    name: hint.__metadata__[0] for name, hint in AddFields.__annotations__.items()
-}
+FIELDS: Mapping[str, Field] = {
+    "action": _ACTION,
+    "payload": _PAYLOAD,
+    "due": _DUE,
+    "in": _IN,
+    "schedule": _SCHEDULE,
+} | {name: hint.__metadata__[0] for name, hint in AddFields.__annotations__.items()}
 
 #: The fields that are kept on the task itself, and the names of its attributes.
 STORED = {name: row.named or name for name, row in FIELDS.items() if row.stored == "task"}

@@ -16,14 +16,14 @@ from .occurrence import Result
 from .status import Status
 
 if TYPE_CHECKING:
-    from .task_state import TaskState
+    from .task import Task
 
 __all__ = ["owing", "paid", "tried"]
 
 #: Characters of the error of a try that the task keeps.
 _MOST_ERROR = 300
 
-_T = TypeVar("_T", bound="TaskState")
+_T = TypeVar("_T", bound="Task")
 
 _STATUSES = {Cause.DONE: Status.DONE, Cause.FAILED: Status.FAILED}
 

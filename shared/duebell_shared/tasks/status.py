@@ -9,7 +9,7 @@ class Status(StrEnum):
     """The state of a task.
 
     scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
-    scheduled ↔ paused; → cancelled; → expired (too late to be run, by its own `expires_after` or its policy).
+    scheduled ↔ paused; → cancelled; → expired (too late to be run, by its expiry or its schedule's policy).
     reserved → scheduled, by the transaction that confirms it; it is not run before, and deleted if none does.
     """
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import NewTask, Task, TaskExists
+from duebell_editor import NewTask, Status, Task, TaskExists
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.keeping import History
@@ -77,6 +77,52 @@ def test_an_add_in_whose_midst_all_of_it_happens_is_made_once(
     assert waiting(scheduler) == Counter([task.id])
     assert newcomer(scheduler).get(task.id) == task
     assert moment == "before the insert" or task.lane == lane_of(task.id, TO)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_of_two_adds_of_an_id_by_fewer_and_by_more_lanes_one_is_refused_and_the_other_stays(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, *, many: bool
+) -> None:
+    # Given an editor that knows fewer lanes than there are, and one that knows them all
+    old, id = stale(scheduler), misplaced("new")[0]
+    relane(scheduler.backend, TO)
+    new, insert = stale(scheduler), scheduler.store.insert
+    # When the latter has found the id free, the former adds a task, and only then the latter inserts its own
+
+    def add_and_insert(task: Task) -> bool:
+        monkeypatch.undo()
+        if many:
+            assert old.add_many([NewTask(action="first", due=HOUR, id=id)]).added == (id,)
+        else:
+            assert old.add("first", due=HOUR, id=id).lane == lane_of(id, TO)
+        return insert(task)
+
+    monkeypatch.setattr(scheduler.store, "insert", add_and_insert)
+    with pytest.raises(TaskExists):
+        new.add("second", due=HOUR, id=id)
+    # Then the first is run
+    runs = Counter[str]()
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("first")(lambda _, task: runs.update([task.id]))
+    scheduler.clock.advance(HOUR)
+    worker.run()
+    assert runs == {id: 1}
+
+
+def test_a_task_that_a_run_has_started_is_not_moved_by_its_add(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, id, insert = stale(scheduler), misplaced("new")[0], scheduler.store.insert
+    relane(scheduler.backend, TO)
+
+    def insert_and_start(task: Task) -> bool:
+        made = insert(task)
+        scheduler.become(task, Status.RUNNING)
+        return made
+
+    monkeypatch.setattr(scheduler.store, "insert", insert_and_start)
+    running = old.add("act", due=HOUR, id=id)
+    assert (running.status, running.lane) == (Status.RUNNING, lane_of(id, FROM))
 
 
 @pytest.mark.parametrize("what", ["add_many", "import"])

@@ -103,7 +103,7 @@ def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch:
 # An add that was written by the earlier number of lanes, and never told of.
 
 
-def twins(scheduler: Scheduler, *, has_run: bool) -> str:
+def stored_twice(scheduler: Scheduler, *, has_run: bool) -> str:
     """A task that another editor has added meanwhile."""
     id = misplaced()[0]
     made = scheduler.editor.add("forgotten", due=HOUR, id=id)
@@ -118,14 +118,14 @@ def twins(scheduler: Scheduler, *, has_run: bool) -> str:
 
 
 def test_what_was_never_told_of_gives_way_to_what_was(scheduler: Scheduler) -> None:
-    id = twins(scheduler, has_run=False)
+    id = stored_twice(scheduler, has_run=False)
     assert relane(scheduler.backend, TO) == Relaned(lanes=TO)
     assert waiting(scheduler) == Counter([id])
     assert newcomer(scheduler).get(id).action == "added"
 
 
 def test_what_a_run_has_had_stays_where_it_is(scheduler: Scheduler) -> None:
-    id = twins(scheduler, has_run=True)
+    id = stored_twice(scheduler, has_run=True)
     assert relane(scheduler.backend, TO) == Relaned(lanes=TO, left=(id,))
     assert waiting(scheduler)[id] == 2
     assert newcomer(scheduler).get(id).action == "added"

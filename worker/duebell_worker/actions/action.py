@@ -3,18 +3,20 @@
 import inspect
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 import msgspec
 
 from duebell_shared.backoff import Backoff
+from duebell_shared.coroutines import as_coroutine
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.payloads.payload_faults import ignored_field, misfit
+from duebell_shared.payloads.json_schema import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import AddFields, NewTask
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, warn_user
 from duebell_worker.log import emit
@@ -23,16 +25,71 @@ from .parameters import Parameters
 from .payload_type import InvalidPayload, may_convert
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor, NewTask
+    from duebell_editor import Editor, Transaction
     from duebell_shared.deliveries.delivery import Delivery
 
-__all__ = ["Action"]
+__all__ = ["Action", "PreparedAction", "TaskOptions"]
 
 _P = ParamSpec("_P")  # the function's own parameters
+_A = ParamSpec("_A")  # those of them that a task gives
 _R = TypeVar("_R")
 
 #: The place of a fault at the beginning of pydantic's message.
 _BEGINS_WITH_PLACE = re.compile(r"(payload[^:\s]*): ")
+
+
+class TaskOptions(AddFields, total=False):
+    """The options of the tasks that an action adds.
+
+    transaction  adds the task by this transaction, which takes no `if_exists`, `at_most` and `rev`
+    """
+
+    transaction: "Transaction"
+
+
+class PreparedAction(Generic[_A]):
+    """An action with options for its tasks: see `Action.using`.
+
+    The methods take what the action's function takes: its payload, or the payload's fields by keyword. They
+    raise TypeError and InvalidTask, before anything is stored, if the function cannot take that.
+    """
+
+    def __init__(
+        self,
+        action: str,
+        payload_of: Callable[[tuple[Any, ...], dict[str, Any]], object],
+        editor: "Callable[[], Editor]",
+        **options: Unpack[TaskOptions],
+    ) -> None:
+        if unknown := options.keys() - TaskOptions.__annotations__.keys():
+            raise TypeError(
+                f"{quoted(min(unknown))} is no option of a task: `add` takes what the action is given"
+            )
+        self._action = action
+        self._payload_of = payload_of
+        self._editor = editor
+        self._transaction = options.pop("transaction", None)
+        self._options: dict[str, Any] = {**options}
+
+    def add(self, /, *args: _A.args, **arguments: _A.kwargs) -> Task:
+        """Add a task, by the transaction if there is one, else by the worker's editor, `Worker.editor`.
+
+        Raises what `Editor.add` raises.
+        """
+        payload = self._payload_of(args, arguments)
+        add: Callable[..., Task] = (self._transaction or self._editor()).add
+        return add(self._action, payload=payload, **self._options)
+
+    #: `add` as a coroutine, which adds in a thread of the event loop's own pool. Cancelling it does not stop
+    #: an add that has begun.
+    add_async = as_coroutine(add)
+
+    def task(self, /, *args: _A.args, **arguments: _A.kwargs) -> NewTask:
+        """A task for `Editor.add_one` and `Editor.add_many`, which take `if_exists`, `at_most` and `rev`."""
+        if wrong := self._options.keys() - NewTask.__annotations__.keys():
+            raise TypeError(f"{quoted(min(wrong))} is no field of a task: give it to `add_one` or `add_many`")
+        payload = self._payload_of(args, arguments)
+        return cast("NewTask", {"action": self._action, "payload": payload, **self._options})
 
 
 class Action(Generic[_P, _R]):
@@ -119,11 +176,25 @@ class Action(Generic[_P, _R]):
         """Tell whether the last attempt was begun before this claim, and its process died during it."""
         return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
 
-    def _add(self, payload: object, options: Mapping[str, Any]) -> Task:
-        return self._editor().add(self.name, payload=self.checked(payload), **options)
+    def using(self, **options: Unpack[TaskOptions]) -> "PreparedAction[...]":
+        """The action with options for the tasks that it adds: `put_on_sale.using(due=start).add(item=42)`.
 
-    def _task(self, payload: object, options: Mapping[str, Any]) -> "NewTask":
-        return cast("NewTask", {"action": self.name, "payload": self.checked(payload), **options})
+        They are the arguments of `Editor.add`, but for the action and the payload, and `transaction`.
+        Raises TypeError for another name.
+        """
+        return PreparedAction(self.name, self._payload_of, self._editor, **options)
+
+    def _payload_of(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> object:
+        """The payload of a task with these arguments. Raises TypeError and InvalidTask."""
+        if self._parameters.takes_payload:
+            if len(args) != 1 or arguments:
+                raise TypeError(f"action {quoted(self.name)}: give the payload, and nothing else")
+            return self.checked(args[0])
+        if args:
+            raise TypeError(f"action {quoted(self.name)}: give the fields of the payload by keyword")
+        if fault := wrong_names(arguments, self._parameters.fields.parameters.values()):
+            raise TypeError(f"action {quoted(self.name)}: payload{fault.place}: {fault.reason}")
+        return self.checked(arguments)
 
     def checked(self, payload: object) -> object:
         """The payload, if the function can take it. Raises InvalidTask.

@@ -35,7 +35,7 @@ def declared_task(
     A schedule that has come to its end is allowed: code that declares it must still start.
     """
     if unknown := given.keys() - DeclaredFields.__annotations__.keys():
-        raise TypeError(f"{min(unknown)!r} is no argument of @worker.recurring")
+        raise TypeError(f"{quoted(min(unknown))} is no argument of @worker.recurring")
     try:
         meant = make_schedule(schedule, timezone=given.get("timezone"), now=_LONG_AGO)
         if meant.expression.startswith("at("):

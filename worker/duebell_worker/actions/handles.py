@@ -1,37 +1,30 @@
-"""The handles of actions: an action with the `add` that fits its function, and how a function gets one."""
+"""How a function becomes an action, and what type checkers know of it."""
 
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Callable
 from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
     Generic,
-    Literal,
     ParamSpec,
     Protocol,
-    TypedDict,
     TypeVar,
     Unpack,
     overload,
 )
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.coroutines import as_coroutine
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
-from duebell_shared.payloads.payload_faults import wrong_names
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.given import check_name
-from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.reserved import VERIFY
 from duebell_shared.tasks.task import Task
 
-from .action import Action
+from .action import Action, PreparedAction, TaskOptions
 from .parameters import Parameters
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor, IfExists, NewTask
+    from duebell_editor import Editor
 
 __all__ = [
     "BUILT_IN",
@@ -48,128 +41,20 @@ _R = TypeVar("_R")
 _T = TypeVar("_T")
 
 
-class TaskOptions(TypedDict, total=False):
-    """The fields of a NewTask that an action does not fill in."""
-
-    due: datetime | timedelta | None
-    schedule: str | None
-    timezone: str | None
-    start: datetime | None
-    end: datetime | None
-    missed: Missed | Literal["once", "all", "skip"] | None
-    max_runs: int | None
-    spread: timedelta | None
-    expires_after: timedelta | None
-    priority: int | None
-    on_failed: str | None
-    then: Then | Mapping[str, Any] | None
-    id: str | None
-
-
-class AddOptions(TaskOptions, total=False):
-    """The arguments of `Editor.add` that an action does not fill in."""
-
-    if_exists: "IfExists | Literal['fail', 'keep', 'replace', 'push']"
-    at_most: timedelta | None
-    rev: int | None
-
-
-#: The names that no argument of an action can have, if its arguments are the payload's fields.
-_RESERVED = frozenset({"action", "payload", "task", *AddOptions.__annotations__})
-
-
 class PayloadAction(Action[_P, _R], Generic[_T, _P, _R]):
-    """An action whose function takes the whole payload: `put_on_sale.add(Sale(item=42), due=…)`."""
+    """An action whose function takes the whole payload: `put_on_sale.using(due=…).add(Sale(item=42))`."""
 
-    def add(self, payload: _T, **options: Unpack[AddOptions]) -> Task:
-        """Add a task with this payload; the options are the arguments of `Editor.add`.
+    if TYPE_CHECKING:
 
-        Adds with the worker's editor, `Worker.editor`. Raises InvalidTask before anything is stored if the
-        function cannot take the payload, and what `Editor.add` raises.
-        """
-        return self._add(payload, options)
-
-    #: `add` as a coroutine, which adds in a thread of the event loop's own pool. Cancelling it does not stop
-    #: an add that has begun.
-    add_async = as_coroutine(add)
-
-    def task(self, payload: _T, **options: Unpack[TaskOptions]) -> "NewTask":
-        """A task with this payload, for `Editor.add_many`. Raises InvalidTask."""
-        return self._task(payload, options)
+        def using(self, **options: Unpack[TaskOptions]) -> PreparedAction[[_T]]: ...
 
 
 class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
-    """An action whose function takes the payload's fields by keyword: `put_on_sale.add(due=…, item=42)`."""
+    """An action whose function takes the payload's fields: `put_on_sale.using(due=…).add(item=42)`."""
 
     if TYPE_CHECKING:
-        # The options cannot be Unpack[AddOptions] here: ParamSpec takes what follows *args.
-        def add(  # noqa: PLR0917
-            self,
-            due: datetime | timedelta | None = None,
-            schedule: str | None = None,
-            timezone: str | None = None,
-            start: datetime | None = None,
-            end: datetime | None = None,
-            missed: Missed | Literal["once", "all", "skip"] | None = None,
-            max_runs: int | None = None,
-            spread: timedelta | None = None,
-            expires_after: timedelta | None = None,
-            priority: int | None = None,
-            on_failed: str | None = None,
-            then: Then | Mapping[str, Any] | None = None,
-            id: str | None = None,
-            if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = "fail",
-            at_most: timedelta | None = None,
-            rev: int | None = None,
-            *args: _A.args,
-            **arguments: _A.kwargs,
-        ) -> Task: ...
 
-        def task(  # noqa: PLR0917
-            self,
-            due: datetime | timedelta | None = None,
-            schedule: str | None = None,
-            timezone: str | None = None,
-            start: datetime | None = None,
-            end: datetime | None = None,
-            missed: Missed | Literal["once", "all", "skip"] | None = None,
-            max_runs: int | None = None,
-            spread: timedelta | None = None,
-            expires_after: timedelta | None = None,
-            priority: int | None = None,
-            on_failed: str | None = None,
-            then: Then | Mapping[str, Any] | None = None,
-            id: str | None = None,
-            *args: _A.args,
-            **arguments: _A.kwargs,
-        ) -> NewTask: ...
-
-    else:
-
-        def add(self, **given: Any) -> Task:
-            """Add a task with these arguments of the function, beside the arguments of `Editor.add`.
-
-            Adds with the worker's editor, `Worker.editor`. Raises TypeError and InvalidTask before anything
-            is stored if the function cannot take the arguments, and what `Editor.add` raises.
-            """
-            return self._add(*self._split(given, AddOptions))
-
-        def task(self, **given: Any) -> "NewTask":
-            """A task with these arguments, for `Editor.add_many`. Raises TypeError and InvalidTask."""
-            return self._task(*self._split(given, TaskOptions))
-
-    #: `add` as a coroutine, as for a PayloadAction. (mypy takes `self` for an argument that has a name.)
-    add_async = as_coroutine(add)  # type: ignore[arg-type]
-
-    def _split(
-        self, given: Mapping[str, Any], options: type[TaskOptions]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The function's arguments and the options. Raises TypeError if one is missing or unknown."""
-        known = options.__annotations__.keys()
-        arguments = {name: value for name, value in given.items() if name not in known}
-        if fault := wrong_names(arguments, self._parameters.fields.parameters.values()):
-            raise TypeError(f"action {self.name!r}: payload{fault.place}: {fault.reason}")
-        return arguments, {name: value for name, value in given.items() if name in known}
+        def using(self, **options: Unpack[TaskOptions]) -> PreparedAction[_A]: ...
 
 
 class ActionDecorator(Protocol):
@@ -237,7 +122,7 @@ def new_action(
         raise TypeError(f"action {name!r}: backoff must be a Backoff(first=…), not {quoted(given)}")
     if isinstance(function, Action):  # one function may be several actions
         function = function.function
-    parameters = Parameters.of(name, function, reserved=_RESERVED)
+    parameters = Parameters.of(name, function)
     kind = PayloadAction if parameters.takes_payload else ArgumentsAction
     action: Action[..., Any] = kind(
         name,

@@ -38,11 +38,8 @@ class Parameters:
     decode: Decode
 
     @classmethod
-    def of(cls, name: str, function: Callable[..., Any], *, reserved: frozenset[str]) -> Self:
-        """The parameters of the function of the action `name`. Raises TypeError if they cannot be filled.
-
-        `reserved` are the names that no field can have.
-        """
+    def of(cls, name: str, function: Callable[..., Any]) -> Self:
+        """The parameters of the function of the action `name`. Raises TypeError if they cannot be filled."""
         given = inspect.signature(function).parameters.values()
         _check_is_called(name, function, given)
         positional = [one for one in given if one.kind in {one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD}]
@@ -67,7 +64,7 @@ class Parameters:
             payload_type, keyword_only = types.get(positional[0].name, Any), []
             decode = decoder(name, payload_type)
         else:
-            _check_names(name, function, keyword_only, types, reserved)
+            _check_names(name, function, keyword_only, types)
             payload_type = _fields_type(keyword_only, types) if keyword_only else None
             decode = _fields_decoder(name, keyword_only, payload_type)
         return cls(
@@ -159,17 +156,11 @@ def _check_names(
     function: Callable[..., Any],
     keyword_only: list[inspect.Parameter],
     types: Mapping[str, Any],
-    reserved: frozenset[str],
 ) -> None:
     if [one for one in keyword_only if types.get(one.name) is Task]:
         raise TypeError(
             f"action {name!r}: {function.__qualname__} takes the task by keyword, "
             f"and gets it by position: def {function.__name__}(task: Task, *, …)"
-        )
-    if taken := [one.name for one in keyword_only if one.name in reserved]:
-        raise TypeError(
-            f"action {name!r}: the argument {taken[0]!r} of {function.__qualname__} has the name of an "
-            f"argument of `add`: call it something else, or take a payload that has it as a field"
         )
 
 

@@ -136,13 +136,13 @@ class FollowUps:
         there = self._queue.get_many(taken) if taken else {}
         ours = {id: task for id, task in there.items() if any(map(partial(_is_same, task), new.values()))}
         added = [new[place] for place, answer in answers.items() if isinstance(answer, Inserted)]
-        twins = {task.id for task in self._rule.arm_added(added, lanes)}
+        deleted = {task.id for task in self._rule.arm_added(added, lanes)}
         self._rule.arm(list(ours.values()))
 
         def result(task: Task, answer: Inserted | Taken | Failed) -> Task | Exception:
             if isinstance(answer, Failed):
                 return answer.error
-            if isinstance(answer, Inserted) and task.id not in twins:
+            if isinstance(answer, Inserted) and task.id not in deleted:
                 return task
             if task.id in ours:
                 return ours[task.id]

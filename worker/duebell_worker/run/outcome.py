@@ -16,10 +16,9 @@ from msgspec import UNSET, UnsetType
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
-from duebell_shared.nearest import did_you_mean
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.item_size import check_size
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.task import Task

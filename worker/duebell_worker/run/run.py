@@ -15,7 +15,7 @@ from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.twins import drop_twin
+from duebell_shared.queue.stray_copies import drop_stray_copy
 from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
@@ -259,18 +259,18 @@ class _Run:
         return must_stop or self._lease.must_leave
 
     def _may_start(self, key: QueueKey, status: Status) -> bool:
-        """Tell whether to claim this task: its lane is held, not in trouble or leaving, and it is no twin."""
+        """Tell whether to claim this task: its lane is held and in no trouble, and it is no stray copy."""
         is_held = key.lane in self._lease.lanes and key.lane not in self._shares.lanes
         is_ready = is_held and not self._trouble.again_at(key.lane)
-        return is_ready and not (status is Status.SCHEDULED and self._is_twin(key))
+        return is_ready and not (status is Status.SCHEDULED and self._is_stray_copy(key))
 
-    def _is_twin(self, key: QueueKey) -> bool:
-        """Delete the task if it is a twin. True also if that is unknown for now, so that the task waits."""
+    def _is_stray_copy(self, key: QueueKey) -> bool:
+        """Delete the task if it is a stray copy. True also if that is unknown, so that the task waits."""
         record = self._lease.seen
         if not record.earlier:
             return False
         try:
-            return drop_twin(self._backend.store, key, len(record.lanes), self._context.now())
+            return drop_stray_copy(self._backend.store, key, len(record.lanes), self._context.now())
         except AwsError as error:
             self._trouble.failed(key.lane, Call.READ, error)
             return True

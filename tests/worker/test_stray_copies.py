@@ -48,14 +48,14 @@ def runs(scheduler: Scheduler) -> Counter[str]:
     return seen
 
 
-def test_the_twin_of_a_task_does_not_run(scheduler: Scheduler) -> None:
+def test_a_stray_copy_does_not_run(scheduler: Scheduler) -> None:
     late(scheduler)
     assert runs(scheduler) == {ID: 1}
     assert scheduler.editor.get(ID).status is Status.DONE
     assert (lane_of(ID, FROM), ID) not in scheduler.store.tasks
 
 
-def test_the_twin_of_a_task_that_has_ended_does_not_run(scheduler: Scheduler) -> None:
+def test_a_stray_copy_of_a_task_that_has_ended_does_not_run(scheduler: Scheduler) -> None:
     assert runs(scheduler) == {ID: 1}
     late(scheduler)
     there = scheduler.store.tasks[lane_of(ID, FROM), ID]
@@ -71,6 +71,6 @@ def test_a_task_alone_runs_wherever_it_is(scheduler: Scheduler) -> None:
 
 
 def test_one_that_was_changed_counts_as_a_task_of_its_own(scheduler: Scheduler) -> None:
-    twin = late(scheduler)
-    assert scheduler.store.save(twin, twin.moved(HOUR / 2, now=NOON))
+    copy = late(scheduler)
+    assert scheduler.store.save(copy, copy.moved(HOUR / 2, now=NOON))
     assert runs(scheduler) == {ID: 2}

@@ -59,7 +59,7 @@ from .listing.timeline import Bucket, Step
 from .status.action_limits import ActionLimit
 from .status.health import Problem, ProblemKind
 from .status.status import Diagnosis, SchedulerStatus
-from .transactions.reservation import Reservation, TransactionItem
+from .transactions.task_writes import Reservation, TransactionItem
 from .transactions.transaction import Transaction
 
 __all__ = [

@@ -19,7 +19,7 @@ from duebell_shared.queue.transactions import ItemRefusal, Other, TaskWrite, Tra
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Status, Task
 
-from .transaction_writes import table_of
+from .table_writes import table_of
 
 __all__ = ["commit", "drop_reservation", "drop_reservations"]
 

@@ -357,7 +357,7 @@ MUTANTS = (
         "there is not None",
         _STORE,
     ),
-    # shared/duebell_shared/queue/batching.py
+    # shared/duebell_shared/queue/batches.py
     Mutant(
         "sure of a batch that was sent twice",
         "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
@@ -377,7 +377,7 @@ MUTANTS = (
         _INSERTING,
         "BatchWrite.__call__",
     ),
-    # shared/duebell_shared/queue/item_update.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "many changed whatever they are",
         "{**self.key, **self.where}",
@@ -501,7 +501,7 @@ MUTANTS = (
     ),
     # worker/duebell_worker/run/run.py
     Mutant("a parked task that has run is its lane's head", "parked or begun_ahead", "begun_ahead", _PARKED),
-    # shared/duebell_shared/queue/task_changes.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "claimed whatever it is queued for",
         "stored(status=status, queued=(key.queued, key.priority))",
@@ -535,7 +535,7 @@ MUTANTS = (
         "None",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/task_changes.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "another run's claim taken for one's own",
         "is_there and task.run == run and (task.started_at == to_utc(now))",
@@ -579,7 +579,7 @@ MUTANTS = (
         "replace(self, status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)",
         _TRANSACTIONS,
     ),
-    # shared/duebell_shared/queue/task_changes.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "a reservation is known by its rev alone",
         "{} if old.reservation is None else stored(reservation=old.reservation)",
@@ -716,7 +716,7 @@ MUTANTS = (
         "a lost lease goes unnoticed", "self._armer.lower(dues)\nself._check_holds(record)", "pass", _RELANE
     ),
     Mutant("lanes given back while a move may still land", "self._may_move_later", "False", _RELANE),
-    # shared/duebell_shared/queue/relocation.py
+    # shared/duebell_shared/queue/transactions.py
     Mutant(
         "a move that overwrites", "put_if_free", "lambda item, _: {'Item': item}", _STORE, "relocate_item"
     ),

@@ -18,7 +18,7 @@ from duebell_editor.library.values import fields_of
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask, TaskChanged
 from duebell_shared.instants import Instant
-from duebell_shared.queue.task_changes import update_of
+from duebell_shared.queue.changes import update_of
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, checked

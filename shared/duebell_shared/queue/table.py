@@ -24,15 +24,13 @@ from duebell_shared.limits.limits import Limits
 from duebell_shared.tasks.task import QueueKey
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .attributes import UNREADABLE
-from .models import ARMING, GAUGE, LIMITS, WORKER, StoredRecord, stored
+from .models import ARMING, GAUGE, LIMITS, UNREADABLE, WORKER, StoredRecord, stored
 from .packed_record import pack, unpack
 from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
 from .store import LARGEST_PAGE
 from .table_items import TableItems
-from .transaction_call import transact
-from .transactions import Other, TaskWrite, Transacted
+from .transactions import Other, TaskWrite, Transacted, transact
 
 __all__ = ["DynamoTable"]
 

@@ -19,17 +19,26 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, Queu
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
-from .batch_read import BatchRead
-from .batching import CHANGE, INSERT, Answer, BatchWrite, Written
+from .batches import CHANGE, INSERT, Answer, BatchRead, BatchWrite, Written
+from .changes import (
+    ItemChange,
+    ItemDeletion,
+    ItemUpdate,
+    as_added,
+    change_of,
+    claim_of,
+    is_claim,
+    put_if_free,
+    update_of,
+)
 from .item_size import leaner_forms
-from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import item_of, task_of
 from .lane_sizes import MEASURED, LaneSizes
-from .models import bind_models, stored
+from .lanes import lane_of
+from .models import Item, bind_models, stored
 from .refusals import Made, calling, try_write
-from .relocation import relocate_item
 from .store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken, or_failed
-from .task_changes import as_added, change_of, claim_of, is_claim, put_if_free, update_of
+from .transactions import relocate_item
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -164,7 +173,8 @@ class TableItems:
             if only_new and item and item.get("rev") != stored(rev=1)["rev"]:
                 return NotEligible()
             with self._aws():
-                is_moved = item and relocate_item(self._client, self.name, item, lanes=lanes, now=now)
+                lane = lane_of(item["id"]["S"], lanes) if item else 0
+                is_moved = item and relocate_item(self._client, self.name, item, lane=lane, now=now)
             return Relocated() if is_moved else NotEligible()
 
         wanted = [stored(lane=key.lane, id=key.id) for key in keys]

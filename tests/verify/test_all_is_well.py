@@ -9,8 +9,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
-from duebell_infra.verify import Result, When
-from duebell_infra.verify.checks import CHECKS
+from duebell_infra.verify import CHECKS, Result, When
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History

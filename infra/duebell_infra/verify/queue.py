@@ -1,5 +1,6 @@
 """Checks of the queue's table: writes, reads and records, on tasks in a lane that no run reads."""
 
+import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -218,7 +219,7 @@ def transaction(scene: Scene) -> None:
     writes = [TaskWrite(old, new) for old, new in zip(pair, changed, strict=True)]
     _rows(
         scene,
-        ("the refusals", lambda: scene.store.transact(writes, token=f"{scene.own.run}-made").refusals, ()),
+        ("the refusals", lambda: scene.store.transact(writes, token=uuid.uuid4().hex).refusals, ()),
         ("the tasks", lambda: [scene.store.get(LANE, task.id) for task in pair], changed),
     )
 
@@ -230,7 +231,7 @@ def transaction_cancelled(scene: Scene) -> None:
     writes = [TaskWrite(task, replace(task, rev=task.rev + 1)) for task in (pair[0], stale)]
 
     def refusals() -> list[tuple[int, str]]:
-        made = scene.store.transact(writes, token=f"{scene.own.run}-cancelled")
+        made = scene.store.transact(writes, token=uuid.uuid4().hex)
         return [(one.index, one.code) for one in made.refusals]
 
     _rows(

@@ -332,7 +332,7 @@ MUTANTS = (
     Mutant(
         "of two tasks with one id, one is put back", "task.lane", "0", _RUN_OF_ONE, "Attempts._note_queued"
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant(
         "a batch's own writes taken for another's",
         "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
@@ -385,7 +385,7 @@ MUTANTS = (
         _STORE,
         "ItemUpdate.statement",
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _UPDATING),
     # shared/duebell_shared/backend.py
     Mutant(
@@ -528,7 +528,7 @@ MUTANTS = (
         "'#id <> :now OR #expires_at <= :now'",
         _STORE,
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant(
         "a claim whose answer was lost is nobody's",
         "self.get(key.lane, key.id) if made.was_retried or may_be_made else None",
@@ -542,16 +542,19 @@ MUTANTS = (
         "is_there and task.started_at == to_utc(now)",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant(
         "a change whose answer was lost counts as another's",
         "bool(made) or self.get(old.lane, old.id) == new",
         "bool(made)",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/table.py
+    # shared/duebell_shared/queue/records.py
     Mutant(
-        "the record swapped without a comparison", "item.save(self._is_as_read(old))", "item.save()", _STORE
+        "the record swapped without a comparison",
+        'condition = {"ConditionExpression": "#rev = :rev", "ExpressionAttributeValues": values}',
+        'condition = {"ConditionExpression": "attribute_exists(#rev)"}',
+        _STORE,
     ),
     # shared/duebell_shared/instants.py
     Mutant(

@@ -1,8 +1,8 @@
-"""The items of the DynamoDB table as pynamodb's models: the one definition of their attributes.
+"""A task as an item of the DynamoDB table, by attributes of pynamodb: the one definition of them.
 
 An attribute has a type of DynamoDB's, and functions that write its value to an item and read it from one.
-`items.py` writes and reads tasks by the attributes of TaskItem. Queries and the records go through pynamodb
-itself.
+`items.py` writes and reads tasks by the attributes of TaskItem. pynamodb itself would make an object of each
+item, and takes as long for a call as the SDK.
 
 The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority a
 rank stands instead of the Z, `#1` for 9 to `#9` for 1: it sorts before the Z, and higher priorities first.
@@ -14,13 +14,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from pynamodb.attributes import Attribute, BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import Attribute, AttributeContainer, BooleanAttribute, UnicodeAttribute
 from pynamodb.constants import BINARY, NUMBER, STRING
-from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
-from pynamodb.models import Model
 
 from duebell_shared.counts import LARGEST, MAX_PRIORITY
 from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
@@ -36,19 +34,12 @@ from duebell_shared.tasks.status import Status
 from .past_index import parse_past, render_past
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+    pass
 
 __all__ = [
-    "ARMING",
-    "GAUGE",
-    "LIMITS",
     "UNREADABLE",
-    "WORKER",
     "Item",
-    "RecordItem",
-    "StoredRecord",
     "TaskItem",
-    "bind_models",
     "parse_queued",
     "render_queued",
     "stored",
@@ -233,48 +224,15 @@ LastMessage = partial(
 ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
 
 
-#: Both keys of the items that hold the arming record, the worker record and the limits; lanes are numbers, so
-#: these are in none.
-ARMING, WORKER, LIMITS = "arming", "worker", "limits"
-
-#: The first key of the gauges; the second is the action's name.
-GAUGE = "gauge"
-
-
 #: Attributes as DynamoDB's API has them: each by its name, under its type.
 Item = Mapping[str, Mapping[str, Any]]
 
 
-class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
-    """The tasks of a lane that wait or run, by the time of their next attempt."""
-
-    class Meta:
-        index_name = "due-index"
-        projection = KeysOnlyProjection()
-
-    lane = LaneNumber(hash_key=True)
-    queued = Queued(range_key=True)
-
-
-class PastIndex(GlobalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
-    """The tasks of a lane that have ended, are paused or have had an occurrence: by kind, then by time."""
-
-    class Meta:
-        index_name = "past-index"
-        projection = KeysOnlyProjection()
-
-    lane = LaneNumber(hash_key=True)
-    past = PastPlace(range_key=True)
-
-
-class TaskItem(Model):
+class TaskItem(AttributeContainer):
     """A task as an item: the fields of Task, and `past`, which follows from those."""
 
-    due_index: DueIndex
-    past_index: PastIndex
-
-    lane = LaneNumber(hash_key=True)
-    id = UnicodeAttribute(range_key=True)
+    lane = LaneNumber()
+    id = UnicodeAttribute()
     action = UnicodeAttribute()
     due = Instant()
     payload_json = UnicodeAttribute(attr_name="payload")
@@ -325,48 +283,3 @@ _STORED: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
     field: (each.attr_name, each.attr_type, each.serialize)
     for field, each in TaskItem.get_attributes().items()
 }
-
-
-class RecordItem(Model):
-    """A record as an item, its name as both keys; `rev` stands beside it for the compare-and-swap."""
-
-    lane = UnicodeAttribute(hash_key=True)
-    id = UnicodeAttribute(range_key=True)
-    record = UnicodeAttribute(null=True)
-    rev = NumberAttribute(null=True)
-
-
-class StoredRecord(NamedTuple):
-    """The text of a record and its `rev`; None and 0 for those that are missing or of another type."""
-
-    record: str | None
-    rev: int
-
-    @classmethod
-    def of(cls, item: Mapping[str, Mapping[str, Any]]) -> Self:
-        """The record in an item as DynamoDB gives it; an attribute of another type is someone else's edit."""
-        text, rev = item.get("record", {}).get(STRING), item.get("rev", {}).get(NUMBER, "0")
-        return cls(text, int(rev if rev.isdecimal() else Decimal(rev)))
-
-
-def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[RecordItem]]:
-    """The two models, bound to this table and this client."""
-
-    class BoundTask(TaskItem):
-        class Meta:
-            table_name = table
-            region = client.meta.region_name
-
-        due_index = DueIndex()
-        past_index = PastIndex()
-
-    class BoundRecord(RecordItem):
-        class Meta:
-            table_name = table
-            region = client.meta.region_name
-
-    for model in (BoundTask, BoundRecord):
-        # pynamodb makes a botocore client of its own, from the environment. It has no public way to take one,
-        # and the caller's session has the credentials, the endpoint and the time-outs that are to be used.
-        model._get_connection().connection._client = client  # type: ignore[assignment]  # noqa: SLF001
-    return BoundTask, BoundRecord

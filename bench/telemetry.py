@@ -10,8 +10,7 @@ from tests.support import Clock
 
 from bench.queues import PAYLOAD
 from duebell_editor import Editor
-from duebell_infra.testing import InlinePool, MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.rule import Rule
 from duebell_shared.log_lines import JsonLines

@@ -5,11 +5,12 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 import duebell
 import duebell.http
 import duebell.testing
+from duebell_shared.tasks.fields import FIELDS, names_of
 
 PAGE = Path(__file__).with_name("reference.md")
 
@@ -47,6 +48,11 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
     elif issubclass(thing, enum.Enum):
         yield _prose(thing)
         yield "Values: " + ", ".join(f"`{member.value}`" for member in thing) + "\n"
+    elif is_typeddict(thing):
+        yield _prose(thing)
+        yield "| field | what it means | if not given |\n|---|---|---|"
+        rows = [(one, FIELDS[one]) for one in names_of(thing)]
+        yield "".join(f"| `{one}` | {row.means} | {row.unset} |\n" for one, row in rows).replace("\n\n", "\n")
     else:
         yield f"```python\nclass {name}{_signature(thing)}\n```\n"
         yield _prose(thing)

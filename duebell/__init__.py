@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from duebell_shared.errors import InvalidSettings as InvalidSettings
     from duebell_shared.errors import InvalidTask as InvalidTask
     from duebell_shared.errors import InvalidTransaction as InvalidTransaction
+    from duebell_shared.errors import ItemRefusal as ItemRefusal
     from duebell_shared.errors import NotArmed as NotArmed
     from duebell_shared.errors import NotDeployed as NotDeployed
     from duebell_shared.errors import QueueFull as QueueFull
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from duebell_shared.errors import UnreadableTask as UnreadableTask
     from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
     from duebell_shared.keeping import History as History
-    from duebell_shared.queue.transactions import ItemRefusal as ItemRefusal
     from duebell_shared.schedules.schedule import Schedule as Schedule
     from duebell_shared.schedules.schedule import make_schedule as make_schedule
     from duebell_shared.settings import Precision as Precision
@@ -214,9 +214,9 @@ _NAMES = {
     "duebell_shared.tasks.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady InvalidInput InvalidQuery "
-        "InvalidSchedule InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull "
-        "TaskChanged TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown "
-        "UnreadableTask WorkerNotStarted"
+        "InvalidSchedule InvalidSettings InvalidTask InvalidTransaction ItemRefusal NotArmed NotDeployed "
+        "QueueFull TaskChanged TaskConflict TaskExists TaskNotFound TransactionCancelled "
+        "TransactionUnknown UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
@@ -228,7 +228,6 @@ _NAMES = {
     "duebell_shared.settings": "Precision Settings",
     "duebell_shared.tasks.status": "Status",
     "duebell_shared.tasks.task": "Task",
-    "duebell_shared.queue.transactions": "ItemRefusal",
     "duebell_shared.tasks.verbs": "Verb",
     "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker": (

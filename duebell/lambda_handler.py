@@ -28,7 +28,10 @@ def handler(event: object, context: "LambdaContext") -> dict[str, Any]:
     from duebell_worker.run.context import end_of_run  # noqa: PLC0415 (a run imports it when it needs it)
 
     with invocation(getattr(context, "aws_request_id", None)):
-        intake = _intake()
+        intake, own = _intake(), os.environ.get("DUEBELL_INTAKE")
+        arns = {str(one.get("eventSourceARN")) for one in records}
+        if not own or len(arns) > 1 or not arns.pop().endswith(f":{own}"):
+            raise PermissionError("these records are not of this scheduler's intake queue: nothing was done")
         left = timedelta(milliseconds=context.get_remaining_time_in_millis())
         until, _ = end_of_run(intake.clock(), left)
         return intake.take(records, until=until)
@@ -48,7 +51,7 @@ def _messages(event: object) -> list[Any]:
 @cache
 def _intake() -> "Intake":
     from duebell_editor import Editor, InvalidSettings  # noqa: PLC0415 (a run that adds nothing needs none)
-    from duebell_editor.intake import Intake  # noqa: PLC0415
+    from duebell_editor.intake import Intake, Rights  # noqa: PLC0415
     from duebell_worker.entry import connected_backend, given_environment  # noqa: PLC0415
 
     logging.getLogger("duebell.intake").setLevel(logging.INFO)
@@ -57,4 +60,5 @@ def _intake() -> "Intake":
     backend = connected_backend()
     if backend.client is None:
         raise TypeError("a backend that was connected makes clients")
-    return Intake(Editor(backend=backend, changed_by="intake"), backend.client, clock=backend.clock)
+    editor = Editor(backend=backend, changed_by="intake")
+    return Intake(editor, backend.client, rights=Rights.of(backend.settings), clock=backend.clock)

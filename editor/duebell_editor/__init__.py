@@ -19,6 +19,7 @@ from duebell_shared.errors import (
     InvalidSettings,
     InvalidTask,
     InvalidTransaction,
+    ItemRefusal,
     NotArmed,
     NotDeployed,
     QueueFull,
@@ -32,7 +33,6 @@ from duebell_shared.errors import (
     WorkerNotStarted,
 )
 from duebell_shared.keeping import History
-from duebell_shared.queue.transactions import ItemRefusal
 from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.add_report import AddFailure, AddReport
@@ -59,7 +59,7 @@ from .listing.timeline import Bucket, Step
 from .status.action_limits import ActionLimit
 from .status.health import Problem, ProblemKind
 from .status.status import Diagnosis, SchedulerStatus
-from .transactions.reservation import Reservation, TransactionItem
+from .transactions.task_writes import Reservation, TransactionItem
 from .transactions.transaction import Transaction
 
 __all__ = [

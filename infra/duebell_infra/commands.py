@@ -39,9 +39,8 @@ from .local.commands import app as local_app
 from .local.signals import ended_by_signal
 from .local.worker_command import app as worker_app
 from .local.worker_command import worker_here
-from .verify import When
+from .verify import When, tell
 from .verify import verify as make_checks
-from .verify.cli import tell
 
 __all__ = ["app"]
 

@@ -4,7 +4,9 @@ Every run of pytest there loads this module. So nothing of duebell is imported b
 """
 
 import os
+import time
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,12 +14,13 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from duebell_shared.tasks.task import Task
     from duebell_worker import Worker
 
+    from .local.stack import EmbeddedStack
     from .testing import Rehearsal
-    from .testing.live import LiveStack
 
-__all__ = ["duebell", "duebell_stack", "duebell_worker", "pytest_addoption"]
+__all__ = ["LiveStack", "duebell", "duebell_stack", "duebell_worker", "pytest_addoption"]
 
 _WAY_OUT = (
     "say where your Worker is: `duebell_worker = myservice.actions:worker` in pytest's settings, "
@@ -25,9 +28,48 @@ _WAY_OUT = (
 )
 
 
+#: A rule rings at the latest two minutes after a task is added; machines can be busy.
+_PATIENCE = timedelta(minutes=4)
+_PAUSE = 0.1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Take the setting `duebell_worker`."""
     parser.addini("duebell_worker", "duebell: your Worker, as module:attribute", default="")
+
+
+class LiveStack:
+    """The whole stack on this machine for tests: its rule really rings, its worker is the real bundle.
+
+    editor       an editor of its queue
+    environment  the variables with which other processes, such as the service under test, reach it
+    """
+
+    def __init__(self, stack: "EmbeddedStack") -> None:
+        from duebell_editor import Editor  # noqa: PLC0415
+
+        from .local.worker_log import WorkerLog  # noqa: PLC0415
+
+        self.editor = Editor(stack.settings, session=stack.session)
+        self.environment = stack.environment
+        self._log = WorkerLog(stack.worker_log)
+
+    def ended(self, id: str, *, within: timedelta = _PATIENCE) -> "Task":
+        """Wait until this task has ended, and return it. Raises TimeoutError, and TaskNotFound.
+
+        What is due at once starts within seconds, anything else when the rule rings: within two minutes after
+        its due date.
+        """
+        give_up = time.monotonic() + within.total_seconds()
+        while not (task := self.editor.get(id)).status.is_finished:
+            if time.monotonic() > give_up:
+                raise TimeoutError(f"the task {id!r} is {task.status} after {within}, due {task.due}")
+            time.sleep(_PAUSE)
+        return task
+
+    def log_lines(self) -> list[str]:
+        """The lines of the worker and of its actions since the last call."""
+        return list(self._log.new_lines())
 
 
 @pytest.fixture
@@ -58,7 +100,6 @@ def _duebell_stack(
     """One stack for all tests of this process: it takes some seconds to start."""
     from .errors import InfraError  # noqa: PLC0415
     from .local.stack import EmbeddedStack  # noqa: PLC0415
-    from .testing.live import LiveStack  # noqa: PLC0415
 
     folder, worker = tmp_path_factory.mktemp("duebell"), _worker_name(pytestconfig)
     with ExitStack() as exit:

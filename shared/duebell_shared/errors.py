@@ -25,15 +25,13 @@ DuebellError
 """
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
+
+import msgspec
 
 from .quoting import in_brief, quoted
-
-if TYPE_CHECKING:
-    from .queue.transactions import ItemRefusal
-    from .tasks.add_report import AddReport
-    from .tasks.task import Task
 
 __all__ = [
     "AwsError",
@@ -47,6 +45,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTask",
     "InvalidTransaction",
+    "ItemRefusal",
     "NotArmed",
     "NotDeployed",
     "QueueFull",
@@ -189,8 +188,8 @@ class NotArmed(DuebellError):
 
     what     the message without the way out
     way_out  what to do about it, in terms of the library
-    task     the task as it is stored, after a change of one task
-    report   the tasks that are stored and those that are not, after `add_many`
+    task     the Task as it is stored, after a change of one task
+    report   the AddReport of `add_many`: the tasks that are stored, and those that are not
     """
 
     def __init__(
@@ -198,8 +197,8 @@ class NotArmed(DuebellError):
         what: str,
         *,
         way_out: str = "",
-        task: "Task | None" = None,
-        report: "AddReport | None" = None,
+        task: Any = None,  # no type: what tasks are made of raises these errors
+        report: Any = None,
     ) -> None:
         super().__init__(f"{what}: {way_out}" if way_out else what)
         self.what = what
@@ -219,13 +218,34 @@ class IndexNotReady(NotDeployed):
     """
 
 
+class ItemRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The reason why one item of a transaction could not be written, so that none was.
+
+    index    its place among the items, from 0
+    what     the write: "task 'trial-42'", or "Put to table 'trials'"
+    code     DynamoDB's code, such as ConditionalCheckFailed or TransactionConflict
+    message  DynamoDB's own words
+    item     the item as it is stored, if the write asked for it by `ReturnValuesOnConditionCheckFailure`
+    """
+
+    index: int
+    code: str
+    what: str = ""
+    message: str = ""
+    item: Mapping[str, Mapping[str, Any]] | None = None
+
+    def __str__(self) -> str:
+        """The write, and the reason in a few words."""
+        return f"{self.what or f'item {self.index}'}: {self.message or self.code}"
+
+
 class TransactionCancelled(DuebellError):
     """A transaction was not committed: DynamoDB refused at least one of its writes. Nothing was written.
 
     refusals  the writes that were refused, each with DynamoDB's reason
     """
 
-    def __init__(self, refusals: "tuple[ItemRefusal, ...]") -> None:
+    def __init__(self, refusals: tuple[ItemRefusal, ...]) -> None:
         most = 3
         others = f"; and {len(refusals) - most} more" if refusals[most:] else ""
         said = "; ".join(str(one) for one in refusals[:most])

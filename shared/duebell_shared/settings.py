@@ -30,6 +30,9 @@ MAX_RUNS = 16
 #: The longest label; it stands in the page's header.
 _MAX_LABEL = 32
 
+#: What messages of the intake queue may ask for.
+INTAKE_VERBS = ("add", "move", "update", "cancel")
+
 #: A century.
 MAX_RETENTION = timedelta(days=36500)
 
@@ -82,6 +85,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                warning (`DUEBELL_STRICT_ACTIONS`, on or off)
     intake     name of the intake queue, whose messages add and change tasks; None if there is none
                (`DUEBELL_INTAKE`)
+    intake_actions   the only actions whose tasks messages add and change, with commas
+               (`DUEBELL_INTAKE_ACTIONS`)
+    intake_verbs     the only values of `do` that messages have: add, move, update, cancel
+               (`DUEBELL_INTAKE_VERBS`, with commas)
+    intake_prefixes  the only beginnings of ids that messages have (`DUEBELL_INTAKE_PREFIXES`, with commas)
     """
 
     table: str = "duebell"
@@ -101,6 +109,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     color: Color | None = None
     strict_actions: bool = False
     intake: str | None = None
+    intake_actions: tuple[str, ...] = ()
+    intake_verbs: tuple[str, ...] = ()
+    intake_prefixes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -121,6 +132,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidSettings(
                 "DUEBELL_LABEL",
                 f"must be at most {_MAX_LABEL} printable characters, not {quoted(self.label)}",
+            )
+        if unknown := [one for one in self.intake_verbs if one not in INTAKE_VERBS]:
+            raise InvalidSettings(
+                "DUEBELL_INTAKE_VERBS", f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}"
             )
         try:
             check_changed_by(self.changed_by)
@@ -165,6 +180,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             color=_one_of(Color, environ, "DUEBELL_COLOR", None),
             strict_actions=_switch(environ, "DUEBELL_STRICT_ACTIONS"),
             intake=environ.get("DUEBELL_INTAKE") or None,
+            intake_actions=_several(environ, "DUEBELL_INTAKE_ACTIONS"),
+            intake_verbs=_several(environ, "DUEBELL_INTAKE_VERBS"),
+            intake_prefixes=_several(environ, "DUEBELL_INTAKE_PREFIXES"),
         )
 
 
@@ -176,6 +194,14 @@ def _whole_number(environ: Mapping[str, str], name: str, default: int) -> int:
         return int(text)
     except ValueError:
         raise InvalidSettings(name, f"must be a whole number, not {quoted(text)}") from None
+
+
+def _several(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The texts between commas. Raises InvalidSettings if one is empty."""
+    texts = tuple(map(str.strip, environ[name].split(","))) if environ.get(name) else ()
+    if not all(texts):
+        raise InvalidSettings(name, f"must be texts with commas between them, not {quoted(environ[name])}")
+    return texts
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

@@ -26,7 +26,7 @@ def with_another_rule() -> str:
 def apply(deployer: Deployer, template: str, **parameters: str) -> None:
     """What CloudFormation alone does, without what `duebell deploy` does beside."""
     stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
-    known = without_types(template, {"AWS::Logs::QueryDefinition", "AWS::Budgets::Budget"})
+    known = without_types(template, {"AWS::Logs::QueryDefinition"})
     stack.apply(known, {**stack.parameters(), **parameters}, tags={"duebell": deployer.name})
 
 

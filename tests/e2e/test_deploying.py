@@ -129,13 +129,6 @@ def test_the_bundle_that_was_replaced_is_marked_and_the_one_in_use_is_not(
     assert set(deployer.bundles().values()) == {True}
 
 
-def test_with_a_budget_it_is_said_that_its_tag_must_be_activated(deployer: Deployer) -> None:
-    deployer.deploy()
-    assert not any("budget:" in line for line in deployer.said)
-    deployer.deploy(MonthlyBudget="10", BudgetMail="someone@example.com")
-    assert any("before the tag duebell is activated" in line for line in deployer.said)
-
-
 def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) -> None:
     editor = deployer.deploy(History="none", RetentionDays="3", KeptPayload="0")
 
@@ -172,7 +165,6 @@ def test_capacity_is_provisioned_if_asked_for(deployer: Deployer) -> None:
     [
         ({"MemorySize": "1"}, "MemorySize"),
         ({"Memory": "1024"}, "no parameter Memory; it has .*MemorySize"),
-        ({"MonthlyBudget": "10"}, "MonthlyBudget needs BudgetMail"),
     ],
 )
 def test_a_wrong_parameter_is_named(deployer: Deployer, parameters: dict[str, str], why: str) -> None:
@@ -195,8 +187,6 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
         KmsKeyArn=key,  # the emulator takes it, and tells nothing of it afterwards
         AlarmTopicArn=topic,
         Tracing="yes",
-        MonthlyBudget="10",
-        BudgetMail="someone@example.com",
         WorkerPolicies=policy,
         Environment=json.dumps({"GREETING": "hello"}),
         DeletionProtection="no",

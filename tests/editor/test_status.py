@@ -18,7 +18,7 @@ from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.new_task import new_task
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
-from tests.support import SetFor, NOON, Calls, Clock
+from tests.support import NOON, Calls, Clock, SetFor
 
 # When all is well.
 

@@ -143,7 +143,7 @@ def test_one_that_is_starting_is_not_ready(state: Path) -> None:
 def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     with pytest.raises(EmbeddedStackFailed, match=r"cannot both have port 4803: choose another"):
-        start(state, ["--port=4803", "--editor-port=4803"])
+        start(state, ["local", "--state", str(state), "--port=4803", "--editor-port=4803"])
     with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="is in use by another stack"):
         start(state, [])
 

@@ -1,16 +1,13 @@
 """The worker is reloaded when its sources change; what is wrong with the new version is said."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from duebell_infra.errors import BundleFailed
-from duebell_infra.local import service
 from duebell_infra.local.service import Reloader
-from tests.e2e.support import wait_for
 
 
 class Stack:
@@ -32,11 +29,6 @@ class Stack:
         return result
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "_SOURCES_EVERY", 0.01)
-
-
 @pytest.fixture
 def stack(tmp_path: Path) -> Stack:
     for name in ("jobs.py", "payloads.py"):
@@ -44,11 +36,22 @@ def stack(tmp_path: Path) -> Stack:
     return Stack({tmp_path / "jobs.py", tmp_path / "payloads.py"})
 
 
+class Reloads:
+    """A reloader of the stack, and what it said."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.said: list[str] = []
+        self._reloader = Reloader(cast("Any", stack), self.said.append)
+
+    def look(self) -> None:
+        """Look as often as it takes to see that a change is followed by no other."""
+        self._reloader.look()
+        self._reloader.look()
+
+
 @pytest.fixture
-def said(stack: Stack) -> Iterator[list[str]]:
-    said: list[str] = []
-    with Reloader(cast("Any", stack), said.append):
-        yield said
+def reloads(stack: Stack) -> Reloads:
+    return Reloads(stack)
 
 
 def change(file: Path) -> None:
@@ -57,23 +60,23 @@ def change(file: Path) -> None:
     os.utime(file, ns=(1, 1))
 
 
-def test_a_change_is_loaded_and_said(tmp_path: Path, stack: Stack, said: list[str]) -> None:
+def test_a_change_is_loaded_and_said(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
     change(tmp_path / "payloads.py")
-    wait_for(lambda: said, patience=10)
-    assert said == ["the worker is reloaded: payloads.py changed"]
+    reloads.look()
+    assert reloads.said == ["the worker is reloaded: payloads.py changed"]
     assert stack.reloads == 1
 
 
 def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(
-    tmp_path: Path, stack: Stack, said: list[str]
+    tmp_path: Path, stack: Stack, reloads: Reloads
 ) -> None:
     stack.results = [BundleFailed("no module 'x'"), SyntaxError("invalid syntax")]
     for number in range(3):
         change(tmp_path / "jobs.py")
         os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
-        wait_for(lambda number=number: len(said) > number, patience=10)  # type: ignore[misc]
+        reloads.look()
     kept = "the worker is not reloaded, and the one before goes on: "
-    assert said == [
+    assert reloads.said == [
         f"{kept}no module 'x'",
         f"{kept}SyntaxError: invalid syntax",
         "the worker is reloaded: jobs.py changed",
@@ -81,34 +84,34 @@ def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(
 
 
 def test_a_change_that_makes_no_other_worker_is_said_too(
-    tmp_path: Path, stack: Stack, said: list[str]
+    tmp_path: Path, stack: Stack, reloads: Reloads
 ) -> None:
     # Given a mistake that is saved, and put back
     stack.results = [BundleFailed("no module 'x'"), False, False]
     for number in range(2):
         change(tmp_path / "jobs.py")
         os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
-        wait_for(lambda number=number: len(said) > number, patience=10)  # type: ignore[misc]
+        reloads.look()
     # And a file in the folder that is no part of the worker
     (tmp_path / "notes.txt").touch()
-    wait_for(lambda: len(said) > 2, patience=10)
-    assert said[1:] == [
+    reloads.look()
+    assert reloads.said[1:] == [
         f"the worker stays as it is: {what} changed, and makes the version that runs already"
         for what in ("jobs.py", "the folder of its sources")
     ]
 
 
-def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, said: list[str]) -> None:
+def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
     # Given a module that was missing, so that nothing could be loaded
     stack.results = [BundleFailed("no module 'prices'")]
     change(tmp_path / "jobs.py")
-    wait_for(lambda: said, patience=10)
+    reloads.look()
     (tmp_path / "prices.py").touch()
-    wait_for(lambda: len(said) > 1, patience=10)
-    assert said[1] == "the worker is reloaded: the folder of its sources changed"
+    reloads.look()
+    assert reloads.said[1] == "the worker is reloaded: the folder of its sources changed"
 
 
-def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack, said: list[str]) -> None:
+def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
     reload_of_now = stack.reload
 
     def reload_slowly() -> bool:
@@ -118,5 +121,6 @@ def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stac
 
     vars(stack)["reload"] = reload_slowly
     change(tmp_path / "jobs.py")
-    wait_for(lambda: len(said) > 1, patience=10)
-    assert said == 2 * ["the worker is reloaded: jobs.py changed"]
+    reloads.look()
+    reloads.look()
+    assert reloads.said == 2 * ["the worker is reloaded: jobs.py changed"]

@@ -53,13 +53,13 @@ def test_the_panel_says_that_a_follow_up_is_owed_and_when_it_could_not_be_added(
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (3600, "up to 1 h"),
-        (5400, "up to 1 h 30 min"),
-        (60, "up to 1 min"),
-        (75, "up to 1 min 15 s"),
-        (0.5, "up to 0.5 s"),
-        (61.25, "up to 1 min 1.25 s"),
-        (86400, "up to 1 day"),
+        (3600, "1 h"),
+        (5400, "1 h 30 min"),
+        (60, "1 min"),
+        (75, "1 min 15 s"),
+        (0.5, "0.5 s"),
+        (61.25, "1 min 1.25 s"),
+        (86400, "1 day"),
     ],
 )
 def test_lengths_of_time_are_said_without_zeros(
@@ -133,7 +133,7 @@ def test_what_the_api_finds_wrong_with_a_follow_up_is_said_at_its_field(
     field(page, "then_action").fill("send_invoice")
     field(page, "then_payload").fill(f'["{"x" * 33_000}"]')
     press(page, "Add")
-    expect(wrong(page, "then_payload")).to_contain_text("The payload is 33,0")
+    expect(wrong(page, "then_payload")).to_contain_text("“What that is given” is 33,0")
     expect(field(page, "then_payload")).to_be_focused()
 
 

@@ -80,7 +80,7 @@ def test_a_value_that_cannot_be_right_is_told_in_plain_words(
         (
             {"start": "2030-01-05T00:00:00", "end": "2030-01-05T08:00:00"},
             "end",
-            "The end 5 Jan 2030, 08:00:00 is before the first time, 5 Jan 2030, 09:00:00",
+            "“Not after” 5 Jan 2030, 08:00:00 is before the first time, 5 Jan 2030, 09:00:00",
         ),
         ({"timezone": "Europe/Berln"}, "timezone", "did you mean Europe/Berlin?"),
     ],
@@ -156,7 +156,7 @@ def test_what_is_about_no_field_is_said_beside_the_button(open_page: Open, url: 
 def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     open_form(page)
-    with mock.patch.object(scene.editor, "add", side_effect=NotArmed("it is stored, but nobody rings")):
+    with mock.patch.object(scene.editor, "add_one", side_effect=NotArmed("it is stored, but nobody rings")):
         press(page, "Add")
         expect(page.locator("#toasts").get_by_text("nobody rings")).to_be_visible()
     expect(page.get_by_role("dialog")).to_be_hidden()

@@ -7,13 +7,13 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.errors import AwsUnavailable
+from duebell_shared.errors import AwsUnavailable, ItemRefusal
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
-from duebell_shared.queue.transactions import ItemRefusal, Other, TaskWrite, Transacted
+from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 

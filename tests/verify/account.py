@@ -57,6 +57,8 @@ class Account:
         self.on("Invoke", self._invoke)
         destination = {"OnFailure": {"Destination": self.arn("failed-runs")}}
         self.answer("GetFunctionEventInvokeConfig", {"DestinationConfig": destination})
+        self.answer("GetFunctionConfiguration", {"Role": "arn:aws:iam::123456789012:role/worker"})
+        self.answer("SimulatePrincipalPolicy", {"EvaluationResults": [{"EvalDecision": "allowed"}]})
 
     @staticmethod
     def arn(queue: str) -> str:
@@ -149,4 +151,11 @@ def denied(action: str) -> str:
 
 
 def all_ok(found: dict[str, Finding], *but: str) -> bool:
-    return all(finding.result is Result.OK for name, finding in found.items() if name not in but)
+    """Tell whether all checks are OK, but for these, and those that nobody asked for."""
+    wrong = [
+        finding
+        for name, finding in found.items()
+        if name not in but and finding.result is not Result.OK and finding.way_out != "--dead-letter does it"
+    ]
+    assert not wrong
+    return True

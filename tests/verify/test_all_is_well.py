@@ -1,7 +1,8 @@
 """A verify of a scheduler that is as it should be."""
 
+import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import msgspec
@@ -9,8 +10,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
-from duebell_infra.verify import Result, When
-from duebell_infra.verify.checks import CHECKS
+from duebell_infra.verify import CHECKS, Result, When
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History
@@ -99,6 +99,18 @@ def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:
 
     assert found.found.endswith("by a direct call")
     assert {} in [event["duebell"] for event in account.invoked]
+
+
+def test_the_token_of_a_transaction_is_one_that_dynamodb_takes(account: Account) -> None:
+    tokens: list[str] = []
+
+    def look(params: dict[str, Any]) -> None:
+        tokens.append(json.loads(params["body"])["ClientRequestToken"])
+
+    account.on("TransactWriteItems", look)
+    account.verify(when=(When.ALWAYS,))
+    # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    assert [1 <= len(token) <= 36 for token in tokens] == [True, True]
 
 
 def test_without_the_probe_nothing_is_waited_for(account: Account) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from duebell_editor import Editor, UnknownAction
 from duebell_infra.verify import Finding, Result, When
-from duebell_infra.verify.own_tasks import LANE, PREFIX
+from duebell_infra.verify.scene import LANE, PREFIX
 from tests.verify.account import Account, all_ok
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]

@@ -12,7 +12,8 @@ from rich.console import Console
 from duebell_editor.cli import run
 from duebell_editor.cli.named import Found
 from duebell_infra import commands
-from duebell_infra.verify import Finding, Result, When, cli
+from duebell_infra import verify as cli
+from duebell_infra.verify import Finding, Result, When
 from duebell_shared.settings import Settings
 from tests.cli.program import Outcome, lines
 from tests.verify.account import Account

@@ -8,12 +8,13 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import NotDeployed
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.status import Status
-from duebell_worker.actions import handles
+from duebell_worker import Worker
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 
@@ -40,9 +41,9 @@ def test_a_dynamodb_that_ignores_conditions_is_kept_from_the_record(account: Acc
     found = account.verify(when=QUICK)
     # Then that is found on verify's own tasks, and no swap is tried on the record
     assert found["insert"].result is Result.FAILED
-    assert "is taken was inserted again" in found["insert"].found
+    assert "an id that is taken: the write must be refused, and was made" in found["insert"].found
     assert found["insert"].way_out
-    for name in ("swaps-lost", "rule"):
+    for name in ("swaps-lost", "limits", "rule"):
         assert found[name].result is Result.SKIPPED
         assert "so the record is left alone" in found[name].found
     assert account.backend.armer.read() == before
@@ -58,7 +59,8 @@ def test_batches_that_are_not_taken_are_the_slower_path(account: Account) -> Non
         assert found[name].result is Result.SLOWER, found[name]
         assert found[name].found.startswith("one by one")
         assert found[name].way_out
-    assert all_ok(found, *BATCHES, "at-once", "intake", "probe", "dead-letter")
+    assert found["arithmetic"].result is Result.SLOWER
+    assert all_ok(found, *BATCHES, "arithmetic", "at-once", "intake", "probe", "dead-letter")
 
 
 def test_the_longer_form_of_a_statement_is_told_as_such(account: Account) -> None:
@@ -160,18 +162,6 @@ def test_without_a_rule_there_is_nothing_to_check(account: Account) -> None:
         list(account.findings())
 
 
-def test_an_older_worker_is_told_to_be_deployed(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duebell_worker.worker.BUILT_IN", {})
-    assert handles.BUILT_IN
-
-    found = account.verify()
-
-    for name in ("at-once", "probe"):
-        assert (found[name].result, found[name].way_out) == (Result.FAILED, "deploy again")
-        assert "older version" in found[name].found
-    assert account.items() == []
-
-
 def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> None:
     # Given a run that holds the lanes when the probe is added
     armer, clock = account.backend.armer, account.clock
@@ -215,14 +205,14 @@ def test_without_a_function_the_rule_sees_to_what_is_due_at_once(account: Accoun
 
 
 @pytest.mark.parametrize(
-    ("says", "what", "way_out"),
+    ("says", "result", "what", "way_out"),
     [
-        ("The table does not have the specified index: past-index", "no past-index", "`duebell deploy`"),
-        ("Cannot read from backfilling global secondary index", "still building the past-index", "wait"),
+        ("The table does not have the specified index", Result.FAILED, "no past-index", "`duebell deploy`"),
+        ("Cannot read from backfilling global secondary index", Result.SKIPPED, "still building", "wait"),
     ],
 )
 def test_a_past_index_that_cannot_be_read_is_told_with_the_way_out(
-    account: Account, says: str, what: str, way_out: str
+    account: Account, says: str, result: Result, what: str, way_out: str
 ) -> None:
     def without_it(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
         error = {"Error": {"Code": "ValidationException", "Message": says}}
@@ -232,7 +222,7 @@ def test_a_past_index_that_cannot_be_read_is_told_with_the_way_out(
 
     found = account.verify(when=QUICK)
 
-    assert found["history"].result is Result.FAILED
+    assert (found["history"].result, found["history"].lacks) == (result, None)
     assert what in found["history"].found
     assert str(found["history"].way_out).startswith(way_out)
     assert all_ok(found, "status", "history", "at-once", "intake", "probe", "dead-letter")
@@ -262,7 +252,7 @@ def test_a_past_index_that_lists_nothing_is_told(account: Account) -> None:
     found = account.verify(when=QUICK)["history"]
 
     assert found.result is Result.FAILED
-    assert "does not list the tasks that have ended" in found.found
+    assert "past-index lists: [[]]" in found.found
 
 
 def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> None:
@@ -278,7 +268,7 @@ def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> 
     found = account.verify(when=QUICK)
 
     assert found["delete"].result is Result.FAILED
-    assert "a task that was changed since was deleted" in found["delete"].found
+    assert "a task that was changed since: the write must be refused, and was made" in found["delete"].found
     assert found["delete-many"].result is Result.FAILED
 
 
@@ -299,3 +289,50 @@ def test_an_aws_that_does_not_answer_one_call_fails_that_check_alone(account: Ac
     assert found["expiry"].result is Result.FAILED
     assert "ConnectTimeoutError" in [answer.code for answer in found["expiry"].answers]
     assert all_ok(found, "expiry", "at-once", "intake", "probe", "dead-letter")
+
+
+def test_a_dynamodb_without_arithmetic_in_statements_is_told_by_name(account: Account) -> None:
+    def refused(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        statements = json.loads(params["body"])["Statements"]
+        if '"attempt"="attempt"+?' not in statements[0]["Statement"]:
+            return None
+        error = {"Error": {"Code": "ValidationError", "Message": "no arithmetic"}}
+        return 200, {"Responses": [error] * len(statements)}
+
+    account.on("BatchExecuteStatement", refused)
+
+    found = account.verify(when=QUICK)
+
+    assert found["arithmetic"].result is Result.SLOWER
+    assert 'AWS refuses SET "attempt"="attempt"+?' in found["arithmetic"].found
+    assert found["claim-many"].result is Result.SLOWER
+
+
+def test_a_transaction_that_stores_nothing_and_is_never_cancelled_is_told(account: Account) -> None:
+    account.answer("TransactWriteItems", {})
+
+    found = account.verify(when=QUICK)
+
+    assert found["transaction"].result is Result.FAILED  # it was answered as made, and nothing is stored
+    assert found["transaction-cancelled"].result is Result.FAILED
+
+
+def test_what_the_workers_role_may_not_do_is_told(account: Account) -> None:
+    # Given a worker with a delivery, whose role may not send to its queue
+    to = "arn:aws:sqs:eu-central-1:123456789012:orders"
+    worker = Worker(backend=account.backend, pool=lambda _: InlinePool())
+    worker.deliver("order", to=to)
+    worker.register()
+    asked: list[str] = []
+
+    def simulate(params: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        asked.append(params["body"]["ResourceArns.member.1"])
+        return 200, {"EvaluationResults": [{"EvalDecision": "implicitDeny"}]}
+
+    account.on("SimulatePrincipalPolicy", simulate)
+
+    found = account.verify(when=QUICK)["permissions"]
+
+    assert found.result is Result.FAILED
+    assert f"may not do sqs:SendMessage on {to}" in found.found
+    assert asked == [to]

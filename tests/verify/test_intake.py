@@ -14,7 +14,7 @@ from duebell_editor.intake import Intake
 from duebell_infra.verify import Result, When
 from duebell_shared.parallel import Parallel
 from tests.intake.conftest import Queues
-from tests.verify.account import Account, all_ok, denied
+from tests.verify.account import ALL, Account, all_ok, denied
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
@@ -67,6 +67,22 @@ def test_the_task_is_gone_before_the_worker_is_rung_for(account: Account, take: 
     with closing(account.findings()) as findings:
         next(finding for finding in findings if finding.check == "intake")
         assert [item for item in account.items() if item["id"]["S"].endswith("-intake")] == []
+
+
+def test_an_unacceptable_message_becomes_a_dead_letter_and_is_taken_away(
+    account: Account, queues: Queues, take: Callable[[], None]
+) -> None:
+    account.during = take
+    found = account.verify(when=ALL)
+    assert found["intake-dead-letter"].result is Result.OK, found["intake-dead-letter"]
+    assert queues.dead() == []
+    # And IAM was asked for what the worker does with a message
+    assert found["permissions"].found.count("sqs:") == 4
+
+
+def test_an_unacceptable_message_that_is_no_dead_letter_is_told(account: Account, queues: Queues) -> None:
+    found = account.verify(when=ALL)["intake-dead-letter"]
+    assert (found.result, "is no dead letter" in found.found) == (Result.FAILED, True)
 
 
 def test_a_message_that_nobody_takes_is_a_failure(account: Account, queues: Queues) -> None:

@@ -7,8 +7,7 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.testing import InlinePool, MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.rule import Rule

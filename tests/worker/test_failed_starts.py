@@ -130,7 +130,7 @@ def test_a_process_that_really_exits_in_the_import_has_armed_and_marked(tmp_path
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
 from duebell.testing import MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings

@@ -9,8 +9,7 @@ import boto3
 import pytest
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
-from duebell_infra.testing import InlinePool, MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.rule import Rule

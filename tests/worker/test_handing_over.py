@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.testing import MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.rule import Rule

@@ -23,9 +23,10 @@ ADD = {"action": "put_on_sale", "in": 3600, "payload": {"item": 42}, "id": "sale
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept() -> Iterator[None]:
+def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for cached in (entry._worker, lambda_handler._intake):
         cached.cache_clear()
+    monkeypatch.setenv("DUEBELL_INTAKE", "duebell-intake")
     yield
     for cached in (entry._worker, lambda_handler._intake):
         cached.cache_clear()
@@ -58,6 +59,17 @@ def test_a_message_is_taken_though_the_actions_cannot_be_imported(
     assert (task.payload, task.changed_by) == ({"item": 42}, "intake")
     with pytest.raises(RuntimeError, match="broken"):
         lambda_handler.handler({}, CONTEXT)
+
+
+@pytest.mark.parametrize("intake", [None, "another-intake"])
+def test_records_that_are_not_of_its_own_intake_change_nothing(
+    intake: str | None, deploy: Callable[[str], None], editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(WORKING)
+    monkeypatch.setenv("DUEBELL_INTAKE", intake or "")
+    with pytest.raises(PermissionError, match="not of this scheduler's intake queue"):
+        lambda_handler.handler({"Records": [record(ADD)]}, CONTEXT)
+    assert not editor.list().tasks
 
 
 def test_messages_are_taken_while_the_invocation_has_time(
@@ -121,6 +133,7 @@ def test_its_log_says_what_came_of_a_batch(
     environment = {
         "PYTHONPATH": ":".join(sys.path),
         "AWS_LAMBDA_FUNCTION_NAME": "duebell",
+        "DUEBELL_INTAKE": "duebell-intake",
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_REGION": REGION,

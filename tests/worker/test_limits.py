@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, InvalidTask, Status
-from duebell_infra.testing import InlinePool, MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import AwsUnavailable, InvalidSettings

@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.testing import InlinePool
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable

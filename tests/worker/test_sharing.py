@@ -7,8 +7,7 @@ from typing import Any, cast
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.testing import MemoryStore
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings

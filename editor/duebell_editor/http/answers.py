@@ -27,6 +27,7 @@ from duebell_editor import (
 )
 from duebell_editor.library.json_fields import as_text, plain_values, task_fields
 from duebell_shared.instants import Instant
+from duebell_shared.tasks.fields import FIELDS, STORED, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
@@ -107,13 +108,18 @@ _THEN = _struct(
     after=_described(float, "It is due so many seconds later"),
 )
 
+_DURATIONS: Any = {
+    name: _described(float if FIELDS[name].default is not None else float | None, described(name))
+    for name in STORED
+    if FIELDS[name].kind.form == "duration"
+}
+
 _TASK = _struct(
     "Task",
     Task,
     hidden=("payload_json", "begun", "reservation", "intake"),
     payload=_described(Any, "Any JSON value"),
-    spread=_described(float, "It is delayed by up to this many seconds"),
-    expires_after=_described(float | None, "It is not run when it is this many seconds late"),
+    **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
     can=_CAN,

@@ -128,7 +128,16 @@ def _field(name: str, *, default: Any = None, means: str | None = None, is_nulla
     if schema and is_nullable:
         schema = {"anyOf": [schema, {"type": "null"}]}
     type = Annotated[Any, BeforeValidator(partial(_read, name)), WithJsonSchema(schema)]
-    return type, Field(default=default, description=means or described(name), alias=name)
+    return type, Field(default=default, description=means or described(name), alias=name, **_for_forms(name))
+
+
+def _for_forms(name: str) -> Any:
+    """The title of a field, and what the page's form makes of it."""
+    row = FIELDS[name]
+    return {
+        "title": row.title,
+        "json_schema_extra": {"kind": row.kind.form, "goes": row.goes, "unset": row.unset},
+    }
 
 
 #: The field `in`, which has another name in Python.
@@ -178,6 +187,7 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
 
     if_exists: IfExists = Field(
         default=IfExists.FAIL,
+        **_for_forms("if_exists"),
         description=f"{described('if_exists')}. With an id of your own and `keep`, a request can be repeated "
         "without harm",
     )

@@ -5,5 +5,6 @@ adds and changes tasks, `batch.py` says which messages are done, come again or g
 """
 
 from .batch import Intake
+from .messages import Rights
 
-__all__ = ["Intake"]
+__all__ = ["Intake", "Rights"]

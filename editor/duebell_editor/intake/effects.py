@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import task_of
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
@@ -27,14 +26,16 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
+from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import NewTask
 from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Status
 from duebell_shared.tasks.verbs import Verb
 
 from .made import Made
-from .messages import Change, Entry, Push
+from .messages import Change, Entry, Push, Rights
 
 __all__ = ["Failures", "take_effect"]
 
@@ -60,7 +61,7 @@ class _Turn(NamedTuple):
     covered: list[IntakeMark]
 
 
-def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel) -> Failures:
+def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, rights: Rights) -> Failures:
     """Add and change tasks. The others took effect, now or when their message came before."""
     failures: Failures = {}
     adds: dict[str, dict[int, NewTask]] = defaultdict(dict)
@@ -74,7 +75,7 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel) ->
             case task:
                 adds[str(task["id"])][place] = task
     failures |= _add_all(editor, list(adds.values()))
-    failures |= _change_all(editor, list(changes.values()), parallel)
+    failures |= _change_all(editor, list(changes.values()), parallel, rights)
     return failures
 
 
@@ -124,19 +125,21 @@ def _faults(group: dict[int, NewTask]) -> Failures:
 
 def _fault(task: NewTask) -> InvalidTask | None:
     try:
-        task_of(task, utc_now())
+        check_size(new_task(**task, now=utc_now()))
     except InvalidTask as error:
         return error
     return None
 
 
-def _change_all(editor: Editor, groups: list[dict[int, Change | Push]], parallel: Parallel) -> Failures:
+def _change_all(
+    editor: Editor, groups: list[dict[int, Change | Push]], parallel: Parallel, rights: Rights
+) -> Failures:
     """Make the changes, each group of one task in turn."""
     failures: Failures = {}
     repeated: list[int] = []
 
     def change(group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
-        return _change_in_turn(editor, group)
+        return _change_in_turn(editor, group, rights)
 
     for failed, made_before in parallel.all(change, groups):
         failures |= failed
@@ -149,7 +152,9 @@ def _change_all(editor: Editor, groups: list[dict[int, Change | Push]], parallel
     return failures
 
 
-def _change_in_turn(editor: Editor, group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
+def _change_in_turn(
+    editor: Editor, group: dict[int, Change | Push], rights: Rights
+) -> tuple[Failures, list[int]]:
     """The failures of these changes of one task, and those that were made when their message came before.
 
     After one that AWS did not answer the rest wait as well: they would overtake it.
@@ -168,6 +173,9 @@ def _change_in_turn(editor: Editor, group: dict[int, Change | Push]) -> tuple[Fa
             failures |= dict.fromkeys(places, trouble)
             continue
         try:
+            if rights.actions:
+                with suppress(TaskNotFound):
+                    rights.check_action("id", editor.get(change.id).action)
             if not _make(editor, change, made[change.mark.source], covered):
                 repeated += places
         except InvalidInput as error:  # those that it covers are to be made without it

@@ -8,29 +8,27 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
 from duebell_editor.library.change_many import MAX_MANY
-from duebell_editor.library.debounce import check_at_most, check_not_recurring
-from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import fields_of_json
+from duebell_editor.library.taken_ids import IfExists, Policy, check_not_recurring
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.quoting import quoted, shortened
-from duebell_shared.tasks.fields import NewTask, TaskChange
+from duebell_shared.settings import INTAKE_VERBS, Settings
+from duebell_shared.tasks.fields import NewTask, TaskChange, fields_of_json
 from duebell_shared.tasks.given import check_due, check_name, read_seconds
 from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.verbs import Verb
 
-__all__ = ["Change", "Entry", "Message", "Push", "entries_of"]
+__all__ = ["ALL_RIGHTS", "Change", "Entry", "Message", "Push", "Rights", "entries_of"]
 
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
-_ADD, _CHANGES = "add", (Verb.MOVE, Verb.UPDATE, Verb.CANCEL)
-_DO = (_ADD, *_CHANGES)
+_ADD, _DO = "add", INTAKE_VERBS
 #: Characters that SQS refuses, and which JSON can have escaped.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -105,6 +103,52 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.task["id"])
 
 
+class Rights(msgspec.Struct, frozen=True, kw_only=True):
+    """What messages may do, as the settings `DUEBELL_INTAKE_ACTIONS`, `_VERBS` and `_PREFIXES` say.
+
+    actions   the actions that tasks may have, before and after a change, and those of their follow-ups
+    verbs     the values that `do` may have
+    prefixes  the beginnings that ids may have
+
+    Empty is no restriction.
+    """
+
+    actions: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The rights that the settings give."""
+        return cls(
+            actions=settings.intake_actions, verbs=settings.intake_verbs, prefixes=settings.intake_prefixes
+        )
+
+    def check(self, wanted: "NewTask | Push | Change") -> None:
+        """Raise InvalidTask for an entry that messages may not make."""
+        task = wanted.task if isinstance(wanted, Push) else wanted
+        if isinstance(task, Change):
+            verb, id, fields = task.verb.value, task.id, task.fields
+        else:
+            verb, id, fields = _ADD, str(task["id"]), cast("Mapping[str, Any]", task)
+        if self.verbs and verb not in self.verbs:
+            raise InvalidTask("do", f"{quoted(verb)} may not be asked for here: {', '.join(self.verbs)} may")
+        if self.prefixes and not id.startswith(self.prefixes):
+            raise InvalidTask("id", f"must begin with one of {', '.join(self.prefixes)}, not be {quoted(id)}")
+        then = fields.get("then")
+        self.check_action("action", fields.get("action"))
+        self.check_action("on_failed", fields.get("on_failed"))
+        self.check_action("then", then.get("action") if isinstance(then, Mapping) else then and then.action)
+
+    def check_action(self, field: str, action: object) -> None:
+        """Raise InvalidTask for an action that messages may not add or change tasks of; empty is none."""
+        if self.actions and action and action not in self.actions:
+            raise InvalidTask(field, f"{quoted(action)} is not one of {', '.join(self.actions)}")
+
+
+ALL_RIGHTS = Rights()
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a message.
 
@@ -130,7 +174,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             return self.message.body
 
 
-def entries_of(message: Message) -> list[Entry]:
+def entries_of(message: Message, rights: Rights = ALL_RIGHTS) -> list[Entry]:
     """The entries of a message. One that cannot be right has an error, as has a message that is no JSON."""
     try:
         given = _value(message.body)
@@ -140,8 +184,8 @@ def entries_of(message: Message) -> list[Entry]:
         what = f"is a list of {len(given):,}, and at most {MAX_MANY:,} are taken: send several messages"
         return [Entry(message=message, wanted=InvalidTask("message", what))]
     if isinstance(given, list):
-        return [_entry(message, one, place) for place, one in enumerate(given)]
-    return [_entry(message, given)]
+        return [_entry(message, rights, one, place) for place, one in enumerate(given)]
+    return [_entry(message, rights, given)]
 
 
 def _value(body: str) -> object:
@@ -155,10 +199,10 @@ def _value(body: str) -> object:
     raise InvalidTask("message", why)
 
 
-def _entry(message: Message, given: object, place: int | None = None) -> Entry:
+def _entry(message: Message, rights: Rights, given: object, place: int | None = None) -> Entry:
     wanted: NewTask | Push | Change | InvalidInput
     try:
-        wanted = _wanted(message, given, place)
+        rights.check(wanted := _wanted(message, given, place))
     except InvalidInput as error:
         wanted = error
     return Entry(message=message, wanted=wanted, place=place, given=given)
@@ -230,7 +274,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
     check_name("id", task["id"])
     return Push(
         task=_counted_from(sent, task),
-        at_most=check_at_most(at_most, is_push=True),
+        at_most=Policy.of(IfExists.PUSH, at_most).at_most,
         sent=sent,
         mark=mark,
     )

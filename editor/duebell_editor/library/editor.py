@@ -10,24 +10,32 @@ import msgspec
 from duebell_editor.listing.filters import check_flag, check_ids
 from duebell_editor.status.health import Problem, silence_problem
 from duebell_editor.status.status import Diagnosis, SchedulerStatus, after_repair
+from duebell_editor.transactions.task_writes import (
+    GRACE,
+    Reservation,
+    TaskWrites,
+    TransactionItem,
+    check_grace,
+)
+from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidTask
+from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.add_report import AddReport
-from duebell_shared.tasks.fields import NewTask, TaskChange, checked
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.given import check_changed_by, check_progress
-from duebell_shared.tasks.new_task import check_change
+from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
 from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
-from .debounce import check_at_most, check_push, limited
+from .known_worker import KnownWorker
 from .limit_editor import LimitEditor
-from .taken_ids import Added, IfExists
-from .values import fields_of
+from .taken_ids import Added, IfExists, Policy
 
 if TYPE_CHECKING:
     import boto3
@@ -64,6 +72,7 @@ class Editor(LimitEditor):
         author = check_changed_by(changed_by)
         backend = backend or Backend.connect(settings or Settings.from_env(), session)
         super().__init__(backend, author or backend.settings.changed_by)
+        self._known = KnownWorker(backend)
 
     @classmethod
     def from_env(cls) -> Self:
@@ -168,17 +177,11 @@ class Editor(LimitEditor):
 
         Raises what `add` raises.
         """
+        policy = Policy.of(if_exists, at_most, rev)
         given = fields_of(NewTask, task)
-        policy: IfExists = checked("if_exists", if_exists)
-        rev = checked("rev", rev)
-        if rev is not None and policy is not IfExists.REPLACE:
-            raise InvalidTask("rev", "goes with if_exists='replace'")
-        at_most = check_at_most(at_most, is_push=policy is IfExists.PUSH)
-        new, is_generated = self._check(given), given.get("id") is None
-        if policy is IfExists.PUSH:
-            check_push(new, is_generated=is_generated)
-            new = limited(new, at_most)
-        return self._adder.add(new, policy, rev=rev, at_most=at_most, is_generated=is_generated)
+        is_generated = given.get("id") is None
+        new = policy.first(self._check(given), is_generated=is_generated)
+        return self._adder.add(new, policy, is_generated=is_generated)
 
     def add_many(
         self,
@@ -196,20 +199,17 @@ class Editor(LimitEditor):
         tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
         not be confirmed.
         """
-        policy: IfExists = checked("if_exists", if_exists)
-        at_most = check_at_most(at_most, is_push=policy is IfExists.PUSH)
+        policy = Policy.of(if_exists, at_most)
         check_progress(progress)
         chosen: set[str] = set()
 
         def check(given: NewTask) -> Task:
-            task = self._check(given)
-            if policy is IfExists.PUSH:
-                check_push(task, is_generated=given.get("id") is None)
-                task = limited(task, at_most)
-            chosen.update([] if given.get("id") is None else [task.id])
+            is_generated = given.get("id") is None
+            task = policy.first(self._check(given), is_generated=is_generated)
+            chosen.update([] if is_generated else [task.id])
             return task
 
-        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress, at_most=at_most)
+        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
@@ -278,6 +278,58 @@ class Editor(LimitEditor):
         """
         return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
 
+    def transaction(self, *, grace: timedelta = GRACE) -> Transaction:
+        """A transaction over tables of your own and the queue, for a `with` statement: see Transaction.
+
+        grace  how long the commit may take before its tasks are dropped, 10 seconds to an hour
+
+        Raises InvalidTask.
+        """
+        return Transaction(self._writes, check_grace(grace))
+
+    def reserve(self, action: str, *, grace: timedelta = GRACE, **fields: Unpack[TaskFields]) -> Reservation:
+        """Store a task that is run only if a transaction of your own confirms it. Returns its reservation.
+
+        Put the reservation's `confirm` among the `TransactItems` of your client, or give it to pynamodb's
+        `TransactWrite`: then the task is added if and only if that transaction is committed. `transaction()`
+        does both.
+
+        action, fields  those of `add`, but for `if_exists`, `at_most` and `rev`
+        grace           how long the transaction has time, 10 seconds to an hour
+
+        A task that is not confirmed in time is deleted, and the transaction then fails. An id that is
+        reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
+        Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, QueueFull, NotArmed.
+        """
+        given = fields_of(NewTask, {"action": action, **fields})
+        task, is_generated = self._check(given), given.get("id") is None
+        reserved = self._writes.reserve(task, check_grace(grace), is_generated=is_generated)
+        return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
+
+    def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
+        """Cancel a task by a transaction of your own, with what `cancel` does to it.
+
+        The transaction fails if the task has changed since this call read it, or since it was at `rev`.
+        Raises TaskNotFound, TaskConflict.
+        """
+        return TransactionItem(self._backend, self._writes.cancel(id, rev=rev))
+
+    def move_item(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> TransactionItem:
+        """Move a task to a later due date by a transaction of your own, with what `move` does to it.
+
+        Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel_item`.
+        """
+        return TransactionItem(self._backend, self._writes.move(id, due=due, rev=rev))
+
+    def update_item(
+        self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]
+    ) -> TransactionItem:
+        """Change a task by a transaction of your own, with what `update` does to it, by the same arguments.
+
+        Raises as `move_item`, and InvalidSchedule.
+        """
+        return TransactionItem(self._backend, self._writes.update(id, rev=rev, **changes))
+
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
@@ -317,3 +369,30 @@ class Editor(LimitEditor):
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
         return self.status()
+
+    @property
+    def _writes(self) -> TaskWrites:
+        return TaskWrites(
+            self._backend,
+            self._adder,
+            get=self.get,
+            sign=self._signed,
+            check=self._check,
+            change_of=self._change_of,
+        )
+
+    def _check(self, given: NewTask) -> Task:
+        task = self._signed(check_size(new_task(**given, now=self._clock())))
+        self._known.check_all(task, given.get("payload"))
+        return task
+
+    def _change_of(self, change: TaskChange) -> Callable[[Task], Task]:
+        """The change as a function of the task, checked by what the worker says."""
+
+        def apply(task: Task) -> Task:
+            changed = check_size(changed_task(task, change, now=self._clock()))
+            if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
+                self._known.check_all(changed, change.get("payload"))
+            return changed
+
+        return apply

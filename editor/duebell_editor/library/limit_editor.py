@@ -5,7 +5,6 @@ import logging
 from msgspec import UNSET, UnsetType
 
 from duebell_editor.status.action_limits import ActionLimit, action_limit, read_limits
-from duebell_editor.transactions.transaction_editor import TransactionEditor
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_per_second
 from duebell_shared.log_lines import log_event
@@ -15,6 +14,7 @@ from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .known_worker import unknown_action
+from .queue_keeper import QueueKeeper
 from .taken_ids import TRIES
 
 __all__ = ["ActionLimit", "LimitEditor"]
@@ -22,7 +22,7 @@ __all__ = ["ActionLimit", "LimitEditor"]
 _LOG = logging.getLogger("duebell.editor")
 
 
-class LimitEditor(TransactionEditor):
+class LimitEditor(QueueKeeper):
     """Limits and pauses actions, and tells their limits."""
 
     def limit(

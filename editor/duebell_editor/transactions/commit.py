@@ -10,16 +10,17 @@ from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,
     DuebellError,
+    ItemRefusal,
     TransactionCancelled,
     TransactionUnknown,
 )
 from duebell_shared.queue.batching import pauses
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.transactions import ItemRefusal, Other, TaskWrite, Transacted
+from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Status, Task
 
-from .transaction_writes import table_of
+from .table_writes import table_of
 
 __all__ = ["commit", "drop_reservation", "drop_reservations"]
 

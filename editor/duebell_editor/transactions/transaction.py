@@ -3,42 +3,24 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from duebell_editor.library.change_log import log_change
-from duebell_editor.library.values import fields_of
-from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.task import Status, Task
 from duebell_shared.tasks.verbs import Verb
 
 from .commit import commit, drop_reservations
-from .transaction_writes import check_write, put_of
+from .table_writes import check_write, put_of
+from .task_writes import TaskWrites
 
 if TYPE_CHECKING:
     from boto3.dynamodb.conditions import ConditionBase
 
-__all__ = ["Transaction", "TransactionSteps"]
-
-
-class TransactionSteps(NamedTuple):
-    """The steps of a transaction that its editor makes.
-
-    backend  the queue, and DynamoDB
-    check    makes a task of a new one, checked; raises InvalidTask
-    reserve  stores such tasks as reserved, with the rule set; returns each, or its error
-    cancel, move, update  make the change of a task that is there, as the editor's methods of these names
-    """
-
-    backend: Backend
-    check: Callable[[NewTask], Task]
-    reserve: Callable[[list[Task], timedelta], list[Task | DuebellError]]
-    cancel: Callable[..., TaskWrite]
-    move: Callable[..., TaskWrite]
-    update: Callable[..., TaskWrite]
+__all__ = ["Transaction"]
 
 
 class Transaction:
@@ -59,9 +41,9 @@ class Transaction:
     tasks  the tasks that it added or changed, in their order, as the commit has left them; none before it
     """
 
-    def __init__(self, steps: TransactionSteps, grace: timedelta) -> None:
+    def __init__(self, task_writes: TaskWrites, grace: timedelta) -> None:
         self.tasks: tuple[Task, ...] = ()
-        self._steps = steps
+        self._task_writes = task_writes
         self._grace = grace
         self._writes: list[Other | TaskWrite | Task] = []
         self._verbs: list[Verb] = []
@@ -109,7 +91,7 @@ class Transaction:
         Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """
         self._check_open()
-        task = self._steps.check(fields_of(NewTask, {"action": action, **fields}))
+        task = self._task_writes.check(fields_of(NewTask, {"action": action, **fields}))
         self._take(task)
         return task
 
@@ -118,18 +100,18 @@ class Transaction:
 
         Raises TaskNotFound, TaskConflict; AwsRefused and the like if it cannot be read.
         """
-        return self._change(Verb.CANCEL, lambda: self._steps.cancel(id, rev=rev))
+        return self._change(Verb.CANCEL, lambda: self._task_writes.cancel(id, rev=rev))
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Move a task to a later due date, as `Editor.move` does. Returns it as it will be.
 
         Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel`.
         """
-        return self._change(Verb.MOVE, lambda: self._steps.move(id, due=due, rev=rev))
+        return self._change(Verb.MOVE, lambda: self._task_writes.move(id, due=due, rev=rev))
 
     def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
         """Change a task, as `Editor.update` does. Returns it as it will be; raises as `move`."""
-        return self._change(Verb.UPDATE, lambda: self._steps.update(id, rev=rev, **changes))
+        return self._change(Verb.UPDATE, lambda: self._task_writes.update(id, rev=rev, **changes))
 
     def _change(self, verb: Verb, make: Callable[[], TaskWrite]) -> Task:
         self._check_open()
@@ -159,7 +141,7 @@ class Transaction:
                 "transaction",
                 f"has {len(self._writes):,} writes, and DynamoDB takes {MOST_WRITES} at most: make several",
             )
-        backend = self._steps.backend
+        backend = self._task_writes.backend
         confirming, error = self._reserve()
         reserved = iter(confirming)
         try:
@@ -181,7 +163,8 @@ class Transaction:
     def _reserve(self) -> tuple[list[TaskWrite], DuebellError | None]:
         """Reserve the tasks that are added. Returns the writes that confirm them, and the first error."""
         new = [write for write in self._writes if isinstance(write, Task)]
-        reserved = self._steps.reserve(new, self._grace)
+        writes, grace = self._task_writes, self._grace
+        reserved = writes.backend.parallel(lambda task: writes.reserve(task, grace), new)
         errors = [one for one in reserved if isinstance(one, DuebellError)]
         made = [one for one in reserved if isinstance(one, Task)]
         return [TaskWrite(one, one.confirmed()) for one in made], errors[0] if errors else None

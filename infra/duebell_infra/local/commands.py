@@ -1,5 +1,6 @@
 """`duebell local`, and the commands for one that runs in the background: wait for it, stop it."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,19 +61,7 @@ def local(
     given_deliveries = deliveries_given(deliver, no_deliver)
     try:
         if detach:
-            given = {
-                "--port": port,
-                "--editor-port": editor_port,
-                "--actions": actions,
-                "--requirements": requirements,
-                "--precision": precision.value,
-                "--log-format": log_format.value,
-            }
-            options = [f"{name}={value}" for name, value in given.items() if value is not None]
-            options += [f"--deliver={one}" for one in deliver or ()]
-            options += [f"--no-deliver={one}" for one in no_deliver or ()]
-            options += [] if intake is None else ["--intake" if intake else "--no-intake"]
-            started = start(state, options)
+            started = start(state, [one for one in sys.argv[1:] if one not in {"--detach", "-d"}])
             for line in started.synced:
                 typer.echo(line)
             _say_ready(state, started)

@@ -97,7 +97,15 @@ def serve(
         actions = kept.read_text(encoding="utf-8")
     actions = without_none(actions)
     registration = Registration(state)
-    log = _Log(say)
+    synced: list[str] = []
+
+    def say_with_time(line: str) -> None:
+        say(f"{datetime.now():%H:%M:%S}  {line}")  # noqa: DTZ005 (for a person, at this machine)
+
+    def say_synced(line: str) -> None:
+        synced.append(line)
+        say_with_time(line)
+
     stack = EmbeddedStack(
         state,
         port=port,
@@ -107,27 +115,26 @@ def serve(
         parameters={"Precision": precision, **intake_parameter(intake=intake)},
         log_format=log_format,
         while_locked=registration,
-        synced=log.say_synced,
+        synced=say_synced,
     )
 
     def greet(url: str) -> None:
-        deliveries = stack.deliveries()
-        none = "only the deliveries below" if deliveries else _NO_ACTIONS
-        say(f"editor   {url}")
-        say(f"stack    {stack.endpoint_url}  (state and log in {state})")
-        say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
-        for one in deliveries:
-            say(f"delivery {one.name} to {one.target.shown}")
-        if stack.intake_url:
-            say(f"intake   {stack.intake_url}")
-        for line in ways_in(state, stack.environment):
+        for line in (
+            *_greeting(stack, state, actions, url),
+            "Ctrl-C stops it and keeps what is in the queue",
+        ):
             say(line)
-        say("Ctrl-C stops it and keeps what is in the queue")
-        registration.is_ready(url, stack.environment, log.synced)
+        registration.is_ready(url, stack.environment, synced)
 
-    watch, reloader = _Watch(stack, say), Reloader(stack, log.say_reloaded)
+    watch, reloader = _Watch(stack, say), Reloader(stack, lambda line: say_with_time(f"      {line}"))
     try:
-        with ended_by_signal(), warnings.catch_warnings(), stack, watch, reloader:
+        with (
+            ended_by_signal(),
+            warnings.catch_warnings(),
+            stack,
+            _Repeated("watch", _LOG_EVERY, watch.look),
+            _Repeated("reload", _SOURCES_EVERY, reloader.look),
+        ):
             # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
             warnings.filterwarnings(
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
@@ -145,8 +152,20 @@ def serve(
     say(f"stopped; what is in the queue is kept in {state}")
 
 
-def start(state: Path, options: Sequence[str]) -> LocalStack:
-    """Start `duebell local` with these options in the background; return when it is ready.
+def _greeting(stack: EmbeddedStack, state: Path, actions: str | None, url: str) -> Iterator[str]:
+    deliveries = stack.deliveries()
+    none = "only the deliveries below" if deliveries else _NO_ACTIONS
+    yield f"editor   {url}"
+    yield f"stack    {stack.endpoint_url}  (state and log in {state})"
+    yield f"worker   {f'{actions}, reloaded when its sources change' if actions else none}"
+    yield from (f"delivery {one.name} to {one.target.shown}" for one in deliveries)
+    if stack.intake_url:
+        yield f"intake   {stack.intake_url}"
+    yield from ways_in(state, stack.environment)
+
+
+def start(state: Path, arguments: Sequence[str]) -> LocalStack:
+    """Start `duebell` with these arguments in the background; return when the stack is ready.
 
     It goes on when this process ends. Raises AlreadyRunning, and EmbeddedStackFailed with its error, and ends
     it if this call is interrupted.
@@ -157,7 +176,7 @@ def start(state: Path, options: Sequence[str]) -> LocalStack:
     output = state / _OUTPUT
     with output.open("wb") as log:
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", "-m", "duebell", "local", "--state", str(state), *options],
+            [sys.executable, "-P", "-m", "duebell", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -298,37 +317,14 @@ class Registration:
         self._note.write(self._state)
 
 
-class _Log:
-    """Lines of this process among those of the worker's log, with their time.
+class _Repeated:
+    """A thread that does something again and again inside the context."""
 
-    synced  what was told of recurring tasks so far
-    """
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-        self.synced: list[str] = []
-
-    def say_synced(self, line: str) -> None:
-        self.synced.append(line)
-        self._say(f"{_clock()}  {line}")
-
-    def say_reloaded(self, line: str) -> None:
-        self._say(f"{_clock()}        {line}")
-
-
-def _clock() -> str:
-    return f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 (for a person, at this machine)
-
-
-class _Watch:
-    """A thread that prints the worker's log as it comes, and ends this process in order if the stack dies."""
-
-    def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
-        self._stack = stack
-        self._say = say
+    def __init__(self, name: str, every: float, do: Callable[[], None]) -> None:
+        self._every = every
+        self._do = do
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
-        self.stack_died = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -338,18 +334,30 @@ class _Watch:
         self._thread.join()
 
     def _run(self) -> None:
-        log = WorkerLog(self._stack.worker_log)
-        while not self._stop.wait(_LOG_EVERY):
-            if not self._stack.is_running:
-                self.stack_died = True
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
-            for line in log.new_lines():
-                self._say(line)
+        while not self._stop.wait(self._every):
+            self._do()
+
+
+class _Watch:
+    """Prints the worker's log as it comes, and ends this process in order if the stack dies."""
+
+    def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
+        self._stack = stack
+        self._say = say
+        self._log = WorkerLog(stack.worker_log)
+        self.stack_died = False
+
+    def look(self) -> None:
+        """Print the lines that came since the last call."""
+        if not self._stack.is_running and not self.stack_died:
+            self.stack_died = True
+            os.kill(os.getpid(), signal.SIGTERM)
+        for line in self._log.new_lines():
+            self._say(line)
 
 
 class Reloader:
-    """A thread that watches the sources inside the context, and says in a line what came of each change.
+    """Reloads the worker when a source file of its actions changes, and says in a line what came of it.
 
     Make it before the stack is started: what changes from then on is loaded.
     """
@@ -358,54 +366,39 @@ class Reloader:
         self._stack = stack
         self._say = say
         self._files = stack.sources()
-        self._loaded = _seen_of(self._files)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reload", daemon=True)
+        self._loaded = self._before = _states_of(self._files)
 
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        before = self._loaded
-        while not self._stop.wait(_SOURCES_EVERY):
-            seen = _seen_of(self._files)
-            if seen != self._loaded and seen == before:
-                self._reload(sorted(file.name for file in self._files if self._loaded[file] != seen[file]))
-                self._files = self._stack.sources() or self._files
-                # Of what was looked at before the reload, that look counts: it may have changed meanwhile.
-                after = _seen_of(self._files)
-                self._loaded = {path: seen.get(path, state) for path, state in after.items()}
-            before = seen
+    def look(self) -> None:
+        """Reload the worker if its sources have changed, and did not change since the last call."""
+        now = _states_of(self._files)
+        if now != self._loaded and now == self._before:
+            self._reload(sorted(file.name for file in self._files if self._loaded[file] != now[file]))
+            self._files = self._stack.sources() or self._files
+            # A file that was known before the reload counts as of then: it may have changed meanwhile.
+            self._loaded = {path: now.get(path, state) for path, state in _states_of(self._files).items()}
+        self._before = now
 
     def _reload(self, changed: list[str]) -> None:
+        what = ", ".join(changed) or "the folder of its sources"
         try:
             is_new = self._stack.reload()
         except Exception as error:  # noqa: BLE001 (whatever is wrong with it, the next change is looked for)
             why = str(error) if isinstance(error, DuebellError) else f"{type(error).__name__}: {error}"
             self._say(f"the worker is not reloaded, and the one before goes on: {why}")
         else:
-            what = ", ".join(changed) or "the folder of its sources"
-            if is_new:
-                self._say(f"the worker is reloaded: {what} changed")
-            else:
-                self._say(
-                    f"the worker stays as it is: {what} changed, and makes the version that runs already"
-                )
+            as_it_is = f"stays as it is: {what} changed, and makes the version that runs already"
+            self._say(f"the worker {f'is reloaded: {what} changed' if is_new else as_it_is}")
 
 
-def _seen_of(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:
-    """The files and their folders: a file that is added, such as a missing module, changes its folder."""
+def _states_of(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """The time and size of the files and their folders: a file that is added changes its folder."""
+
+    def state(path: Path) -> tuple[int, int]:
+        try:
+            found = path.stat()
+        except OSError:
+            return (0, 0)
+        return found.st_mtime_ns, found.st_size
+
     files = list(sources)
-    return {path: _state_of(path) for path in {*files, *(file.parent for file in files)}}
-
-
-def _state_of(path: Path) -> tuple[int, int]:
-    try:
-        stat = path.stat()
-    except OSError:
-        return (0, 0)
-    return stat.st_mtime_ns, stat.st_size
+    return {path: state(path) for path in {*files, *(file.parent for file in files)}}

@@ -6,8 +6,7 @@ rehearsal.editor.add("remind", due=timedelta(days=2))
 rehearsal.let_time_pass(timedelta(days=3))
 """
 
-from .inline import InlinePool
 from .memory import MemoryStore
-from .rehearsal import FrozenClock, Rehearsal
+from .rehearsal import Bell, FrozenClock, InlinePool, Rehearsal
 
-__all__ = ["FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]
+__all__ = ["Bell", "FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]

@@ -9,13 +9,14 @@ from typing import Generic, TypeVar
 import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
-from duebell_shared.queue.transactions import ItemRefusal, Other, TaskWrite, Transacted
+from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 

@@ -1,27 +1,76 @@
 """A scheduler for tests: in memory, without AWS, and time passes when the test says so."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from duebell_editor import Editor, SyncReport
 from duebell_shared.backend import Backend
-from duebell_shared.bell.expression import next_ring
+from duebell_shared.bell.expression import SENTINEL, next_ring
 from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from duebell_worker import RunReport, Worker
 
-from .bell import Bell
-from .inline import InlinePool
 from .memory import MemoryStore
 
 if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
     from duebell_shared.deliveries.delivery import Delivery
     from duebell_worker.deliveries import Message
 
-__all__ = ["FrozenClock", "Rehearsal"]
+__all__ = ["Bell", "FrozenClock", "InlinePool", "Rehearsal"]
+
+
+class Bell:
+    """EventBridge in memory: one rule, enabled, with one target."""
+
+    def __init__(self) -> None:
+        self._rule: dict[str, Any] = {"ScheduleExpression": SENTINEL, "State": "ENABLED"}
+
+    @property
+    def expression(self) -> str:
+        """The rule's expression."""
+        return str(self._rule["ScheduleExpression"])
+
+    @property
+    def client(self) -> "EventBridgeClient":
+        """The client that a Rule calls."""
+        client = SimpleNamespace(
+            describe_rule=lambda **_: dict(self._rule),
+            put_rule=self._put_rule,
+            list_targets_by_rule=lambda **_: {"Targets": [{}]},
+            meta=SimpleNamespace(region_name="nowhere"),
+        )
+        return cast("EventBridgeClient", client)
+
+    def _put_rule(self, **arguments: Any) -> dict[str, Any]:
+        self._rule = {"State": "ENABLED", **arguments}
+        return {}
+
+
+class InlinePool:
+    """A worker's pool that runs each call at once and to its end, in the thread that asks for it."""
+
+    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+        future: Future[None] = Future()
+        try:
+            call(*arguments)
+        except BaseException as error:  # noqa: BLE001 (as a thread pool does)
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+        return future
+
+    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
+        return list(futures)
+
+    def close(self) -> None:
+        """Nothing is under way."""
 
 
 class FrozenClock(Protocol):

@@ -1,11 +1,173 @@
 """`duebell verify`: every form of call that duebell makes, made once against a scheduler as it is deployed.
 
-It shows what no emulator shows, only the user's own account. It is safe on a queue that is in use: see
-`own_tasks.py` and `record.py`.
+It shows what no emulator shows, only the user's own account. It is safe on a queue that is in use: its tasks
+are its own (`scene.py`), and the arming record is changed by the ordinary protocol only.
 """
 
-from .check import When
-from .checks import verify
-from .finding import Finding, Result
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
 
-__all__ = ["Finding", "Result", "When", "verify"]
+import boto3
+import msgspec
+import typer
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.table import Table
+from rich.text import Text
+
+from duebell_editor import Editor
+from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.output import console, plain
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, DuebellError
+from duebell_shared.instants import utc_now
+from duebell_shared.settings import Settings
+
+from . import account, queue
+from .checks import Answers, Check, Finding, Result, When
+from .scene import OwnTasks, Scene, function_in
+
+__all__ = ["CHECKS", "Finding", "Result", "When", "tell", "verify"]
+
+_INTAKE = "`duebell doctor` says whether the worker takes messages; look into the dead letters and its log"
+_WRITES = {
+    "insert": queue.inserts,
+    "claim": queue.claims,
+    "change": queue.changes,
+    "delete": queue.deletions,
+}
+
+
+def _alone(name: str) -> Check:
+    return Check(name, partial(queue.each, of=_WRITES[name], name=name))
+
+
+def _many(name: str) -> Check:
+    return Check(f"{name}-many", partial(queue.together, of=_WRITES[name], name=f"{name}-many"))
+
+
+#: In this order. Writes under conditions come before the checks that need conditions to hold.
+CHECKS = (
+    Check("left-overs", account.left_overs),
+    Check("status", account.status, "`duebell doctor --fix`"),
+    _alone("insert"),
+    _many("insert"),
+    Check("read", queue.read),
+    Check("index", queue.index),
+    Check("history", queue.history),
+    Check("expiry", queue.expiry),
+    _alone("claim"),
+    _many("claim"),
+    Check("arithmetic", queue.arithmetic),
+    _alone("change"),
+    _many("change"),
+    _alone("delete"),
+    _many("delete"),
+    Check("transaction", queue.transaction),
+    Check("transaction-cancelled", queue.transaction_cancelled),
+    Check("swaps-lost", queue.swaps_lost),
+    Check("limits", queue.limits),
+    Check("rule", account.rule),
+    Check("lost-rings", account.lost_rings, "`duebell deploy` sets it up"),
+    Check("failed-runs", account.failed_runs, "`duebell deploy` sets it up"),
+    Check("permissions", account.permissions, "`duebell deploy` gives them; elsewhere: docs/security.md"),
+    Check("call", account.call, account.LOG),
+    Check("intake", account.intake, _INTAKE, When.PROBING),
+    Check("at-once", account.at_once, account.LOG, When.PROBING),
+    Check("probe", account.probe, account.LOG, When.PROBING),
+    Check("intake-dead-letter", account.intake_dead_letter, _INTAKE, When.DEAD_LETTER),
+    Check("dead-letter", account.dead_letter, account.LOG, When.DEAD_LETTER),
+    Check("nothing-left", account.nothing_left),
+)
+
+#: The words for a check that was not asked for, and how to ask for it.
+_NOT_ASKED = {
+    When.PROBING: ("--no-probe", None),
+    When.DEAD_LETTER: ("takes minutes, and raises alarms", "--dead-letter does it"),
+}
+
+_STYLES = {Result.OK: "green", Result.SLOWER: "yellow", Result.FAILED: "red", Result.SKIPPED: "dim"}
+
+
+def verify(
+    session: boto3.Session,
+    settings: Settings,
+    *,
+    when: Collection[When] = (When.ALWAYS, When.PROBING),
+    progress: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], datetime] = utc_now,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Generator[Finding, None, None]:
+    """Make the checks, and yield the finding of each. To end early, close the iterator: it tidies up.
+
+    `when` says which checks are made; the others are reported as skipped. Raises NotDeployed, AwsUnavailable,
+    InvalidSettings when there is nothing to check.
+    """
+    answers = Answers(session)  # first: it hears only of clients that are made after it
+    backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
+    scene = Scene(
+        session=session,
+        backend=backend,
+        editor=Editor(backend=backend),
+        answers=answers,
+        own=OwnTasks(backend, session.client("dynamodb")),
+        progress=progress,
+        function=settings.function,
+        is_set=settings.function is not None,
+    )
+    with suppress(AwsRefused):  # each check says by itself what it may not do
+        backend.store.read_record()
+    with suppress(AwsRefused):
+        backend.rule.read()
+        if scene.function is None and (target := scene.target()):
+            scene.function = function_in(target)
+    try:
+        for check in CHECKS:
+            if check.when in when:
+                yield check.finding(scene)
+            else:
+                why, way_out = _NOT_ASKED[check.when]
+                yield Finding(check=check.name, result=Result.SKIPPED, found=why, way_out=way_out)
+    except BaseException:
+        with suppress(DuebellError, BotoCoreError, ClientError):
+            scene.own.remove()
+        raise
+
+
+def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
+    """Say each finding as it comes, then how many there were of each result; the exit status."""
+    results = Counter[Result]()
+    is_any_lacking = False
+    for finding in findings:
+        results[finding.result] += 1
+        is_any_lacking |= bool(finding.lacks)
+        if as_json:
+            typer.echo(json.dumps(msgspec.to_builtins(finding)))
+        else:
+            _show(finding)
+    if not as_json and console().is_terminal:
+        counts = [f"{results[result]} {result}" for result in Result if results[result]]
+        console().print(Text(", ".join(counts)))
+    if results[Result.FAILED]:
+        return Exit.WRONG
+    return Exit.AWS if is_any_lacking else Exit.DONE
+
+
+def _show(finding: Finding) -> None:
+    out = console()
+    found, way_out = (" ".join(text.split()) for text in (finding.found, finding.way_out or ""))
+    if not out.is_terminal:
+        typer.echo("\t".join((finding.result, finding.check, found, way_out)))
+        return
+    row = Table.grid(padding=(0, 2))
+    for width in (max(map(len, Result)), max(len(check.name) for check in CHECKS)):
+        row.add_column(width=width, no_wrap=True)
+    row.add_column(overflow="fold")
+    row.add_row(Text(finding.result, style=_STYLES[finding.result]), finding.check, Text(plain(found)))
+    if way_out:
+        row.add_row("", "", Text(f"to do: {plain(way_out)}"))
+    out.print(row)

@@ -1,25 +1,149 @@
-"""The scene of the checks: the scheduler, AWS's answers, the tasks of their own, and how to wait."""
+"""The scene of the checks: the scheduler, AWS's answers, the verify's own tasks, and how to wait.
 
-from collections.abc import Callable
+A verify's tasks are recognisable, never a user's, and gone afterwards. Those that no run is to see are in a
+lane of their own, which no queue has: no run, listing, export or count reads it. All of them expire. The
+others, which a run starts, are ordinary tasks of the built-in action. Each has an entry of the same id in
+that lane, written before it. So the next verify finds and removes what is left of one that was broken off.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
+from msgspec.structs import replace
 
 from duebell_editor import Editor
+from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.instants import NEVER
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.models import GAUGE
 from duebell_shared.queue.store import Store
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
-from .answers import Answers
-from .own_tasks import OwnTasks
+from .checks import Answers, expect
 
-__all__ = ["Scene"]
+__all__ = ["LANE", "PREFIX", "OwnTasks", "Scene", "key_of"]
 
 _CLIENT = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
+
+#: The beginning of the ids of a verify's tasks.
+PREFIX = "duebell-verify-"
+
+#: A lane that no queue has: theirs are numbers from 0.
+LANE = -1
+
+#: When DynamoDB may delete the items in that lane, should nobody else have done it.
+_KEPT = timedelta(days=1)
+
+#: No verify takes so long: an older task was left by one that was broken off.
+_LONGEST = timedelta(minutes=30)
+
+#: Tasks of broken-off verifies that are removed at once at most.
+_LEFT = 1_000
+
+
+class OwnTasks:
+    """The tasks of one verify."""
+
+    def __init__(self, backend: Backend, client: Any) -> None:
+        """`client` is DynamoDB's; it deletes whatever state a task is in, which a store does not."""
+        self.run = f"{PREFIX}{uuid.uuid4().hex[:12]}"
+        self._backend = backend
+        self._store = backend.store
+        self._client = client
+        self._keys: set[tuple[int, str]] = set()
+
+    @property
+    def now(self) -> datetime:
+        """The time in whole seconds, for DynamoDB's time to live counts those."""
+        return self._backend.clock().replace(microsecond=0)
+
+    def make(self, name: str, **fields: Any) -> Task:
+        """A task in LANE that is not stored yet; it is removed in the end, in case somebody stores it."""
+        now, id = self.now, f"{self.run}-{name}"
+        later = now + _KEPT
+        self._keys.add((LANE, id))
+        made = Task(
+            id=id, lane=LANE, action=VERIFY, due=later, queued=later, created_at=now, expires_at=later
+        )
+        return replace(made, **fields)
+
+    def stored(self, name: str, count: int = 1, **fields: Any) -> list[Task]:
+        """Store `count` tasks in LANE, each queued a second after the one before."""
+        tasks = [self.make(f"{name}-{number}", **fields) for number in range(count)]
+        tasks = [
+            replace(task, queued=task.queued and task.queued + timedelta(seconds=number))
+            for number, task in enumerate(tasks)
+        ]
+        for task in tasks:
+            self._insert(task)
+        return tasks
+
+    def enter(self, name: str) -> str:
+        """Store the entry of an ordinary task of this name; the task's id."""
+        entry = self.make(name)
+        self._insert(entry)
+        self._keys.add((self._lane_of(entry.id), entry.id))
+        return entry.id
+
+    def remove(self, id: str | None = None) -> bool:
+        """Delete the tasks of this verify, all or those of one id; False if deleting is not allowed."""
+        return self._remove_all(key for key in self._keys if id in {None, key[1]})
+
+    def remove_left_overs(self) -> int:
+        """Remove what is left of earlier ones that were broken off; the count of those tasks."""
+        before = self._backend.clock() - _LONGEST
+        tasks, _ = self._store.named(LANE, PREFIX, most=_LEFT)
+        old = [task.id for task in tasks if task.created_at < before]
+        self._remove_all((lane, id) for id in old for lane in (LANE, self._lane_of(id)))
+        return len(old)
+
+    def left(self) -> list[str]:
+        """The ids of this verify's tasks that are still there."""
+        return sorted({id for lane, id in self._keys if self._store.get(lane, id)})
+
+    def delete_gauge(self) -> None:
+        """Delete the gauge of the built-in action, which no worker keeps one of."""
+        key = {"lane": {"S": GAUGE}, "id": {"S": VERIFY}}
+        self._client.delete_item(TableName=self._backend.settings.table, Key=key)
+
+    def _lane_of(self, id: str) -> int:
+        return lane_of(id, len(self._backend.armer.read().lanes))
+
+    def _insert(self, task: Task) -> None:
+        is_new = self._store.insert(task)
+        expect(is_new, f"the id {quoted(task.id)} is new, and DynamoDB says that it is taken")
+
+    def _remove_all(self, keys: Iterable[tuple[int, str]]) -> bool:
+        """Delete each ordinary task before its entry, which must be there if this is broken off."""
+        ordered = sorted(keys, key=lambda key: key[0], reverse=True)
+        return all(self._delete(lane, id) for lane, id in ordered)
+
+    def _delete(self, lane: int, id: str) -> bool:
+        """Delete the task if it is one of a verify's; False if deleting is not allowed."""
+        try:
+            self._client.delete_item(
+                TableName=self._backend.settings.table,
+                Key={"lane": {"S": str(lane)}, "id": {"S": id}},
+                ConditionExpression="#action = :verify",
+                ExpressionAttributeNames={"#action": "action"},
+                ExpressionAttributeValues={":verify": {"S": VERIFY}},
+            )
+        except ClientError as error:
+            if "AccessDenied" in code_of(error):
+                return False
+            if code_of(error) != "ConditionalCheckFailedException":  # it is not there, or none of ours
+                raise
+        return True
 
 
 @dataclass(kw_only=True)
@@ -66,34 +190,30 @@ class Scene:
     def rings_within(self, moment: timedelta) -> bool:
         """Return True if the bell rings so soon that it is left alone."""
         record = self.backend.armer.read()
-        rings = [record.target] + ([record.rings_at] if record.rings_at else [])
-        return min(rings) != NEVER and min(rings) < self.now() + moment
+        rings = min(record.target, record.rings_at or NEVER)
+        return rings != NEVER and rings < self.now() + moment
 
     def target(self) -> dict[str, Any] | None:
         """The bell's target that is the worker: the Lambda of the name that is set, else the first Lambda.
 
         Raises NotDeployed, AwsError.
         """
-        targets = self._targets()
-        functions = [one for one in targets if ":lambda:" in one.get("Arn", "")]
-        named = [one for one in functions if _name_in(one["Arn"]) == self.function]
-        return next(iter(named or functions), None)
-
-    def _targets(self) -> list[dict[str, Any]]:
-        """All that the bell wakes."""
         if self.backend.rule.kind is BellKind.SCHEDULE:
             self.backend.rule.read()
-            return [self.answers.of("GetSchedule")[-1].parsed["Target"]]
-        self.backend.rule.count_targets()
-        listed: list[dict[str, Any]] = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
-        return listed
-
-    def target_function(self) -> str | None:
-        """The name of the Lambda that the bell wakes."""
-        target = self.target()
-        return _name_in(target["Arn"]) if target else None
+            targets = [self.answers.of("GetSchedule")[-1].parsed["Target"]]
+        else:
+            self.backend.rule.count_targets()
+            targets = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
+        functions = [one for one in targets if ":lambda:" in one.get("Arn", "")]
+        named = [one for one in functions if function_in(one) == self.function]
+        return next(iter(named or functions), None)
 
 
-def _name_in(arn: str) -> str:
-    """The function's name in its ARN, with the alias or version if it has one: `duebell`, `duebell:live`."""
-    return arn.partition(":function:")[2]
+def function_in(target: dict[str, Any]) -> str:
+    """The function's name in a target, with its alias or version if it has one: `duebell:live`."""
+    return str(target["Arn"]).partition(":function:")[2]
+
+
+def key_of(task: Task) -> QueueKey:
+    """The key of a task in the queue's index."""
+    return queue_key(task)._replace(queued=task.queued or task.due)

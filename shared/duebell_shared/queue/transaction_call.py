@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from duebell_shared.errors import AwsRefused, AwsUnavailable
+from duebell_shared.errors import AwsRefused, AwsUnavailable, ItemRefusal
 
-from .transactions import ItemRefusal, Other, TaskWrite, Transacted
+from .transactions import Other, TaskWrite, Transacted
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

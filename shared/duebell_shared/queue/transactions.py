@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
+from duebell_shared.errors import ItemRefusal
 from duebell_shared.tasks.task import Task
 
-from .item_update import Item
 from .task_changes import update_of
 
-__all__ = ["MOST_WRITES", "ItemRefusal", "Other", "TaskWrite", "Transacted"]
+__all__ = ["MOST_WRITES", "Other", "TaskWrite", "Transacted"]
 
 #: DynamoDB's limit for the items of one transaction.
 MOST_WRITES = 100
@@ -34,27 +34,6 @@ class TaskWrite(msgspec.Struct, frozen=True):
         update = update_of(self.old, self.new).call()
         del update["ReturnValues"]  # an argument of UpdateItem alone
         return {"Update": {"TableName": table, **update}}
-
-
-class ItemRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """The reason why one item of a transaction could not be written, so that none was.
-
-    index    its place among the items, from 0
-    what     the write: "task 'trial-42'", or "Put to table 'trials'"
-    code     DynamoDB's code, such as ConditionalCheckFailed or TransactionConflict
-    message  DynamoDB's own words
-    item     the item as it is stored, if the write asked for it by `ReturnValuesOnConditionCheckFailure`
-    """
-
-    index: int
-    code: str
-    what: str = ""
-    message: str = ""
-    item: Item | None = None
-
-    def __str__(self) -> str:
-        """The write, and the reason in a few words."""
-        return f"{self.what or f'item {self.index}'}: {self.message or self.code}"
 
 
 class Transacted(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from duebell_editor import Editor
-from duebell_infra.testing import InlinePool
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell, InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell as AnyBell

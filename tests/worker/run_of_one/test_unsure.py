@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from duebell_editor import Editor, NotArmed
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.rule import Rule

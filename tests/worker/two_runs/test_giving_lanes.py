@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from duebell_editor import Editor
-from duebell_infra.testing.bell import Bell
+from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.rule import Rule

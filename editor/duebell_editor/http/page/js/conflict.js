@@ -1,17 +1,15 @@
 // What someone else, or a run, has changed in a task while it is being edited: theirs and ours, side by side.
 
 import { h, refill } from "./dom.js";
-import { MISSED, NAMES } from "./fields.js";
 import { changedIn, counting, valuesOf } from "./request.js";
+import { row } from "./task_fields.js";
 import { full } from "./time.js";
-
-const MOMENTS = ["due", "start", "end"];
 
 function worded(name, value) {
   if (value === null) return "none";
-  if (name === "payload") return h("pre", {}, value);
-  if (MOMENTS.includes(name)) return full(new Date(value));
-  return MISSED[value] ?? String(value);
+  const { kind } = row(name);
+  if (kind === "json") return h("pre", {}, value);
+  return kind === "time" ? full(new Date(value)) : String(value);
 }
 
 // Of each field that they changed: [name, theirs, ours if we changed it too].
@@ -28,7 +26,7 @@ const line = ([name, theirs, ours]) =>
   h(
     "tr",
     {},
-    h("th", { scope: "row" }, NAMES[name]),
+    h("th", { scope: "row" }, row(name).title),
     h("td", {}, worded(name, theirs)),
     h("td", {}, ours === undefined ? h("small", {}, "not changed by you") : worded(name, ours)),
   );

@@ -3,29 +3,8 @@
 import { h } from "./dom.js";
 import { blame, goTo } from "./field.js";
 import { tell } from "./state.js";
+import { row } from "./task_fields.js";
 import { full } from "./time.js";
-
-const WORDS = {
-  action: "The action",
-  due: "The time",
-  schedule: "The schedule",
-  timezone: "The time zone",
-  start: "The start",
-  end: "The end",
-  missed: "This",
-  max_runs: "The number of runs",
-  spread: "The spread",
-  expires_after: "The expiry",
-  priority: "The priority",
-  payload: "The payload",
-  id: "The id",
-  if_exists: "This",
-  at_most: "This",
-  on_failed: "The action",
-  then_action: "The action",
-  then_after: "The time",
-  then_payload: "The payload",
-};
 
 // The input of a field of the API, and the rest of the field's path.
 function placeOf(field) {
@@ -49,7 +28,7 @@ export function blameFor(error, input) {
   const [name, rest] = isTaken ? ["id"] : placeOf(field ?? "");
   const culprit = input[name];
   if (!culprit?.isConnected) return false;
-  blame(culprit, ...(isTaken ? taken(id) : [`${WORDS[name]}${rest} ${inViewersTime(reason)}`]));
+  blame(culprit, ...(isTaken ? taken(id) : [`“${row(name).title}${rest}” ${inViewersTime(reason)}`]));
   goTo(culprit);
   return true;
 }

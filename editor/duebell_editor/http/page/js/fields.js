@@ -1,130 +1,54 @@
-// The fields of the form: what is in them, and how they are laid out.
+// The fields of the form, and how they are laid out.
 
-import { get } from "./api.js";
-import { byId, h } from "./dom.js";
+import { h } from "./dom.js";
 import { field } from "./field.js";
-import { choices, limits } from "./limits.js";
-import { moment } from "./moment.js";
-import { pretty, rawField } from "./payload.js";
+import { KINDS } from "./kinds.js";
+import { rawField } from "./payload.js";
+import { ROWS, row, valueIn } from "./task_fields.js";
 import { ZONE, toLocalInput } from "./time.js";
-
-export const NAMES = {
-  action: "Action",
-  due: "Due",
-  schedule: "Schedule",
-  timezone: "Time zone",
-  start: "Not before",
-  end: "Not after",
-  missed: "Missed runs",
-  max_runs: "Number of runs",
-  spread: "Spread",
-  expires_after: "Expiry",
-  priority: "Priority",
-  payload: "Payload",
-  id: "Id",
-  if_exists: "If it is there already",
-  at_most: "Put off at most",
-  on_failed: "When it has failed",
-  then_action: "When it is done",
-  then_after: "How long after it is done",
-  then_payload: "Payload of what follows",
-};
-
-// What adding does where the id is taken; in the order of the API's schema.
-const IF_EXISTS = {
-  fail: "say so, and add nothing",
-  keep: "leave the task that is there",
-  replace: "put this one in its place",
-  push: "put off the one that waits",
-};
-
-export const MISSED = {
-  once: "run once for all of them",
-  all: "run each of them",
-  skip: "skip them",
-};
 
 const MINUTE = 60000;
 const inAnHour = () => new Date(Math.ceil((Date.now() + 60 * MINUTE) / (5 * MINUTE)) * 5 * MINUTE);
 const ifToCome = (iso) => (iso && Date.parse(iso) > Date.now() ? iso : null);
 
-// Those that the server knows, not the browser: schedules are read by the server and the worker.
-function zones() {
-  if (!byId("zones")) {
-    const list = h("datalist", { id: "zones" });
-    document.body.append(list);
-    get("timezones")
-      .then(({ names }) => list.append(...names.map((name) => h("option", { value: name }))))
-      .catch(() => list.remove()); // the next form asks again; until then, a name can be typed
-  }
-  return "zones";
+// What a field shows: what the task has, with times to come where a new one is made like it.
+function shown(one, task, isNew) {
+  const { name, field, kind } = one;
+  const value = valueIn(task, one);
+  const isRate = task?.recurrence?.schedule.expression.startsWith("rate"); // it is counted from its start
+  if (name === "payload") return task ? task.payloadText : "{}";
+  if (kind === "json") return task?.[field] ? rawField(task.thenText, "payload") : "";
+  if (name === "id") return "";
+  if (name === "due" && isNew) return inAnHour().toISOString();
+  if (name === "start" && isRate) return null;
+  if (kind === "time" && isNew) return ifToCome(value);
+  if (kind === "zone") return value ?? ZONE;
+  return value;
 }
 
-const text = (name, properties) =>
-  h("input", { name, autocomplete: "off", spellcheck: "false", ...properties });
-const number = (name, properties) => text(name, { type: "number", inputmode: "decimal", ...properties });
-
-const longest = (name) => String(limits("NewTask", name).maxLength);
-
-// Filled with what the task has; with times to come where a new one is made like it.
 function inputs(task, isNew) {
-  const { schedule, missed, max_runs: maxRuns } = task?.recurrence ?? {};
-  const bound = (iso) => (isNew ? ifToCome(iso) : (iso ?? null));
-  const isRate = schedule?.expression.startsWith("rate"); // it is counted from its start, which is no bound
-  const moments = {
-    due: moment("due", isNew ? inAnHour().toISOString() : task.due),
-    start: moment("start", isRate ? null : bound(schedule?.start)),
-    end: moment("end", bound(schedule?.end)),
-  };
+  const isRecurring = Boolean(task?.recurrence);
   const input = {
-    action: text("action", { list: "actions", maxlength: longest("action"), value: task?.action ?? "" }),
-    id: text("id", { maxlength: longest("id") }),
-    once: h("input", { type: "radio", name: "kind", value: "once", checked: !schedule }),
-    recurring: h("input", { type: "radio", name: "kind", value: "recurring", checked: Boolean(schedule) }),
-    due: moments.due.input,
-    schedule: text("schedule", { placeholder: "0 9 * * MON-FRI", value: schedule?.expression ?? "" }),
-    timezone: text("timezone", { list: zones(), value: schedule?.timezone ?? ZONE }),
-    start: moments.start.input,
-    end: moments.end.input,
-    missed: h(
-      "select",
-      { name: "missed" },
-      ...Object.entries(MISSED).map(([value, name]) =>
-        h("option", { value, selected: value === missed }, name),
-      ),
-    ),
-    max_runs: number("max_runs", { min: String(limits("NewTask", "max_runs").minimum), value: maxRuns ?? "" }),
-    spread: number("spread", { min: "0", step: "any", value: task?.spread || "" }),
-    expires_after: number("expires_after", { min: "0", step: "any", value: task?.expires_after ?? "" }),
-    priority: h(
-      "select",
-      { name: "priority" },
-      ...Array.from({ length: limits("NewTask", "priority").maximum + 1 }, (_, value) =>
-        h("option", { value: String(value), selected: value === (task?.priority ?? 0) }, String(value)),
-      ),
-    ),
-    if_exists: h(
-      "select",
-      { name: "if_exists" },
-      ...choices("NewTask", "if_exists").map((value) => h("option", { value }, IF_EXISTS[value] ?? value)),
-    ),
-    at_most: number("at_most", { min: "0", step: "any" }),
-    on_failed: text("on_failed", { list: "actions", maxlength: longest("on_failed"), value: task?.on_failed ?? "" }),
-    then_action: text("then_action", { list: "actions", maxlength: longest("action"), value: task?.then?.action ?? "" }),
-    then_after: number("then_after", { min: "0", step: "any", value: task?.then?.after || "" }),
-    then_payload: h(
-      "textarea",
-      { name: "then_payload", rows: "3", spellcheck: "false" },
-      task?.then ? pretty(rawField(task.thenText, "payload")) : "",
-    ),
-    payload: h(
-      "textarea",
-      { name: "payload", rows: "4", spellcheck: "false" },
-      task ? pretty(task.payloadText) : "{}",
-    ),
+    once: h("input", { type: "radio", name: "kind", value: "once", checked: !isRecurring }),
+    recurring: h("input", { type: "radio", name: "kind", value: "recurring", checked: isRecurring }),
   };
+  const moments = {};
+  for (const one of ROWS) {
+    const widget = KINDS[one.kind].widget(one, shown(one, task, isNew));
+    if (one.kind === "time") moments[one.name] = widget;
+    input[one.name] = widget.input ?? widget;
+  }
+  input.schedule.placeholder = "0 9 * * MON-FRI";
   return { input, moments };
 }
+
+const UNITS = { duration: ", in seconds", time: ` (your time, ${ZONE})`, json: " (JSON)" };
+
+// A field with its title, its unit and what it means.
+const titled = (name, { input, moments }) => {
+  const { title, kind, hint } = row(name);
+  return field(`${title}${UNITS[kind] ?? ""}`, input[name], { hint, note: moments[name]?.note });
+};
 
 const chip = (name, onclick) => h("button.chip", { type: "button", onclick }, name);
 
@@ -149,7 +73,7 @@ function kinds({ once, recurring }) {
   );
 }
 
-function once(input, moments) {
+function once({ input, moments }) {
   const later = (minutes) => () => put(input.due, toLocalInput(new Date(Date.now() + minutes * MINUTE)));
   const quick = [
     ["In 10 minutes", later(10)],
@@ -160,61 +84,59 @@ function once(input, moments) {
   return h("div.once", {}, when, chips("Quick times", quick), said());
 }
 
-function recurring(input) {
+function recurring(all) {
+  const { input } = all;
   const usual = [
     ["Every hour", "rate(1 hour)"],
     ["Daily at 9", "0 9 * * *"],
     ["Weekdays at 9", "0 9 * * MON-FRI"],
     ["First of the month", "0 9 1 * *"],
   ].map(([name, expression]) => [name, () => put(input.schedule, expression)]);
-  const hint = "rate(5 minutes), cron(0 9 ? * MON-FRI *), or five cron fields";
   return h(
     "div.recurring",
     {},
-    field("Schedule", input.schedule, { hint }),
+    titled("schedule", all),
     chips("Usual schedules", usual),
     said(),
-    field("Time zone of the schedule", input.timezone),
+    titled("timezone", all),
   );
 }
 
 // A task of its own, when this one is over. What belongs to it is asked for once there is one.
-function following(input) {
-  const rest = h(
-    "div.grid",
-    {},
-    field("So many seconds after", input.then_after, { hint: "at once, if not given" }),
-    field("What that is given (JSON)", input.then_payload),
-  );
-  const show = () => (rest.hidden = !input.then_action.value.trim());
-  input.then_action.addEventListener("input", show);
+function following(all) {
+  const { then_action: action } = all.input;
+  const rest = h("div.grid", {}, titled("then_after", all), titled("then_payload", all));
+  const show = () => (rest.hidden = !action.value.trim());
+  action.addEventListener("input", show);
   show();
   return h(
     "fieldset.following",
     {},
     h("legend", {}, "What follows"),
-    h(
-      "div.grid",
-      {},
-      field(NAMES.on_failed, input.on_failed, { hint: "action that gets the failed task; else as its action says" }),
-      field(NAMES.then_action, input.then_action, { hint: "action of the next task" }),
-    ),
+    h("div.grid", {}, titled("on_failed", all), titled("then_action", all)),
     rest,
   );
 }
 
 // What to do where the id is taken; how long it can be put off is asked for if it can be.
-function ifTaken(input) {
-  const limit = field("Put off at most, in seconds", input.at_most, { hint: "after it was added first" });
-  const show = () => (limit.hidden = input.if_exists.value !== "push");
-  input.if_exists.addEventListener("input", show);
+function ifTaken(all) {
+  const policy = all.input.if_exists;
+  const limit = titled("at_most", all);
+  const show = () => (limit.hidden = policy.value !== "push");
+  policy.addEventListener("input", show);
   show();
-  return [field(NAMES.if_exists, input.if_exists), limit];
+  return [titled("if_exists", all), limit];
 }
 
-function more(input, moments, id, isNew) {
-  const bound = (name) =>
-    field(`${NAMES[name]} (your time, ${ZONE})`, input[name], { note: moments[name].note });
+// The fields that have a place of their own. All others are under More.
+const PLACED = [
+  ...["action", "id", "due", "schedule", "timezone", "payload", "if_exists", "at_most"],
+  ...["on_failed", "then_action", "then_after", "then_payload"],
+];
+
+function more(all, id, isNew) {
+  const others = (kind) => ROWS.filter(({ name, goes }) => goes === kind && !PLACED.includes(name));
+  const titles = (kind) => others(kind).map(({ name }) => titled(name, all));
   return h(
     "details",
     {},
@@ -223,40 +145,29 @@ function more(input, moments, id, isNew) {
       "div.grid",
       {},
       id,
-      ...(isNew ? ifTaken(input) : []),
-      field("Spread, in seconds", input.spread, { hint: "run up to so much later" }),
-      field("Priority", input.priority, { hint: "of what waits, higher ones go first" }),
-      h(
-        "div.once",
-        {},
-        field("Expires after, in seconds", input.expires_after, { hint: "so late, it is not run at all" }),
-      ),
-      h(
-        "div.recurring",
-        {},
-        bound("start"),
-        bound("end"),
-        field("Missed runs", input.missed),
-        field("Ends after so many runs", input.max_runs),
-      ),
+      ...(isNew ? ifTaken(all) : []),
+      ...titles("all"),
+      h("div.once", {}, ...titles("once")),
+      h("div.recurring", {}, ...titles("recurring")),
     ),
-    following(input),
+    following(all),
   );
 }
 
 // For a task that is edited; or for a new one, `like` another or not.
 export function fields(task, like = null) {
-  const { input, moments } = inputs(task ?? like, !task);
+  const all = inputs(task ?? like, !task);
+  const { input, moments } = all;
   const isFixed = task && !task.can.includes("move"); // it is over: only what is tried again can be changed
-  const id = !task && field("Id", input.id, { hint: "your own, or one is made up" });
+  const id = !task && titled("id", all);
   const parts = [
-    field("Action", input.action, { hint: "what the worker shall do" }),
+    titled("action", all),
     like && id,
     !task && kinds(input),
-    !isFixed && once(input, moments),
-    !isFixed && recurring(input),
-    field("Payload (JSON)", input.payload),
-    !isFixed && more(input, moments, !like && id, !task),
+    !isFixed && once(all),
+    !isFixed && recurring(all),
+    titled("payload", all),
+    !isFixed && more(all, !like && id, !task),
   ];
   // What a rate is counted from, as long as it stays the same.
   const { expression, start } = task?.recurrence?.schedule ?? {};

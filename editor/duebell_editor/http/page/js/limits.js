@@ -7,12 +7,11 @@ const schemas = JSON.parse(byId("schemas").textContent);
 // most_counted, overdue_ms, morning, failures: see app.py.
 export const { constants } = schemas;
 
-// The values that a field can have.
-export const choices = (name, field) =>
-  schemas[name].$defs[schemas[name].properties[field].$ref.split("/").at(-1)].enum;
+export const propertiesOf = (name) => Object.entries(schemas[name].properties);
 
 // The limits of a field, such as `minimum`, whether or not null can be given instead.
 export function limits(name, field) {
   const given = schemas[name].properties[field];
+  if (given.$ref) return schemas[name].$defs[given.$ref.split("/").at(-1)];
   return given.anyOf?.find(({ type }) => type !== "null") ?? given;
 }

@@ -6,7 +6,7 @@ import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { blame, field, forgive } from "./field.js";
 import { moment } from "./moment.js";
-import { outOfTime } from "./checks.js";
+import { outOfTime } from "./kinds.js";
 import { tell } from "./state.js";
 import { ZONE, full, near, relative } from "./time.js";
 import { move } from "./verbs.js";

@@ -1,64 +1,32 @@
 // What the form asks the API for.
 
-const number = (text) => (text === "" ? null : Number(text));
-const words = (text) => text.trim() || null;
+import { KINDS } from "./kinds.js";
+import { ROWS, namesWhere, valueIn } from "./task_fields.js";
 
-// What each field comes to; null where nothing is written.
-const VALUE = {
-  action: (text) => text.trim(),
-  id: (text) => text || null,
-  schedule: (text) => text.trim(),
-  timezone: words,
-  missed: words,
-  max_runs: number,
-  spread: (text) => number(text) || null,
-  expires_after: number,
-  priority: (text) => number(text) || null,
-  payload: (text) => text.trim() || "{}",
-  if_exists: (text) => (text === "fail" ? null : text),
-  at_most: number,
-  on_failed: words,
-  then_action: words,
-  then_after: (text) => number(text) || null,
-  then_payload: words,
-};
-const THEN = ["then_action", "then_after", "then_payload"];
-const FIELDS = [
-  "action",
-  "id",
-  "due",
-  "schedule",
-  "timezone",
-  "start",
-  "end",
-  "missed",
-  "max_runs",
-  "spread",
-  "expires_after",
-  "priority",
-  "on_failed",
-  ...THEN,
-  "if_exists",
-  "at_most",
-];
-const RECURRING = ["schedule", "timezone", "start", "end", "missed", "max_runs"];
-const ONCE = ["due", "expires_after"];
+const THEN = namesWhere(({ part }) => part);
 // Another schedule comes with its own of these.
 const WITH_SCHEDULE = ["timezone", "start", "end"];
 
+// What is stored for nothing is null, as nothing written is; and an empty payload is an empty object.
+const DEFAULTS = { if_exists: "fail", priority: 0, spread: 0 };
+const given = (name, value) => (value === undefined || value === DEFAULTS[name] ? null : value);
+
+// What each field comes to; null where nothing is written.
 export function valuesOf({ input, moments }) {
-  const read = (name) => moments[name]?.read() ?? VALUE[name]?.(input[name].value) ?? null;
-  return Object.fromEntries([...FIELDS, "payload"].map((name) => [name, read(name)]));
+  const read = ({ name, kind }) => (moments[name] ? moments[name].read() : KINDS[kind].read(input[name].value));
+  const values = Object.fromEntries(ROWS.map((one) => [one.name, given(one.name, read(one))]));
+  return { ...values, payload: values.payload ?? "{}" };
 }
 
 // The fields that count: those of the other kind of task are not shown.
 export function counting({ input }) {
+  const other = input.recurring.checked ? "once" : "recurring";
   const left = [
-    ...(input.recurring.checked ? ONCE : RECURRING),
+    ...namesWhere(({ goes }) => goes === other),
     ...(input.if_exists.value === "push" ? [] : ["at_most"]),
     ...(input.then_action.value.trim() ? [] : ["then_after", "then_payload"]),
   ];
-  return [...FIELDS, "payload"].filter((name) => !left.includes(name));
+  return namesWhere(({ name }) => !left.includes(name));
 }
 
 export function changedIn(form, before) {
@@ -77,6 +45,17 @@ export function bodyOf({ payload, then, ...given }) {
 function thenOf({ then_action: action, then_after: after, then_payload: payload }) {
   if (action === null) return "null";
   return bodyOf({ action, after: after ?? undefined, payload: payload ?? undefined });
+}
+
+// What a task has in its fields; null for nothing.
+const taskValues = (task) =>
+  Object.fromEntries(ROWS.filter(({ part }) => !part).map((one) => [one.name, given(one.name, valueIn(task, one))]));
+
+// The body of a request that adds a task that runs once as it was.
+export function toAddAgain(task) {
+  const values = Object.entries(taskValues(task)).filter(([, value]) => value !== null);
+  const then = task.then ? task.thenText : undefined;
+  return bodyOf({ ...Object.fromEntries(values), then, if_exists: "replace", payload: task.payloadText });
 }
 
 const pick = (names, value) => Object.fromEntries(names.map((name) => [name, value(name)]));
@@ -106,17 +85,7 @@ export function toChange(form, before, task) {
   if (changed.includes("schedule"))
     changed.push(...WITH_SCHEDULE.filter((name) => !changed.includes(name)));
   const values = { ...valuesOf(form), then: thenOf(valuesOf(form)) };
-  const { schedule, ...rules } = task.recurrence ?? {};
-  const was = {
-    ...task,
-    ...rules,
-    ...schedule,
-    schedule: schedule?.expression,
-    spread: task.spread || null,
-    priority: task.priority || null,
-    payload: task.payloadText,
-    then: task.thenText,
-  };
+  const was = { ...taskValues(task), payload: task.payloadText, then: task.thenText };
   const isThen = changed.some((name) => THEN.includes(name));
   const written = [...changed.filter((name) => !THEN.includes(name)), ...(isThen ? ["then"] : [])];
   return {

@@ -1,9 +1,9 @@
 // What there is to know about one task, part by part.
 
 import { h } from "./dom.js";
-import { MISSED } from "./fields.js";
 import { pretty } from "./payload.js";
 import { badge } from "./row.js";
+import { ROWS, valueIn } from "./task_fields.js";
 import { duration, lateness, time } from "./time.js";
 import { toast } from "./toast.js";
 
@@ -27,6 +27,15 @@ function followUp({ owes, follow_up_error: why }) {
   return why && pair("Follow-up", `could not be added: ${why}`);
 }
 
+// The fields that are shown as they are, but for those that have nothing.
+function plain(task) {
+  const SHOWN = { duration, number: String, choice: String };
+  return ROWS.filter(({ part, kind, name }) => !part && SHOWN[kind] && name !== "max_runs").map((one) => {
+    const value = valueIn(task, one);
+    return value ? pair(one.title, SHOWN[one.kind](value)) : null;
+  });
+}
+
 export function when(task) {
   const { recurrence } = task;
   return part(
@@ -39,17 +48,13 @@ export function when(task) {
       task.limited_since && pair("Waits for its action's limit since", time(task.limited_since)),
       task.status === "reserved" && pair("Reserved until", time(task.reserved_until)),
       recurrence && pair("Schedule", recurrence.words, " ", h("code", {}, recurrence.schedule.expression)),
-      recurrence &&
-        pair("Missed runs", MISSED[recurrence.missed]),
       recurrence?.max_runs && pair("Ends", `after ${recurrence.max_runs} runs; ${recurrence.runs} are over`),
       recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
-      task.priority > 0 && pair("Priority", String(task.priority)),
       task.on_failed !== null && pair("When it has failed", task.on_failed || "nothing follows"),
       task.then &&
         pair("When it is done", task.then.action, task.then.after > 0 && ` ${duration(task.then.after)} later`),
       followUp(task),
-      task.spread > 0 && pair("Spread", `up to ${duration(task.spread)}`),
-      task.expires_after && pair("Expires", `when ${duration(task.expires_after)} late`),
+      ...plain(task),
     ),
     recurrence?.upcoming.length > 0 &&
       h(

@@ -2,7 +2,7 @@
 
 import { ask, taskPath } from "./api.js";
 import { confirm } from "./dialog.js";
-import { bodyOf } from "./request.js";
+import { toAddAgain } from "./request.js";
 import { tell } from "./state.js";
 import { nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
@@ -52,21 +52,8 @@ function whatIsLost(task) {
 
 // A cancelled task is added again as it was, if nobody has put another in its place.
 async function addAgain(task, rev) {
-  const { id, action, due, spread, priority, on_failed: onFailed, expires_after: expiresAfter } = task;
-  const body = bodyOf({
-    id,
-    action,
-    due,
-    spread: spread || undefined,
-    priority: priority || undefined,
-    expires_after: expiresAfter ?? undefined,
-    on_failed: onFailed ?? undefined,
-    then: task.then ? task.thenText : undefined,
-    if_exists: "replace",
-    payload: task.payloadText,
-  });
-  const now = await ask("POST", "tasks", { body, rev });
-  return task.status === "paused" ? post(id, "pause", now.rev) : now;
+  const now = await ask("POST", "tasks", { body: toAddAgain(task), rev });
+  return task.status === "paused" ? post(task.id, "pause", now.rev) : now;
 }
 
 export async function doTo(task, verb) {

@@ -1,0 +1,455 @@
+"""Checks of the account: bell and arming record, dead-letter queues, permissions, intake, and the worker."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from botocore.exceptions import ClientError
+from msgspec.structs import replace
+
+from duebell_infra.aws import answer_unless
+from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
+from duebell_shared.bell.arming import GRACE, ArmingRecord
+from duebell_shared.bell.bell import BellKind, BellState
+from duebell_shared.bell.function import Function, failing_event, qualifier_of
+from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.errors import InvalidSettings, TaskNotFound
+from duebell_shared.instants import ceil_to_minute
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.task import Status, Task
+
+from .checks import Found, NotMade, Result, Wrong, expect
+from .queue import must_hold
+from .scene import Scene
+
+__all__ = [
+    "LOG", "at_once", "call", "dead_letter", "failed_runs", "intake", "intake_dead_letter", "left_overs",
+    "lost_rings", "nothing_left", "permissions", "probe", "rule", "status",
+]  # fmt: skip
+
+#: A rule that rings sooner than this is left alone: set anew, it could ring later.
+_SOON = 3 * LEAD
+
+#: Tries of a swap, when those of others come first.
+_TRIES = 5
+
+#: Lambda tries an asynchronous invocation again after a minute, and two minutes after that.
+#: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
+_FAILED_WITHIN = timedelta(minutes=6)
+
+#: Calls of a search for a message; each takes ten messages.
+_RECEIVES = 20
+
+#: A message of the intake is taken within this: Lambda waits a second for others, and a process has to start.
+_TAKEN_WITHIN = timedelta(minutes=2)
+
+#: A task that is due at once starts within this when the worker is called directly: a cold start.
+_AT_ONCE = timedelta(seconds=30)
+
+#: A ring that was lost at first, and is made up for, comes within this after its minute.
+_LATEST = timedelta(minutes=8)
+
+#: A run that has nothing to do ends within this.
+_ENDING = timedelta(seconds=30)
+
+#: Between the moment at which a due date is chosen and the one at which the rule is set to it.
+_MARGIN = timedelta(seconds=10)
+
+LOG = "`duebell doctor`; look into the worker's log"
+_DEPLOY = "`duebell deploy` sets it up"
+_NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
+_MESSAGES = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
+
+
+def left_overs(scene: Scene) -> Found:
+    """Remove the tasks that are left of an earlier verify that was broken off."""
+    count = scene.own.remove_left_overs()
+    return Found(f"{count} of an earlier verify that was broken off: removed" if count else "none")
+
+
+def nothing_left(scene: Scene) -> Found:
+    """Remove all tasks of this verify."""
+    if not scene.own.remove():
+        return Found("the tasks of this verify stay, and DynamoDB deletes them when they expire")
+    if left := scene.own.left():
+        raise Wrong(f"still there: {', '.join(left)}", "verify again in half an hour: it removes them")
+    return Found("every task of this verify is deleted")
+
+
+def status(scene: Scene) -> Found:
+    """Read the status of the scheduler, as `duebell status` has it."""
+    found = scene.editor.status()
+    if found.problems and scene.answers.lacks():
+        raise NotMade("it cannot be said whether all is well")
+    if found.problems:
+        raise Wrong("; ".join(one.what for one in found.problems), found.problems[0].way_out)
+    where = f"rings at {found.rings_at:%Y-%m-%d %H:%M} UTC" if found.rings_at else "is parked"
+    return Found(f"the {found.bell} {where}; {found.lanes} lanes; to the {found.precision}")
+
+
+def rule(scene: Scene) -> Found:
+    """Set the bell to where it is, by the ordinary protocol: a swap that wins, its setting, its echo."""
+    must_hold(scene)
+    bell = scene.backend.rule
+    before, targets = bell.read(), bell.count_targets()
+    disputed = _disputed(scene)
+    scene.answers.calls.clear()
+    after = _echo(scene, scene.backend.armer.ensure(disputed))
+    is_kept = all(getattr(after, name) == getattr(before, name) for name in ("state", "description", "role"))
+    said = f"{bell.setting} has changed the {bell.kind}'s"
+    expect(is_kept, f"{said} state or description: {before}, then {after}")
+    if bell.count_targets() != targets:
+        raise Wrong(f"{said} targets", "`duebell deploy` gives it one")
+    return Found(f"set to {after.expression}, and read so")
+
+
+def _disputed(scene: Scene) -> ArmingRecord:
+    """The record, made to say that the bell's state is unknown, as if somebody else had changed it."""
+    again = "verify again when less is due"
+    for _ in range(_TRIES):
+        record = scene.backend.armer.read()
+        if scene.rings_within(_SOON) or record.is_being_applied(scene.now()):
+            raise NotMade(
+                f"the {scene.backend.rule.kind} is to ring within minutes, and is not set meanwhile", again
+            )
+        if swapped := scene.store.swap_record(record, record.disputed()):
+            return swapped
+    raise NotMade("the arming record keeps changing", again)
+
+
+def _echo(scene: Scene, record: ArmingRecord) -> BellState:
+    """The bell as it is read after this set it.
+
+    Raises NotMade if somebody else set it too, Wrong if it is not as it was given.
+    """
+    bell = scene.backend.rule
+    puts = [one for one in scene.answers.of(bell.setting) if not one.answer.code]
+    after = bell.read()
+    if not puts or scene.backend.armer.read().rev != record.rev:
+        raise NotMade(f"somebody else set the {bell.kind} at the same time", "verify again")
+    given = puts[-1].params["ScheduleExpression"]
+    if after.expression != given or not after.is_at(record.set_to):
+        raise Wrong(f"the {bell.kind} was set to {given}, and is read as {after.expression}")
+    return after
+
+
+def lost_rings(scene: Scene) -> Found:
+    """Look at the queue for rings that did not reach the worker: there, and open to EventBridge.
+
+    A schedule sends to it by the permissions of its own role, which may not be read here.
+    """
+    target, kind = scene.target(), scene.backend.rule.kind
+    expect(target, f"the {kind} has no Lambda as its target: it wakes nobody")
+    arn = (target or {}).get("DeadLetterConfig", {}).get("Arn")
+    expect(arn, f"the {kind}'s target has no dead-letter queue: a ring that is lost leaves no trace")
+    attributes = _attributes(scene, arn)
+    if kind is BellKind.RULE:
+        statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
+        listed = [statements] if isinstance(statements, dict) else statements
+        is_open = any(_lets_events_send(one) for one in listed)
+        expect(is_open, "its policy does not let events.amazonaws.com send to it")
+    return _depth(arn, attributes)
+
+
+def _lets_events_send(statement: Mapping[str, Any]) -> bool:
+    principal, action = (json.dumps(statement.get(name)).lower() for name in ("Principal", "Action"))
+    is_for_events = '"events.amazonaws.com"' in principal or '"*"' in principal
+    return (
+        statement.get("Effect") == "Allow"
+        and is_for_events
+        and ("sqs:sendmessage" in action or '*"' in action)
+    )
+
+
+def failed_runs(scene: Scene) -> Found:
+    """Look at the queue for runs that failed to the last of Lambda's tries: set as destination, and there."""
+    arn = _destination(scene)
+    if ":sqs:" not in arn:
+        raise NotMade(f"the destination of failed runs is {arn}, which is none that this can look into")
+    return _depth(arn, _attributes(scene, arn))
+
+
+def dead_letter(scene: Scene) -> Found:
+    """Have a run fail on purpose, to the last of Lambda's tries, and see its message in the queue.
+
+    It fails before it touches the queue or calls an action.
+    """
+    arn, token = _destination(scene), f"{scene.own.run}-{uuid.uuid4().hex[:8]}"
+    url = _url(scene, *arn.split(":")[-2:])
+    payload = json.dumps(failing_event(token)).encode()
+    client = scene.client("lambda")
+    client.invoke(FunctionName=scene.function or "", InvocationType="Event", Payload=payload)
+    scene.progress("waiting for Lambda to give up on a run that fails on purpose, some three minutes")
+    missing = "a run that failed to the last try left no message: may the worker's role send to the queue?"
+    return _dead_letter(scene, url, token, _FAILED_WITHIN, missing)
+
+
+def intake_dead_letter(scene: Scene) -> Found:
+    """Send an unacceptable message to the intake queue, and see the worker make it a dead letter."""
+    if scene.backend.intake is None:
+        return Found("there is no intake queue")
+    account = _sent(scene, {"action": VERIFY, "in": f"no time, {scene.own.run}"})
+    url = _url(scene, account, f"{scene.backend.intake.name}{DEAD_LETTERS}")
+    scene.progress("waiting for a message of the intake queue to become a dead letter")
+    missing = "a message that cannot be accepted is no dead letter of the intake queue yet"
+    return _dead_letter(scene, url, scene.own.run, _TAKEN_WITHIN, missing)
+
+
+def _dead_letter(scene: Scene, url: str, token: str, within: timedelta, missing: str) -> Found:
+    """Wait for the message about this token, and delete it. Others are hidden for the moment of a search."""
+    began, client = scene.now(), scene.client("sqs")
+    try:
+        if not scene.wait(lambda: _take(client, url, token), until=began + within, every=5.0):
+            raise Wrong(missing, _DEPLOY)
+    finally:
+        scene.answers.calls.clear()  # dozens of them
+    took = (scene.now() - began).total_seconds()
+    return Found(f"it came {took:.0f} s after the call", figures={"dead_letter_seconds": round(took, 1)})
+
+
+def _take(client: Any, url: str, token: str) -> bool:
+    """Delete the message about this token; False if it is not among those that are received."""
+    for _ in range(_RECEIVES):
+        given = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=2)
+        messages = given.get("Messages", [])
+        for message in messages:
+            if token in message.get("Body", ""):
+                client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                return True
+        if not messages:
+            break
+    return False
+
+
+def _function(scene: Scene) -> str:
+    if scene.function is None:
+        raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
+    return scene.function
+
+
+def _destination(scene: Scene) -> str:
+    function = _function(scene)
+    qualifier = qualifier_of(function)
+    config: Any = answer_unless(
+        {"ResourceNotFoundException"},
+        scene.client("lambda").get_function_event_invoke_config,
+        FunctionName=function.removesuffix(f":{qualifier}"),
+        Qualifier=qualifier,
+    )
+    arn: str | None = (config or {}).get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    if not arn:
+        raise Wrong("the function has no destination for runs that fail: they leave no trace", _DEPLOY)
+    return arn
+
+
+def _url(scene: Scene, account: str, name: str) -> str:
+    client = scene.client("sqs")
+    try:
+        return str(client.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
+    except ClientError as error:
+        if is_missing(error):
+            raise Wrong(f"there is no queue {name}", _DEPLOY) from error
+        raise
+
+
+def _attributes(scene: Scene, arn: str) -> dict[str, str]:
+    names, url = ["ApproximateNumberOfMessages", "Policy"], _url(scene, *arn.split(":")[-2:])
+    return dict(scene.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"])
+
+
+def _depth(arn: str, attributes: dict[str, str]) -> Found:
+    depth = int(attributes["ApproximateNumberOfMessages"])
+    messages = "no message" if not depth else "1 message" if depth == 1 else f"{depth:,} messages"
+    text = f"{arn.rpartition(':')[2]}: {messages}"
+    return Found(text, way_out=_MESSAGES if depth else None, figures={"messages": depth})
+
+
+def permissions(scene: Scene) -> Found:
+    """Ask IAM whether the worker's role may send its deliveries, and handle the intake's messages.
+
+    IAM counts the role's own policies only, no policy of a queue or of another account.
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_testing-policies.html
+    """
+    record, needed = scene.store.read_worker(consistent=True), list[tuple[str, str]]()
+    for action in record.worker.actions if record and record.worker else ():
+        with suppress(InvalidSettings):  # a newer version's
+            target = DeliveryTarget.parse(action.to or "")
+            needed += [(target.iam_action, target.resource)] if target.iam_action else []
+    if not needed and scene.backend.intake is None:
+        return Found("the worker has no deliveries and no intake")
+    role: str = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))["Role"]
+    if scene.backend.intake:
+        region, account = scene.backend.rule.read().place
+        queue = f"arn:{role.split(':')[1]}:sqs:{region}:{account}:{scene.backend.intake.name}"
+        taking = ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
+        needed += [*((f"sqs:{name}", queue) for name in taking), ("sqs:SendMessage", queue + DEAD_LETTERS)]
+    iam, refused = scene.client("iam"), list[str]()
+    for name, arn in needed:
+        told = iam.simulate_principal_policy(PolicySourceArn=role, ActionNames=[name], ResourceArns=[arn])
+        if told["EvaluationResults"][0]["EvalDecision"] != "allowed":
+            refused.append(f"{name} on {arn}")
+    expect(not refused, f"the worker's role {role} may not do {', '.join(refused)}")
+    return Found(f"the worker's role may do all {len(needed)} of it: {', '.join(name for name, _ in needed)}")
+
+
+def intake(scene: Scene) -> Found:
+    """Send a message to the intake queue: how soon its task is there.
+
+    No run sees the task: it is due in a day, and is deleted when it was seen.
+    """
+    if scene.backend.intake is None:
+        return Found("there is no intake queue")
+    id = scene.own.enter("intake")
+    scene.answers.calls.clear()
+    _sent(scene, {"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
+    began = scene.now()
+    scene.progress("waiting for a message of the intake queue to become a task")
+
+    def is_there() -> bool:
+        with suppress(TaskNotFound):
+            return bool(scene.editor.get(id))
+        return False
+
+    if not scene.wait(is_there, until=began + _TAKEN_WITHIN):
+        raise Wrong(f"the message sent at {began:%H:%M:%S} UTC is no task yet")
+    took = round((scene.now() - began).total_seconds(), 1)
+    scene.own.remove(id)
+    return Found(f"a task {took:.0f} s after it was sent", figures={"added_after_seconds": took})
+
+
+def _sent(scene: Scene, message: Mapping[str, Any]) -> str:
+    """Send a message to the intake queue; the queue's account."""
+    queue = scene.backend.intake
+    if queue is None:
+        raise NotMade("there is no intake queue")
+    region, account = scene.backend.rule.read().place
+    scene.answers.calls.clear()
+    try:
+        queue.send(json.dumps(message), region=region, account=account)
+    except ClientError as error:
+        if is_missing(error):
+            raise Wrong(
+                f"there is no queue {quoted(queue.name)}", "`duebell deploy --intake` makes it"
+            ) from error
+        raise
+    return account
+
+
+def call(scene: Scene) -> Found:
+    """Call the worker directly for no lanes: it arms the rule, and does no more."""
+    name = _function(scene)
+    function = scene.backend.function or Function(name, lambda: scene.client("lambda"))
+    if not function.start(()):
+        if scene.answers.lacks():
+            raise NotMade(f"what is due at once waits for the {scene.backend.rule.kind}")
+        raise Wrong(f"the function {quoted(name)} cannot be called: {scene.answers}", _NOT_SET)
+    if not scene.is_set:
+        return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
+    return Found(str(scene.answers))
+
+
+def at_once(scene: Scene) -> Found:
+    """Add a task that is due at once: a direct call runs it within seconds, else the rule in two minutes."""
+    _must_be_enabled(scene)
+    id = scene.own.enter("at-once")
+    scene.answers.calls.clear()
+    added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
+    is_called = any(not one.answer.code for one in scene.answers.of("Invoke"))
+    scene.progress("waiting for a task that is due at once")
+    task = _ended(scene, added, until=added.due + 2 * LEAD + GRACE)
+    figures = _figures(task)
+    said = f"done {figures['started_after_seconds']:.1f} s after it was added"
+    armer, until = scene.backend.armer, scene.now() + _ENDING
+    # A run that is still at work may set the rule.
+    scene.wait(lambda: not any(lane.owner for lane in armer.read().lanes), until=until, every=0.5)
+    if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
+        return Found(f"{said}, by a direct call", figures=figures)
+    how = "a direct call was made, and took long" if is_called else "no direct call was made"
+    return Found(f"{said}; {how}", Result.SLOWER, LOG if is_called else _NOT_SET, figures)
+
+
+def probe(scene: Scene) -> Found:
+    """Add a task that the rule must ring for: how late it starts, how soon the rule's change took effect."""
+    _must_be_enabled(scene)
+    record = scene.backend.armer.read()
+    id = scene.own.enter("probe")
+    # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
+    bell = scene.backend.rule.kind
+    due = ceil_to_minute(scene.now() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
+    scene.answers.calls.clear()
+    added = scene.editor.add(VERIFY, due=due, id=id)
+    after = scene.backend.armer.read()
+    set_at = scene.now() if scene.answers.of(scene.backend.rule.setting) else None
+    ring = after.rings_at
+    scene.progress(
+        f"waiting for the {bell} to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}"
+    )
+    scene.backend.sleep(max((due - scene.now()).total_seconds(), 0.0))  # nothing starts early
+    task = _ended(scene, added, until=due + _LATEST)
+    figures = _figures(task)
+    if task.run and task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:
+        raise NotMade(
+            f"a run that was at work already started it, so the {bell} did not have to ring",
+            "verify again when less is due",
+        )
+    note = f"; the {bell} was to ring by then anyway"
+    if set_at and ring:
+        early, took = (ring - set_at).total_seconds(), _since(set_at, task)
+        figures |= {"set_before_its_minute_seconds": early, "started_after_the_change_seconds": took}
+        note = (
+            f"; the {bell} was changed {early:.1f} s before its minute, and the run came {took:.1f} s after "
+            f"the change"
+        )
+    late = figures["lateness_seconds"]
+    said = f"the {bell} rang, and the task started {late:.1f} s after it was due{note}"
+    if late <= GRACE.total_seconds():
+        return Found(said, figures=figures)
+    way_out = f"the ring of its minute did not come, and a later one did: verify again; {LOG}"
+    return Found(said, Result.SLOWER, way_out, figures)
+
+
+def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
+    """The task once it is done. Raises Wrong if it is not by then, or failed.
+
+    With history=none a done task is deleted. Then it counts as started when it was seen to be gone.
+    """
+    task = added
+
+    def is_over() -> bool:
+        nonlocal task
+        try:
+            task = scene.editor.get(added.id)
+        except TaskNotFound:
+            task = replace(task, status=Status.DONE, started_at=scene.now())
+        return task.status.is_finished
+
+    if not scene.wait(is_over, until=until):
+        what = f"still {task.status} at {scene.now():%H:%M:%S} UTC, due at {task.due:%H:%M:%S}"
+        raise Wrong(f"no run has done the task: {what}", f"`duebell doctor --fix`; {LOG}")
+    if task.status is Status.DONE:
+        return task
+    raise Wrong(f"the task ended as {task.status}: {task.failure}")
+
+
+def _must_be_enabled(scene: Scene) -> None:
+    bell = scene.backend.rule
+    if not bell.read().is_enabled:
+        way_out = f"enable the {bell.kind}, then verify again"
+        raise NotMade(f"the {bell.kind} is disabled, so nothing runs", way_out)
+
+
+def _figures(task: Task) -> dict[str, float]:
+    """The start of the task, in seconds after it was due and after it was added."""
+    return {
+        "lateness_seconds": _since(task.due, task),
+        "started_after_seconds": _since(task.created_at, task),
+    }
+
+
+def _since(moment: datetime, task: Task) -> float:
+    return round(((task.started_at or moment) - moment).total_seconds(), 3)

@@ -1,0 +1,378 @@
+"""Checks of the queue's table: writes, reads and records, on tasks in a lane that no run reads."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
+from random import randrange
+from typing import Any, NamedTuple
+
+from botocore.exceptions import ClientError
+from msgspec.structs import replace
+
+from duebell_shared.aws.endpoint import is_here
+from duebell_shared.limits.gauge import Gauge
+from duebell_shared.limits.limits import Limits
+from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.store import Claimed, Failed, NotEligible, Taken
+from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.task import QueueKey, Status, Task
+
+from .checks import Found, NotMade, Result, Wrong, expect
+from .scene import LANE, Scene, key_of
+
+__all__ = [
+    "arithmetic", "changes", "claims", "deletions", "each", "expiry", "history", "index", "inserts", "limits",
+    "must_hold", "read", "swaps_lost", "together", "transaction", "transaction_cancelled",
+]  # fmt: skip
+
+_BATCH = "BatchExecuteStatement"
+
+_ONE_BY_ONE = "batches are not taken, so it costs more calls: see what was answered, with --json"
+
+_YEAR = 365 * 86_400
+
+#: More changes than any record sees.
+_FAR = 10**12
+
+#: A global index lags behind the table by less than this; AWS says a fraction of a second.
+#: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+_LAG, _NONE = timedelta(seconds=10), timedelta(0)
+
+
+class _Write(NamedTuple):
+    """A write, and its right result.
+
+    what     the state of the task, in words
+    given    the arguments of the store's verb
+    is_made  whether it must be made, or else refused
+    id       the id of the task
+    after    the task as it must be stored then; None: it must not be there
+    """
+
+    what: str
+    given: Any
+    is_made: bool
+    id: str
+    after: Task | None
+
+
+class _Writes(NamedTuple):
+    """Writes of one verb; the first two must be made.
+
+    one, many  the store's verb for one, and for several with one call
+    alone      more of them, which cannot be in one call with the others
+    returns    whether a batch must answer with the items as they are then
+    """
+
+    writes: list[_Write]
+    one: Callable[[Any], object]
+    many: Callable[[list[Any]], Sequence[object]]
+    alone: tuple[_Write, ...] = ()
+    returns: bool = False
+
+
+def inserts(scene: Scene, name: str) -> _Writes:
+    """Insert tasks whose id is new, whose id is taken, and in the place of history that has expired."""
+    new = [scene.own.make(f"{name}-{number}") for number in range(2)]
+    [taken] = scene.own.stored(f"{name}-taken")
+    [expired] = scene.own.stored(f"{name}-over", expires_at=taken.created_at - timedelta(hours=1))
+    other = replace(taken, payload_json='{"other": true}')
+    over = replace(expired, payload_json='{"other": true}', expires_at=taken.expires_at)
+    writes = [
+        *(_Write("a new id", task, True, task.id, task) for task in new),
+        _Write("an id that is taken", other, False, taken.id, taken),
+        _Write("the id of history that has expired", over, True, over.id, over),
+    ]
+    return _Writes(writes, scene.store.insert, scene.store.insert_many)
+
+
+def claims(scene: Scene, name: str) -> _Writes:
+    """Claim tasks that wait, one that is queued for another time, one that is missing, one that runs."""
+    now, run = scene.own.now, scene.own.run
+
+    def claimed(task: Task) -> Task:
+        late = (now - key_of(task).queued).total_seconds()
+        started = {"started_at": now, "run": run, "lateness_ms": round(late * 1000)}
+        return replace(task, status=Status.RUNNING, attempt=task.attempt + 1, rev=task.rev + 1, **started)
+
+    *waiting, moved = scene.own.stored(name, 3)
+    missing = scene.own.make(f"{name}-missing")
+    earlier = key_of(moved)._replace(queued=key_of(moved).queued + timedelta(seconds=30))
+    first = waiting[0]
+    writes = [
+        *(_Write("a task that waits", key_of(task), True, task.id, claimed(task)) for task in waiting),
+        _Write("a task that is queued for another time", earlier, False, moved.id, moved),
+        _Write("a task that is not there", key_of(missing), False, missing.id, None),
+    ]
+    runs = _Write("a task that runs", key_of(first), False, first.id, claimed(first))
+    how: Any = {"run": run, "now": now, "status": Status.SCHEDULED}
+    one, many = partial(scene.store.claim, **how), partial(scene.store.claim_many, **how)
+    return _Writes(writes, one, many, alone=(runs,), returns=True)
+
+
+def changes(scene: Scene, name: str) -> _Writes:
+    """Change tasks as they were read, one that was changed since, and one that is not there."""
+
+    def changed(task: Task) -> Task:
+        """With one attribute set, another one removed."""
+        return replace(task, payload_json='{"changed": true}', failure=None, rev=task.rev + 1)
+
+    failure = Failure(type="Verify", message="a failure that the next change takes away")
+    *read, third = scene.own.stored(name, 3, failure=failure)
+    missing, stale = scene.own.make(f"{name}-missing"), replace(third, rev=third.rev + 1)
+    writes = [
+        *(
+            _Write("a task as it was read", (task, changed(task)), True, task.id, changed(task))
+            for task in read
+        ),
+        _Write("a task that was changed since", (stale, changed(stale)), False, stale.id, third),
+        _Write("a task that is not there", (missing, changed(missing)), False, missing.id, None),
+    ]
+    return _Writes(writes, lambda pair: scene.store.save(*pair), scene.store.save_many)
+
+
+def deletions(scene: Scene, name: str) -> _Writes:
+    """Delete tasks as they were read, one that was changed since, and one whose id was taken anew."""
+    *read, third, fourth = scene.own.stored(name, 4)
+    stale = replace(third, rev=third.rev + 1)
+    # An earlier task of the same id that came to the same rev.
+    earlier = replace(fourth, created_at=fourth.created_at - timedelta(hours=1))
+    writes = [
+        *(_Write("a task as it was read", (task, None), True, task.id, None) for task in read),
+        _Write("a task that was changed since", (stale, None), False, stale.id, third),
+        _Write("a task whose id was taken anew", (earlier, None), False, earlier.id, fourth),
+    ]
+    return _Writes(writes, lambda pair: scene.store.save(*pair), scene.store.save_many)
+
+
+def each(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) -> None:
+    """Make the writes one by one."""
+    writes = of(scene, name)
+    scene.answers.calls.clear()
+    for write in (*writes.writes, *writes.alone):
+        _expect(scene, write, writes.one(write.given))
+    scene.conditions_hold |= name == "insert"
+
+
+def together(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) -> Found:
+    """Make the writes with one call; find out whether it made the first two, and in which form."""
+    writes = of(scene, name)
+    scene.answers.calls.clear()
+    came = writes.many([write.given for write in writes.writes])
+    said, batches = str(scene.answers), scene.answers.of(_BATCH)
+    for write, one in zip(writes.writes, came, strict=True):
+        _expect(scene, write, one)
+    if not any(call.answer.statements and not any(call.answer.statements[:2]) for call in batches):
+        return Found(f"one by one: {said}", Result.SLOWER, _ONE_BY_ONE)
+    if len(batches) > 1:
+        way_out = "the shorter form of the statement is not taken: nothing needs to be done"
+        return Found(f"in batches, in the longer form: {said}", Result.SLOWER, way_out)
+    if writes.returns and not all("Item" in one for one in batches[-1].parsed["Responses"][:2]):
+        return Found(f"in batches: {said}; RETURNING was not answered", Result.SLOWER, _ONE_BY_ONE)
+    return Found(f"in batches: {said}")
+
+
+def _expect(scene: Scene, write: _Write, came: object) -> None:
+    if isinstance(came, Failed):
+        raise came.error
+    claimed = came.task if isinstance(came, Claimed) else came
+    is_made = bool(claimed) and not isinstance(claimed, Taken | NotEligible)
+    should, was = ("made", "refused") if write.is_made else ("refused", "made")
+    expect(is_made is write.is_made, f"{write.what}: the write must be {should}, and was {was}")
+    there = scene.store.get(LANE, write.id)
+    expect(there == write.after, f"{write.id} is stored as {there}, and {write.after} is right")
+    is_same = not isinstance(claimed, Task) or claimed == there
+    expect(is_same, f"a claim returned {claimed}, and stored {there}")
+
+
+def arithmetic(scene: Scene) -> Found:
+    """Add to a number in a statement of PartiQL, which AWS documents nowhere; claims in batches need it."""
+    [task] = scene.own.stored("arithmetic")
+    client, name = scene.client("dynamodb"), scene.backend.settings.table
+    update = 'SET "attempt"="attempt"+?'
+    scene.answers.calls.clear()
+    statement = {
+        "Statement": f'UPDATE "{name}" {update} WHERE "lane"=? AND "id"=?',
+        "Parameters": [{"N": "2"}, {"S": str(LANE)}, {"S": task.id}],
+    }
+    try:
+        error = client.batch_execute_statement(Statements=[statement])["Responses"][0].get("Error")
+    except ClientError as raised:
+        error = raised.response["Error"]
+    if error and "AccessDenied" in error.get("Code", ""):
+        raise NotMade("the statement is not allowed")
+    if error:
+        text = f"AWS refuses {update}, so tasks are claimed one by one: {error.get('Message')}"
+        return Found(text, Result.SLOWER, "nothing needs to be done; a run of many tasks makes more calls")
+    after = scene.store.get(LANE, task.id)
+    expect(after and after.attempt == task.attempt + 2, f"{update} was answered as made, and stored {after}")
+    return Found(f"AWS takes {update}")
+
+
+def transaction(scene: Scene) -> None:
+    """Change two tasks in one transaction."""
+    pair = scene.own.stored("transaction", 2)
+    changed = [replace(task, payload_json='{"changed": true}', rev=task.rev + 1) for task in pair]
+    writes = [TaskWrite(old, new) for old, new in zip(pair, changed, strict=True)]
+    _rows(
+        scene,
+        ("the refusals", lambda: scene.store.transact(writes, token=uuid.uuid4().hex).refusals, ()),
+        ("the tasks", lambda: [scene.store.get(LANE, task.id) for task in pair], changed),
+    )
+
+
+def transaction_cancelled(scene: Scene) -> None:
+    """Change two tasks in one transaction, of which one was changed since: neither must be written."""
+    pair = scene.own.stored("cancelled", 2)
+    stale = replace(pair[1], rev=pair[1].rev + 1)
+    writes = [TaskWrite(task, replace(task, rev=task.rev + 1)) for task in (pair[0], stale)]
+
+    def refusals() -> list[tuple[int, str]]:
+        made = scene.store.transact(writes, token=uuid.uuid4().hex)
+        return [(one.index, one.code) for one in made.refusals]
+
+    _rows(
+        scene,
+        ("the refusals", refusals, [(1, "ConditionalCheckFailed")]),
+        ("the tasks", lambda: [scene.store.get(LANE, task.id) for task in pair], pair),
+    )
+
+
+def must_hold(scene: Scene) -> None:
+    """Raise NotMade where a swap that must lose could win: conditions were not seen to hold."""
+    if not scene.conditions_hold:
+        raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
+
+
+def swaps_lost(scene: Scene) -> None:
+    """Swap the arming record under a wrong `rev`, as if there were none, as if damaged: all refused."""
+    must_hold(scene)
+    record = scene.backend.armer.read()
+    scene.answers.calls.clear()
+    for stale in (replace(record, rev=record.rev + _FAR), None, replace(record, rev=0)):
+        if scene.store.swap_record(stale, record) is not None:
+            raise Wrong(
+                "the arming record was swapped though it was not as expected: tasks can be lost",
+                "`duebell doctor --fix` at once; then report it, with the output of --json",
+            )
+
+
+def limits(scene: Scene) -> None:
+    """Swap the limits under a wrong `rev`, and write and read the counts of the built-in action."""
+    must_hold(scene)
+    store = scene.store
+    there, before, new = store.read_limits() or Limits(), store.read_gauge(VERIFY), Gauge(waiting=1)
+    written = replace(new, rev=(before.rev if before else 0) + 1)
+    _rows(
+        scene,
+        (
+            "limits swapped under a wrong rev",
+            lambda: store.swap_limits(replace(there, rev=_FAR), there),
+            None,
+        ),
+        ("counts as they are written", lambda: store.swap_gauge(VERIFY, before, new), written),
+        ("counts that were written", lambda: store.read_gauge(VERIFY), written),
+        ("counts swapped after a change", lambda: store.swap_gauge(VERIFY, before, new), None),
+    )
+    scene.own.delete_gauge()
+
+
+def read(scene: Scene) -> None:
+    """Read one task, several, and one that is not there."""
+    store = scene.store
+    tasks = scene.own.stored("read", 2)
+    missing = scene.own.make("read-missing")
+    keys = [key_of(task) for task in (*tasks, missing)]
+    _rows(
+        scene,
+        ("each task", lambda: [store.get(LANE, task.id) for task in tasks], tasks),
+        ("a task that is not there", lambda: store.get(LANE, missing.id), None),
+        ("several tasks", lambda: store.get_many(keys), {task.id: task for task in tasks}),
+    )
+
+
+def index(scene: Scene) -> None:
+    """List tasks that were just stored, in order: all, within bounds, from a place on, counted, the head."""
+    store, own = scene.store, scene.own
+    # At a time of their own, where no other task of this lane is counted with them.
+    apart = timedelta(days=2, seconds=randrange(_YEAR))
+    first, *others = (key_of(task) for task in own.stored("index", 4, queued=own.now + apart))
+    last, earlier = others[-1], own.make("index-gone").id
+    gone = QueueKey(queued=first.queued + timedelta(milliseconds=500), id=earlier, lane=LANE)
+    before = last.queued - timedelta(seconds=1)
+
+    def listed(**bounds: Any) -> list[QueueKey]:
+        found = store.queued(LANE, **bounds)
+        return [key for key in found if key.id.startswith(f"{own.run}-index")]
+
+    _rows(
+        scene,
+        ("due-index lists", listed, [first, *others]),
+        ("due-index up to a time", lambda: listed(before=before), [first, *others[:-1]]),
+        ("due-index from a time", lambda: listed(after=others[0].queued, before=last.queued), others),
+        ("due-index from a task", lambda: listed(after=first), others),
+        ("due-index from a place where no item is", lambda: listed(after=gone), others),
+        ("its count", lambda: store.count(LANE, after=first.queued, before=last.queued, most=4), 4),
+        ("whether its head comes before", lambda: store.head(LANE) <= first.queued, True),
+    )
+
+
+def history(scene: Scene) -> None:
+    """List tasks that have ended, in both orders, from a place on, counted; they are not in the queue."""
+    store, own = scene.store, scene.own
+    # At a time of their own, where no other task of this lane is listed with them.
+    began = own.now - timedelta(days=2, seconds=randrange(_YEAR))
+    ended = []
+    for number in range(3):
+        at = began + number * timedelta(seconds=1)
+        [task] = own.stored(f"history-{number}", status=Status.DONE, finished_at=at, queued=None)
+        ended.append(PastKey(at=at, id=task.id, lane=LANE, kind=Past.DONE))
+    gone = ended[0]._replace(at=began + timedelta(milliseconds=500), id=own.make("history-gone").id)
+
+    def listed(after: Any = began, **more: Any) -> list[PastKey]:
+        return list(store.past(LANE, Past.DONE, after=after, before=at, **more))
+
+    def waiting() -> set[str]:
+        return {key.id for key in store.queued(LANE)} & {key.id for key in ended}
+
+    _rows(
+        scene,
+        ("past-index lists", listed, ended),
+        ("past-index in reverse", lambda: listed(latest_first=True), ended[::-1]),
+        ("past-index from a place where no item is", lambda: listed(gone), ended[1:]),
+        ("its count", lambda: store.count_past(LANE, Past.DONE, most=3), 3),
+        ("tasks that have ended and are in due-index", waiting, set()),
+        within=_LAG,
+    )
+
+
+def _rows(scene: Scene, *rows: tuple[str, Callable[[], object], object], within: timedelta = _NONE) -> None:
+    """Make the calls, and compare each answer with the right one, until it is so or the time is over."""
+    scene.answers.calls.clear()
+    for what, make, right in rows:
+        until, last = scene.now() + within, list[object]()
+
+        def is_right(make: Any = make, right: object = right, last: list[object] = last) -> bool:
+            last[:] = [make()]
+            return last == [right]
+
+        expect(scene.wait(is_right, until=until), f"{what}: {last}, and {right} is right")
+
+
+def expiry(scene: Scene) -> Found:
+    """DynamoDB deletes tasks that have expired."""
+    client, table = scene.client("dynamodb"), scene.backend.settings.table
+    told = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+    status, attribute = told["TimeToLiveStatus"], told.get("AttributeName", "expires_at")
+    if status in {"ENABLED", "ENABLING"} and attribute == "expires_at":
+        return Found(f"time to live by expires_at: {status}")
+    if is_here(client.meta.endpoint_url):
+        raise NotMade(f"time to live is {status}: the AWS on this machine deletes nothing")
+    raise Wrong(
+        f"time to live is {status}, by {attribute}: history is never deleted",
+        f"aws dynamodb update-time-to-live --table-name {table} --time-to-live-specification "
+        f"Enabled=true,AttributeName=expires_at",
+    )

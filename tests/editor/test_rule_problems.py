@@ -42,14 +42,14 @@ def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
 
     def read_late() -> BellState:
         monkeypatch.setattr(backend.rule, "read", read)
-        editor.add("act", due=DUE - timedelta(days=1))
+        editor.add("act", due=DUE - timedelta(days=2))
         return read()
 
     monkeypatch.setattr(backend.rule, "read", read_late)
     # Then the status is of one moment
     status = editor.status()
     assert status.healthy
-    assert (status.next_due, status.rings_at) == (DUE - timedelta(days=1), DUE - timedelta(days=1))
+    assert (status.next_due, status.rings_at) == (DUE - timedelta(days=2), DUE - timedelta(days=2))
 
 
 def test_a_rule_that_someone_changed(editor: Editor, events: "EventBridgeClient") -> None:

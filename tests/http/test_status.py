@@ -22,7 +22,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "rule": "duebell",
         "bell": "rule",
         "table": "duebell",
-        "expression": "cron(0,4,12,27 0-23 30,31 12 ? 2026)",
+        "expression": "cron(0,4,12,27 * 30-31 1,2,3,4,5,6,7,8,9,10,12 ? 2026-2199)",
         "enabled": True,
         "rings_at": "2026-12-31T00:00:00.000Z",
         "next_due": "2026-12-31T00:00:00.000Z",

@@ -13,6 +13,7 @@ from botocore.exceptions import ConnectTimeoutError
 from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Finding, Result, When, verify
 from duebell_shared.backend import Backend
+from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from tests.support import REGION, Clock
@@ -86,7 +87,8 @@ class Account:
         self.clock.sleep(seconds)
         self.during()
         rule = self.backend.rule.read()
-        is_due = rule.minute is not None and rule.minute + self.delay <= self.clock()
+        ring = next_ring(rule.expression, self.clock() - self.delay - timedelta(minutes=1))
+        is_due = ring is not None and ring + self.delay <= self.clock()
         if is_due and rule.is_enabled and self.rings and rule.expression != self._rung:
             self._rung = rule.expression
             self.worker.handler(None, _CONTEXT)

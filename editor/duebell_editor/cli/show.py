@@ -221,7 +221,6 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "status": health,
         status.bell.value: f"{status.rule}{'' if status.enabled else ' (disabled)'}",
         "rings": when(status.rings_at, now) if status.rings_at else "parked",
-        "expression": status.expression or "-",
         "armed": "yes" if status.armed else "no",
         "table": status.table,
         "next due": when(status.next_due, now) if status.next_due else "nothing",

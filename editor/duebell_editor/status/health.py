@@ -146,7 +146,7 @@ def rule_problems(
 
 
 def _echo(bell: Bell, rule: BellState, now: datetime) -> str:
-    echo = next_ring(rule.expression, now) if rule.minute else None
+    echo = next_ring(rule.expression, now)
     return f"; or wait for the {bell.kind}'s echo at {render(echo)}" if echo else ""
 
 

@@ -275,16 +275,16 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
         account=account,
         expression=rule.expression,
         enabled=rule.is_enabled,
-        rings_at=_next_ring(rule, backend.clock()),
+        rings_at=_next_ring(rule, record, backend.clock()),
     )
     return _with_problems(status, *rule_problems(backend.rule, rule, targets, record, backend.clock()))
 
 
-def _next_ring(rule: BellState, now: datetime) -> datetime | None:
-    """The minute of the next ring: the one that the rule is set to, or the next echo after it."""
-    if rule.minute is None or rule.minute > now - _MINUTE:
-        return rule.minute
-    return next_ring(rule.expression, now)
+def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime | None:
+    """The minute that the rule is set to; if that is over or unknown, the next one that it rings in."""
+    minute, last = record.set_to, now - _MINUTE
+    is_to_come = minute is not None and minute > last and rule.is_at(minute)
+    return minute if is_to_come else next_ring(rule.expression, last)
 
 
 def _sum(counts: Iterable[int]) -> int:

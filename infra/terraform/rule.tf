@@ -54,7 +54,28 @@ resource "aws_sqs_queue" "lost_rings" {
   tags                      = local.tags
 }
 
+# No queue takes a call without TLS.
+data "aws_iam_policy_document" "tls_only" {
+  statement {
+    sid       = "TlsOnly"
+    effect    = "Deny"
+    actions   = ["sqs:*"]
+    resources = ["*"]
+    principals {
+      type        = "*"
+      identifiers = ["*"]
+    }
+    condition {
+      test     = "Bool"
+      variable = "aws:SecureTransport"
+      values   = ["false"]
+    }
+  }
+}
+
 data "aws_iam_policy_document" "lost_rings" {
+  source_policy_documents = [data.aws_iam_policy_document.tls_only.json]
+
   statement {
     actions   = ["sqs:SendMessage"]
     resources = ["arn:${data.aws_partition.here.partition}:sqs:${local.place}:${local.lost_rings}"]

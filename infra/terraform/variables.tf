@@ -304,18 +304,6 @@ variable "lateness_milliseconds" {
   default     = 300000
 }
 
-variable "monthly_budget" {
-  description = "US dollars a month that what is tagged duebell=<name> may cost before a mail is sent. 0 is off. It counts nothing before the tag duebell is activated as a cost allocation tag."
-  type        = number
-  default     = 0
-}
-
-variable "budget_mail" {
-  description = "Whom the budget tells."
-  type        = string
-  default     = ""
-}
-
 variable "saved_queries" {
   description = "Whether to save the log queries too; some regions and emulators have none."
   type        = bool

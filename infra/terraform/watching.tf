@@ -186,32 +186,3 @@ resource "aws_cloudwatch_query_definition" "saved" {
   log_group_names = [aws_cloudwatch_log_group.worker.name]
   query_string    = each.value
 }
-
-resource "aws_budgets_budget" "monthly" {
-  count        = var.monthly_budget > 0 ? 1 : 0
-  name         = "${var.name}-monthly"
-  budget_type  = "COST"
-  time_unit    = "MONTHLY"
-  limit_amount = tostring(var.monthly_budget)
-  limit_unit   = "USD"
-  tags         = local.tags
-
-  cost_filter {
-    name   = "TagKeyValue"
-    values = [format("user:duebell$%s", var.name)]
-  }
-  notification {
-    notification_type          = "ACTUAL"
-    comparison_operator        = "GREATER_THAN"
-    threshold                  = 100
-    threshold_type             = "PERCENTAGE"
-    subscriber_email_addresses = [var.budget_mail]
-  }
-
-  lifecycle {
-    precondition {
-      condition     = var.budget_mail != ""
-      error_message = "monthly_budget needs budget_mail: whom it tells."
-    }
-  }
-}

@@ -101,8 +101,15 @@ locals {
 }
 
 # A run whose time is up starts its successor, and so on for as long as there is something to do: after some sixteen of
-# these Lambda would take them for a loop that nobody wants, and stop the next.
+# these Lambda would take them for a loop that nobody wants, and stop the next. It looks for loops, and can be told not to,
+# in all regions but these, and neither in GovCloud nor in China.
+# https://github.com/aws/aws-lambda-roadmap/issues/18, September 2025
+locals {
+  looks_for_loops = data.aws_partition.here.partition == "aws" && !contains(["mx-central-1", "ap-southeast-6"], data.aws_region.here.name)
+}
+
 resource "aws_lambda_function_recursion_config" "worker" {
+  count          = local.looks_for_loops ? 1 : 0
   function_name  = aws_lambda_function.worker.function_name
   recursive_loop = "Allow"
 }
@@ -177,6 +184,7 @@ resource "aws_sqs_queue" "failed_runs" {
   message_retention_seconds = 1209600
   sqs_managed_sse_enabled   = var.kms_key_arn == "" ? true : null
   kms_master_key_id         = var.kms_key_arn == "" ? null : var.kms_key_arn
+  policy                    = data.aws_iam_policy_document.tls_only.json
   tags                      = local.tags
 }
 

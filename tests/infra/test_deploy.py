@@ -256,7 +256,7 @@ def test_with_snap_start_the_version_is_named_and_called(deployed: Any) -> None:
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"VersionKey": "mine"}, "VersionKey follows from all others: leave it out"),
+        ({"VersionKey": "mine"}, "VersionKey follows from others: leave it out"),
         ({"SnapStart": "yes"}, "SnapStart.* needs Python 3.12 or newer"),
     ],
 )

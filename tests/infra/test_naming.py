@@ -12,7 +12,6 @@ from duebell_infra.errors import InvalidDeployment
 LONGEST = {
     "-worker-": 38,  # a role with what Terraform adds at the end
     "-lost-rings": 80,  # a queue
-    "-monthly": 100,  # a budget
     "": 64,  # a function
 }
 

@@ -37,8 +37,8 @@ run "with" {
     timeout = 600
   }
   assert {
-    condition     = one(aws_sqs_queue.intake[*].visibility_timeout_seconds) == 600
-    error_message = "Lambda wants it no shorter than the function's timeout"
+    condition     = one(aws_sqs_queue.intake[*].visibility_timeout_seconds) == 3601
+    error_message = "six times the function's timeout, and the batch window"
   }
   assert {
     condition     = aws_lambda_function.worker.environment[0].variables.DUEBELL_INTAKE == "duebell-intake"

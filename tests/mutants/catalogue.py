@@ -563,7 +563,7 @@ MUTANTS = (
         "instant - timedelta(microseconds=beyond)",
         _INSTANTS,
     ),
-    # editor/duebell_editor/library/debounce.py
+    # editor/duebell_editor/library/taken_ids.py
     Mutant("the limit of a task that has begun", "there.status not in _WAITING", "False", _PUSHING),
     # editor/duebell_editor/library/taken_ids.py
     Mutant(

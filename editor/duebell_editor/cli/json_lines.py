@@ -6,10 +6,12 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
-from duebell_editor.library.values import fields_of_json, task_of
 from duebell_shared.errors import InvalidTask
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import fields_of_json
+from duebell_shared.tasks.new_task import new_task
 
 from .parsing import instant
 
@@ -31,7 +33,7 @@ class Line(NamedTuple):
         """This line, or with the error that the library would raise at this time."""
         try:
             if not isinstance(self.task, InvalidTask):
-                task_of(self.task, now)
+                check_size(new_task(**self.task, now=now))
         except InvalidTask as error:
             return self._replace(task=error)
         return self
@@ -75,7 +77,7 @@ class Reader:
             if given.get("id") is None and self._id_prefix is not None:
                 given["id"] = f"{self._id_prefix}{number}"
             task = fields_of_json(NewTask, given, instant=self._instant)
-            task_of(task, self._clock())
+            check_size(new_task(**task, now=self._clock()))
         except InvalidTask as error:
             return error
         if (id := task.get("id")) is None:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import task_of
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
@@ -27,9 +26,11 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
+from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import NewTask
 from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Status
 from duebell_shared.tasks.verbs import Verb
 
@@ -124,7 +125,7 @@ def _faults(group: dict[int, NewTask]) -> Failures:
 
 def _fault(task: NewTask) -> InvalidTask | None:
     try:
-        task_of(task, utc_now())
+        check_size(new_task(**task, now=utc_now()))
     except InvalidTask as error:
         return error
     return None

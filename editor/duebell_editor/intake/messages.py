@@ -13,15 +13,13 @@ from typing import Any, Self, TypeVar, cast
 import msgspec
 
 from duebell_editor.library.change_many import MAX_MANY
-from duebell_editor.library.debounce import check_at_most, check_not_recurring
-from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import fields_of_json
+from duebell_editor.library.taken_ids import IfExists, Policy, check_not_recurring
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
-from duebell_shared.tasks.fields import NewTask, TaskChange
+from duebell_shared.tasks.fields import NewTask, TaskChange, fields_of_json
 from duebell_shared.tasks.given import check_due, check_name, read_seconds
 from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.new_task import check_change
@@ -276,7 +274,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
     check_name("id", task["id"])
     return Push(
         task=_counted_from(sent, task),
-        at_most=check_at_most(at_most, is_push=True),
+        at_most=Policy.of(IfExists.PUSH, at_most).at_most,
         sent=sent,
         mark=mark,
     )

@@ -1,7 +1,6 @@
 """Adding tasks: set the lane, insert, resolve ids that are taken, arm the rule."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import timedelta
 
 import msgspec
 
@@ -15,7 +14,7 @@ from duebell_shared.tasks.task import Status, Task
 from .batches import write_all
 from .change_log import added_as, log_change, logged
 from .rule_setter import RuleSetter
-from .taken_ids import Added, IfExists, insert_many, is_same_add, settle, settle_all
+from .taken_ids import Added, IfExists, Policy, insert_many, is_same_add, settle, settle_all
 from .transfer import ImportReport, read_chunks, write_chunk
 
 __all__ = ["Adder"]
@@ -40,10 +39,8 @@ class Adder:
     def add(
         self,
         checked: Task,
-        if_exists: IfExists,
+        policy: Policy,
         *,
-        rev: int | None = None,
-        at_most: timedelta | None = None,
         is_generated: bool = False,
         is_again: bool = False,
     ) -> Added:
@@ -63,7 +60,7 @@ class Adder:
                 log_change(added_as(new), None, new)
                 added = Added(new, "added")
             else:
-                added = self._settle(new, if_exists, rev, at_most)
+                added = self._settle(new, policy)
             if added.task is not new:
                 self._rule.arm([added.task])
                 return added
@@ -76,10 +73,8 @@ class Adder:
         self,
         checked: Sequence[Task],
         chosen: Collection[str],
-        if_exists: IfExists,
+        policy: Policy,
         progress: Callable[[int], None],
-        *,
-        at_most: timedelta | None = None,
     ) -> AddReport:
         """Insert these tasks, and arm once; `chosen` are the ids that were given, not generated."""
         lanes = self._queue.lanes if checked else 0
@@ -87,14 +82,14 @@ class Adder:
         stored, report = write_all(
             new,
             logged("add", lambda tasks: insert_many(self._queue, tasks, chosen)),
-            lambda taken: settle_all(self._queue, taken, if_exists, at_most=at_most),
+            lambda taken: settle_all(self._queue, taken, policy),
             progress,
         )
         index = {task.id: index for index, task in enumerate(new)}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
             deleted = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self._add_again(deleted, if_exists, at_most)
+            failures = self._add_again(deleted, policy)
             report = report.corrected(
                 AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
             )
@@ -115,7 +110,7 @@ class Adder:
                 [_placed(task, lanes) for task in chunk],
                 logged("import", lambda tasks: insert_many(self._queue, tasks, {task.id for task in tasks})),
             )
-            failures = self._add_again(self._rule.arm_added(written, lanes), IfExists.KEEP)
+            failures = self._add_again(self._rule.arm_added(written, lanes), Policy(IfExists.KEEP))
             self._rule.arm(there)
             report = report + part.corrected(
                 AddFailure(index=index, id=task.id, error=failures[task.id])
@@ -126,10 +121,10 @@ class Adder:
             progress(done)
         return report
 
-    def _settle(self, new: Task, if_exists: IfExists, rev: int | None, at_most: timedelta | None) -> Added:
+    def _settle(self, new: Task, policy: Policy) -> Added:
         """Apply the policy to a task whose id is taken. Tells which task is stored in the end."""
         try:
-            return settle(self._queue, new, if_exists, rev=rev, at_most=at_most)
+            return settle(self._queue, new, policy)
         except _TAKEN as taken:
             # The stored task may be that of an earlier call without an answer, and the rule not set for it.
             there = self._queue.get_many([new.id])
@@ -138,11 +133,9 @@ class Adder:
                 raise TaskExists(new.id, reserved_until=there[new.id].reserved_until) from taken
             raise
 
-    def _add_again(
-        self, tasks: Sequence[Task], if_exists: IfExists, at_most: timedelta | None = None
-    ) -> dict[str, DuebellError]:
+    def _add_again(self, tasks: Sequence[Task], policy: Policy) -> dict[str, DuebellError]:
         """Add tasks again whose ids are taken. Returns the errors by id. Raises NotArmed."""
-        added = self._parallel(lambda task: self.add(task, if_exists, at_most=at_most, is_again=True), tasks)
+        added = self._parallel(lambda task: self.add(task, policy, is_again=True), tasks)
         failed = {
             task.id: error
             for task, error in zip(tasks, added, strict=True)

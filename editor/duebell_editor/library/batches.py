@@ -8,10 +8,8 @@ from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.add_report import AddFailure, AddReport
-from duebell_shared.tasks.fields import NewTask
+from duebell_shared.tasks.fields import NewTask, fields_of
 from duebell_shared.tasks.task import Task
-
-from .values import fields_of
 
 __all__ = ["check_all", "write_all"]
 

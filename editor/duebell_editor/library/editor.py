@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-import msgspec
-
 from duebell_editor.listing.filters import check_flag, check_ids
-from duebell_editor.status.health import Problem, silence_problem
-from duebell_editor.status.status import Diagnosis, SchedulerStatus, after_repair
+from duebell_editor.status.health import Diagnosis, Problem, SchedulerStatus, silence_problem
+from duebell_editor.status.queues import look_at_queues
+from duebell_editor.status.status import after_repair
 from duebell_editor.transactions.task_writes import (
     GRACE,
     Reservation,
@@ -19,25 +18,23 @@ from duebell_editor.transactions.task_writes import (
 )
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidTask
+from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.add_report import AddReport
-from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, checked
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.given import check_changed_by, check_progress
-from duebell_shared.tasks.new_task import check_change
+from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
 from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
-from .debounce import check_at_most, check_push, limited
 from .known_worker import KnownWorker
 from .limit_editor import LimitEditor
-from .taken_ids import Added, IfExists
-from .values import apply_change, fields_of, task_of
+from .taken_ids import Added, IfExists, Policy
 
 if TYPE_CHECKING:
     import boto3
@@ -179,17 +176,11 @@ class Editor(LimitEditor):
 
         Raises what `add` raises.
         """
+        policy = Policy.of(if_exists, at_most, rev)
         given = fields_of(NewTask, task)
-        policy: IfExists = checked("if_exists", if_exists)
-        rev = checked("rev", rev)
-        if rev is not None and policy is not IfExists.REPLACE:
-            raise InvalidTask("rev", "goes with if_exists='replace'")
-        at_most = check_at_most(at_most, is_push=policy is IfExists.PUSH)
-        new, is_generated = self._check(given), given.get("id") is None
-        if policy is IfExists.PUSH:
-            check_push(new, is_generated=is_generated)
-            new = limited(new, at_most)
-        return self._adder.add(new, policy, rev=rev, at_most=at_most, is_generated=is_generated)
+        is_generated = given.get("id") is None
+        new = policy.first(self._check(given), is_generated=is_generated)
+        return self._adder.add(new, policy, is_generated=is_generated)
 
     def add_many(
         self,
@@ -207,20 +198,17 @@ class Editor(LimitEditor):
         tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
         not be confirmed.
         """
-        policy: IfExists = checked("if_exists", if_exists)
-        at_most = check_at_most(at_most, is_push=policy is IfExists.PUSH)
+        policy = Policy.of(if_exists, at_most)
         check_progress(progress)
         chosen: set[str] = set()
 
         def check(given: NewTask) -> Task:
-            task = self._check(given)
-            if policy is IfExists.PUSH:
-                check_push(task, is_generated=given.get("id") is None)
-                task = limited(task, at_most)
-            chosen.update([] if given.get("id") is None else [task.id])
+            is_generated = given.get("id") is None
+            task = policy.first(self._check(given), is_generated=is_generated)
+            chosen.update([] if is_generated else [task.id])
             return task
 
-        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress, at_most=at_most)
+        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
@@ -355,12 +343,8 @@ class Editor(LimitEditor):
             self._backend.armer.verify()
         status = self.status(thorough=True)
         wrong, unseen = self._look_at_targets()
-        if self._backend.intake:
-            from duebell_editor.status.intake_state import look_at_intake  # noqa: PLC0415 (most have no intake queue)
-
-            status, unseen_intake = look_at_intake(status, self._backend)
-            unseen = (*unseen, *unseen_intake)
-        status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
+        status, uncounted = look_at_queues(status.with_problems(*wrong), self._backend)
+        unseen = (*unseen, *uncounted)
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
         silence = self._backend.alarms.silence() if self._backend.alarms else None
@@ -393,7 +377,7 @@ class Editor(LimitEditor):
         )
 
     def _check(self, given: NewTask) -> Task:
-        task = self._signed(task_of(given, self._clock()))
+        task = self._signed(check_size(new_task(**given, now=self._clock())))
         self._known.check_all(task, given.get("payload"))
         return task
 
@@ -401,7 +385,7 @@ class Editor(LimitEditor):
         """The change as a function of the task, checked by what the worker says."""
 
         def apply(task: Task) -> Task:
-            changed = apply_change(task, change, now=self._clock())
+            changed = check_size(changed_task(task, change, now=self._clock()))
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
                 self._known.check_all(changed, change.get("payload"))
             return changed

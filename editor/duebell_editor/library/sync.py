@@ -16,7 +16,7 @@ from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.tasks.fields import FIELDS, STORED, DeclaredFields, TaskChange, names_of
+from duebell_shared.tasks.fields import FIELDS, STORED, DeclaredFields, TaskChange, fields_of, names_of
 from duebell_shared.tasks.new_task import changed_task, new_task
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Status, Task
@@ -26,8 +26,7 @@ from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, 
 from .adder import Adder
 from .change_many import ChangeFailure
 from .rule_setter import RuleSetter
-from .taken_ids import TRIES, IfExists
-from .values import fields_of
+from .taken_ids import TRIES, IfExists, Policy
 
 __all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
 
@@ -140,9 +139,9 @@ class Syncer:
         elif step.verb is SyncVerb.ADD:
             if there and not there.status.is_finished:
                 raise TaskExists(there.id)
-            if_exists = IfExists.REPLACE if there else IfExists.KEEP
+            policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
             new = replace(_task(declared, self._clock()), changed_by=self._changed_by)
-            self._adder.add(new, if_exists, rev=there.rev if there else None)
+            self._adder.add(new, policy)
         elif there:
             self._change(
                 Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, self._clock()), None

@@ -2,31 +2,39 @@
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import msgspec
 
 from duebell_editor.listing.queue import Queue
-from duebell_shared.errors import DuebellError, TaskChanged, TaskConflict, TaskExists
+from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import IfExists
+from duebell_shared.tasks.fields import IfExists, checked
+from duebell_shared.tasks.recurrence import delay_of, delayed
 from duebell_shared.tasks.task import Status, Task
 
 from .change_log import added_as, log_change
-from .debounce import pushed
 
 __all__ = [
     "TRIES",
     "Added",
     "IfExists",
+    "Policy",
+    "check_not_recurring",
     "insert_many",
     "is_same_add",
     "kept_changing",
     "leave_all",
+    "pushed",
     "settle",
     "settle_all",
 ]
+
+#: The statuses of a task that has not begun: a push keeps the time of its first add.
+_WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
+
+_UNENDED = _WAITING | {Status.RUNNING}
 
 #: Tries of a change to a task that others keep changing.
 TRIES = 5
@@ -42,6 +50,48 @@ class Added(NamedTuple):
 
     task: Task
     outcome: Literal["added", "kept", "replaced", "pushed"]
+
+
+class Policy(NamedTuple):
+    """What an add does if its id is taken; made by `of`, which checks it.
+
+    at_most  the longest that a push may put a task off, from its first add on; None for no limit
+    rev      the rev that a task must have to be replaced; None for any
+    """
+
+    if_exists: IfExists = IfExists.FAIL
+    at_most: timedelta | None = None
+    rev: int | None = None
+
+    @classmethod
+    def of(cls, if_exists: object, at_most: object = None, rev: object = None) -> Self:
+        """The policy of these arguments of `Editor.add`. Raises InvalidTask."""
+        policy = checked("if_exists", if_exists)
+        if at_most is not None and policy is not IfExists.PUSH:
+            raise InvalidTask("at_most", "goes with if_exists='push'")
+        if rev is not None and policy is not IfExists.REPLACE:
+            raise InvalidTask("rev", "goes with if_exists='replace'")
+        limit = None if at_most is None else checked("at_most", at_most)
+        return cls(policy, limit, None if rev is None else checked("rev", rev))
+
+    def first(self, new: Task, *, is_generated: bool) -> Task:
+        """The task as it is added if its id is free. Raises InvalidTask if it cannot be added so."""
+        if self.if_exists is not IfExists.PUSH:
+            return new
+        if is_generated:
+            raise InvalidTask(
+                "id", "is missing: if_exists='push' needs one, by which the waiting task is found"
+            )
+        check_not_recurring(new.recurrence)
+        if self.at_most is None or new.due <= (limit := new.created_at + self.at_most):
+            return new
+        return msgspec.structs.replace(new, due=limit, queued=delayed(limit, delay_of(new.id, new.spread)))
+
+
+def check_not_recurring(schedule: object) -> None:
+    """Raise InvalidTask if there is a schedule, with which no task can be added by `if_exists="push"`."""
+    if schedule:
+        raise InvalidTask("schedule", "goes without if_exists='push': a recurring task is not put off")
 
 
 def insert_many(
@@ -65,20 +115,14 @@ def is_same_add(there: Task, new: Task) -> bool:
     return (there.created_at, there.action) == (new.created_at, new.action)
 
 
-def settle(
-    queue: Queue,
-    task: Task,
-    if_exists: IfExists,
-    *,
-    rev: int | None = None,
-    at_most: timedelta | None = None,
-) -> Added:
+def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
     A new reservation takes over the one that is there: the transaction of that one may have failed long ago,
-    and can confirm it no more. `rev`: replace only a task with this rev. `at_most`: see `pushed`.
+    and can confirm it no more.
     Raises TaskExists, TaskChanged, TaskConflict.
     """
+    if_exists, at_most, rev = policy
     takes_over = task.status is Status.RESERVED
     if if_exists is IfExists.FAIL and not takes_over:
         raise TaskExists(task.id)
@@ -104,12 +148,10 @@ def settle(
     raise kept_changing(task.id)
 
 
-def settle_all(
-    queue: Queue, tasks: Sequence[Task], if_exists: IfExists, *, at_most: timedelta | None = None
-) -> list[Task | DuebellError]:
+def settle_all(queue: Queue, tasks: Sequence[Task], policy: Policy) -> list[Task | DuebellError]:
     """`settle` each of these tasks, which have different ids: the task stored in the end, or the error."""
     try:
-        there = queue.get_many(task.id for task in tasks) if if_exists is IfExists.KEEP else {}
+        there = queue.get_many(task.id for task in tasks) if policy.if_exists is IfExists.KEEP else {}
     except DuebellError as error:
         return [error] * len(tasks)
 
@@ -117,7 +159,7 @@ def settle_all(
         try:
             if task.id in there:
                 return _kept(there[task.id])
-            return settle(queue, task, if_exists, at_most=at_most).task
+            return settle(queue, task, policy).task
         except DuebellError as error:
             return error
 
@@ -129,6 +171,41 @@ def _kept(there: Task) -> Task:
     if there.status is Status.RESERVED:
         raise TaskExists(there.id, reserved_until=there.reserved_until)
     return there
+
+
+def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
+    """The task to store when `new` is added with `if_exists="push"` in place of `there`, which has its id.
+
+    A task that waits is as `new`, but due `at_most` after its first add at the latest, which `created_at`
+    keeps. If that time has passed, it keeps its place in the queue, and in the line of its action's limit, so
+    that pushes cannot hold it up. One that is paused stays so. One that runs or is over gives way to `new`:
+    what runs may have seen nothing of the reason for this add, so a run follows, and its own outcome no
+    longer applies.
+
+    Raises TaskConflict if a recurring task has the id.
+    """
+    if there.recurrence and there.status in _UNENDED:
+        raise TaskConflict(f"cannot push task {quoted(there.id)}: it recurs. Choose another id, or cancel it")
+    if there.status not in _WAITING:
+        return new
+    now = new.created_at
+    due, queued, limited_since = new.due, new.queued, None
+    if at_most is not None and due > (limit := there.created_at + at_most):
+        if limit > now:
+            due, queued = limit, delayed(limit, delay_of(new.id, new.spread))
+        elif there.limited_since and there.action == new.action:
+            due, queued, limited_since = min(there.due, now), there.queued, there.limited_since
+        else:
+            due, queued = min(there.due, now), min(there.queued or now, now)
+    is_paused = there.status is Status.PAUSED
+    return msgspec.structs.replace(
+        new,
+        created_at=there.created_at,
+        due=due,
+        status=there.status,
+        queued=None if is_paused else queued,
+        limited_since=limited_since,
+    )
 
 
 def leave_all(tasks: Sequence[Task]) -> Sequence[Task]:

@@ -8,15 +8,14 @@ from typing import Any, Unpack
 from uuid import uuid4
 
 from duebell_editor.library.adder import Adder
-from duebell_editor.library.taken_ids import IfExists
-from duebell_editor.library.values import fields_of
+from duebell_editor.library.taken_ids import Policy
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask, TaskChanged
 from duebell_shared.instants import Instant
 from duebell_shared.queue.changes import update_of
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import NewTask, TaskChange, checked
+from duebell_shared.tasks.fields import NewTask, TaskChange, checked, fields_of
 from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.task import Task
 
@@ -59,7 +58,7 @@ class TaskWrites:
     def reserve(self, task: Task, grace: timedelta, *, is_generated: bool = False) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
         reserved = task.reserved(uuid4().hex, until=self.backend.clock() + grace)
-        return self._adder.add(reserved, IfExists.FAIL, is_generated=is_generated).task
+        return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 
     def cancel(self, id: str, *, rev: int | None) -> TaskWrite:
         """The write of `Editor.cancel`."""

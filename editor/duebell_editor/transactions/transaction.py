@@ -6,11 +6,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from duebell_editor.library.change_log import log_change
-from duebell_editor.library.values import fields_of
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.task import Status, Task
 from duebell_shared.tasks.verbs import Verb
 

@@ -21,9 +21,9 @@ from duebell_infra.errors import InvalidDeployment
 from .cdk_deliveries import CdkDeliveries
 from .deliveries import DELIVERIES, LISTS
 from .deploy import settings_of
+from .derived import INTAKE_VISIBILITY, VERSION_KEY, intake_visibility, version_parameter
 from .editors import environment_of
 from .naming import check_scheduler_name
-from .snap_start import VERSION_KEY, version_parameter
 from .template import parameter_names, template_file, template_text
 
 __all__ = ["GIVEN", "Scheduler"]
@@ -50,7 +50,7 @@ GIVEN = {
 #: The parameters that the construct sets itself.
 _OURS = {
     *("Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"),
-    *(DELIVERIES, VERSION_KEY, "Intake", *LISTS.values()),
+    *(DELIVERIES, VERSION_KEY, "Intake", INTAKE_VISIBILITY, *LISTS.values()),
 }
 
 
@@ -112,6 +112,7 @@ class Scheduler(Construct):
             "Worker": actions or "",
             DELIVERIES: Stack.of(self).to_json_string(delivered.fields),
             "Intake": "yes" if intake else "no",
+            **intake_visibility(given),
             **delivered.lists(built.deliveries),
             "CodeBucket": bundle.s3_bucket_name,
             "CodeKey": bundle.s3_object_key,

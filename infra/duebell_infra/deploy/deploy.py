@@ -24,11 +24,11 @@ from .artifacts import Artifacts
 from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
 from .declared import sync_declared
 from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
+from .derived import INTAKE_VISIBILITY, VERSION_KEY, function_called, intake_visibility, version_parameter
 from .editors import environment_of
 from .first_call import call_once
 from .naming import check_scheduler_name
 from .queue_table import QueueTable, TableSettings
-from .snap_start import VERSION_KEY, function_called, version_parameter
 from .stack import Outcome, Stack
 from .template import parameter_names, template_text, unknown_types, without_types
 
@@ -38,13 +38,6 @@ __all__ = ["Deployment", "deploy", "settings_of"]
 _NO_ACTIONS = (
     "warning: the worker has no actions, so every task will fail: import the modules that hold them in the "
     "one that makes the Worker"
-)
-
-#: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
-_ACTIVATE_THE_TAG = (
-    "budget: it counts nothing before the tag duebell is activated, once for each organisation: in the payer "
-    "account, Billing and Cost Management, Cost allocation tags. A new tag is listed there within a day, and "
-    "counts within another"
 )
 
 #: The variables with the scheduler's name, and those with a parameter that editors and worker share.
@@ -152,8 +145,6 @@ def deploy(
     table.wait_for_indexes(say)
     if _code_of(before) != _code_of(parameters):
         artifacts.retire(before)
-    if float(parameters.get("MonthlyBudget", "0")):
-        say(_ACTIVATE_THE_TAG)
     if target.place is Place.LAMBDA:
         say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
@@ -183,12 +174,13 @@ def _given(deployment: Deployment, before: Mapping[str, str], known: Collection[
     """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
     if derived := sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values()}):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
-    if VERSION_KEY in deployment.parameters:
-        raise InvalidDeployment("parameters", f"{VERSION_KEY} follows from all others: leave it out")
+    if derived := sorted(deployment.parameters.keys() & {VERSION_KEY, INTAKE_VISIBILITY}):
+        raise InvalidDeployment("parameters", f"{derived[0]} follows from others: leave it out")
     given = _checked({**before, **deployment.parameters}, known)
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
     check_size(given[DELIVERIES], given.get("Environment", ""))
+    given |= intake_visibility(given)
     return given
 
 
@@ -278,7 +270,7 @@ def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
 def _apply(
     stack: Stack, template: str, parameters: Mapping[str, str], progress: Callable[[str], None]
 ) -> Outcome:
-    """Apply the template without the types that this AWS does not know: some regions have no budgets."""
+    """Apply the template without the types that this AWS does not know: some emulators lack some."""
     tags = {"duebell": stack.name}
     try:
         return stack.apply(template, parameters, tags=tags)

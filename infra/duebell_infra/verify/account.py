@@ -64,7 +64,6 @@ LOG = "`duebell doctor`; look into the worker's log"
 _DEPLOY = "`duebell deploy` sets it up"
 _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
 _MESSAGES = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
-_UNKNOWN = "which function the worker is, is not known: the bell has no Lambda as its target"
 
 
 def left_overs(scene: Scene) -> Found:
@@ -181,27 +180,21 @@ def dead_letter(scene: Scene) -> Found:
     It fails before it touches the queue or calls an action.
     """
     arn, token = _destination(scene), f"{scene.own.run}-{uuid.uuid4().hex[:8]}"
-    url = _url(scene, arn)
+    url = _url(scene, *arn.split(":")[-2:])
     payload = json.dumps(failing_event(token)).encode()
     client = scene.client("lambda")
     client.invoke(FunctionName=scene.function or "", InvocationType="Event", Payload=payload)
     scene.progress("waiting for Lambda to give up on a run that fails on purpose, some three minutes")
-    return _dead_letter(
-        scene,
-        url,
-        token,
-        _FAILED_WITHIN,
-        "a run that failed to the last try left no message: the worker's role may not send to the queue, or "
-        "the worker is an older version that does not fail when told to",
-    )
+    missing = "a run that failed to the last try left no message: may the worker's role send to the queue?"
+    return _dead_letter(scene, url, token, _FAILED_WITHIN, missing)
 
 
 def intake_dead_letter(scene: Scene) -> Found:
     """Send an unacceptable message to the intake queue, and see the worker make it a dead letter."""
     if scene.backend.intake is None:
         return Found("there is no intake queue")
-    arn = _sent(scene, {"action": VERIFY, "in": f"no time, {scene.own.run}"})
-    url = _url(scene, f"{arn}{DEAD_LETTERS}")
+    account = _sent(scene, {"action": VERIFY, "in": f"no time, {scene.own.run}"})
+    url = _url(scene, account, f"{scene.backend.intake.name}{DEAD_LETTERS}")
     scene.progress("waiting for a message of the intake queue to become a dead letter")
     missing = "a message that cannot be accepted is no dead letter of the intake queue yet"
     return _dead_letter(scene, url, scene.own.run, _TAKEN_WITHIN, missing)
@@ -233,14 +226,19 @@ def _take(client: Any, url: str, token: str) -> bool:
     return False
 
 
-def _destination(scene: Scene) -> str:
+def _function(scene: Scene) -> str:
     if scene.function is None:
-        raise NotMade(_UNKNOWN)
-    qualifier = qualifier_of(scene.function)
+        raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
+    return scene.function
+
+
+def _destination(scene: Scene) -> str:
+    function = _function(scene)
+    qualifier = qualifier_of(function)
     config: Any = answer_unless(
         {"ResourceNotFoundException"},
         scene.client("lambda").get_function_event_invoke_config,
-        FunctionName=scene.function.removesuffix(f":{qualifier}"),
+        FunctionName=function.removesuffix(f":{qualifier}"),
         Qualifier=qualifier,
     )
     arn: str | None = (config or {}).get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
@@ -249,8 +247,7 @@ def _destination(scene: Scene) -> str:
     return arn
 
 
-def _url(scene: Scene, arn: str) -> str:
-    *_, account, name = arn.split(":")
+def _url(scene: Scene, account: str, name: str) -> str:
     client = scene.client("sqs")
     try:
         return str(client.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
@@ -260,16 +257,12 @@ def _url(scene: Scene, arn: str) -> str:
         raise
 
 
-def _attributes(scene: Scene, arn: str) -> Mapping[str, str]:
-    names = ["ApproximateNumberOfMessages", "Policy"]
-    client = scene.client("sqs")
-    told: Mapping[str, str] = client.get_queue_attributes(QueueUrl=_url(scene, arn), AttributeNames=names)[
-        "Attributes"
-    ]
-    return told
+def _attributes(scene: Scene, arn: str) -> dict[str, str]:
+    names, url = ["ApproximateNumberOfMessages", "Policy"], _url(scene, *arn.split(":")[-2:])
+    return dict(scene.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"])
 
 
-def _depth(arn: str, attributes: Mapping[str, str]) -> Found:
+def _depth(arn: str, attributes: dict[str, str]) -> Found:
     depth = int(attributes["ApproximateNumberOfMessages"])
     messages = "no message" if not depth else "1 message" if depth == 1 else f"{depth:,} messages"
     text = f"{arn.rpartition(':')[2]}: {messages}"
@@ -282,32 +275,24 @@ def permissions(scene: Scene) -> Found:
     IAM counts the role's own policies only, no policy of a queue or of another account.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_testing-policies.html
     """
-    if scene.function is None:
-        raise NotMade(_UNKNOWN)
-    needed: list[tuple[str, str]] = []
-    if scene.backend.intake:
-        region, account = scene.backend.rule.read().place
-        arn = _arn(region, account, scene.backend.intake.name)
-        taking = ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
-        needed += [(f"sqs:{action}", arn) for action in taking]
-        needed.append(("sqs:SendMessage", f"{arn}{DEAD_LETTERS}"))
-    record = scene.store.read_worker(consistent=True)
+    record, needed = scene.store.read_worker(consistent=True), list[tuple[str, str]]()
     for action in record.worker.actions if record and record.worker else ():
         with suppress(InvalidSettings):  # a newer version's
             target = DeliveryTarget.parse(action.to or "")
             needed += [(target.iam_action, target.resource)] if target.iam_action else []
-    if not needed:
+    if not needed and scene.backend.intake is None:
         return Found("the worker has no deliveries and no intake")
-    role = scene.client("lambda").get_function_configuration(FunctionName=scene.function)["Role"]
-    iam = scene.client("iam")
-    refused = [
-        f"{name} on {arn}"
-        for name, arn in needed
-        if iam.simulate_principal_policy(PolicySourceArn=role, ActionNames=[name], ResourceArns=[arn])[
-            "EvaluationResults"
-        ][0]["EvalDecision"]
-        != "allowed"
-    ]
+    role: str = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))["Role"]
+    if scene.backend.intake:
+        region, account = scene.backend.rule.read().place
+        queue = f"arn:{role.split(':')[1]}:sqs:{region}:{account}:{scene.backend.intake.name}"
+        taking = ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
+        needed += [*((f"sqs:{name}", queue) for name in taking), ("sqs:SendMessage", queue + DEAD_LETTERS)]
+    iam, refused = scene.client("iam"), list[str]()
+    for name, arn in needed:
+        told = iam.simulate_principal_policy(PolicySourceArn=role, ActionNames=[name], ResourceArns=[arn])
+        if told["EvaluationResults"][0]["EvalDecision"] != "allowed":
+            refused.append(f"{name} on {arn}")
     expect(not refused, f"the worker's role {role} may not do {', '.join(refused)}")
     return Found(f"the worker's role may do all {len(needed)} of it: {', '.join(name for name, _ in needed)}")
 
@@ -338,7 +323,7 @@ def intake(scene: Scene) -> Found:
 
 
 def _sent(scene: Scene, message: Mapping[str, Any]) -> str:
-    """Send a message to the intake queue; the queue's ARN."""
+    """Send a message to the intake queue; the queue's account."""
     queue = scene.backend.intake
     if queue is None:
         raise NotMade("there is no intake queue")
@@ -352,22 +337,17 @@ def _sent(scene: Scene, message: Mapping[str, Any]) -> str:
                 f"there is no queue {quoted(queue.name)}", "`duebell deploy --intake` makes it"
             ) from error
         raise
-    return _arn(region, account, queue.name)
-
-
-def _arn(region: str, account: str, queue: str) -> str:
-    return f"arn:aws:sqs:{region}:{account}:{queue}"
+    return account
 
 
 def call(scene: Scene) -> Found:
     """Call the worker directly for no lanes: it arms the rule, and does no more."""
-    if scene.function is None:
-        raise NotMade(_UNKNOWN)
-    function = scene.backend.function or Function(scene.function, lambda: scene.client("lambda"))
+    name = _function(scene)
+    function = scene.backend.function or Function(name, lambda: scene.client("lambda"))
     if not function.start(()):
         if scene.answers.lacks():
             raise NotMade(f"what is due at once waits for the {scene.backend.rule.kind}")
-        raise Wrong(f"the function {quoted(scene.function)} cannot be called: {scene.answers}", _NOT_SET)
+        raise Wrong(f"the function {quoted(name)} cannot be called: {scene.answers}", _NOT_SET)
     if not scene.is_set:
         return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
     return Found(str(scene.answers))

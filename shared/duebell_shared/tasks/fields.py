@@ -10,7 +10,7 @@ A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Required, TypedDict
+from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar
 
 import msgspec
 from msgspec import NODEFAULT
@@ -19,7 +19,7 @@ from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, render
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import quoted, shortened
 
 from .follow_up import MAX_AFTER, Then, check_then, then_of
 from .given import MAX_COUNT, MAX_NAME, MAX_REV, check_count, check_name, read_instant, read_seconds
@@ -27,7 +27,8 @@ from .recurrence import MAX_SPREAD, Missed
 
 __all__ = [
     "FIELDS", "RECURRENCE", "RECURRING", "SCHEDULE", "STORED", "AddFields", "DeclaredFields", "Field",
-    "IfExists", "Kind", "NewTask", "TaskChange", "TaskFields", "checked", "described", "names_of",
+    "IfExists", "Kind", "NewTask", "TaskChange", "TaskFields", "checked", "described", "fields_of",
+    "fields_of_json", "names_of",
 ]  # fmt: skip
 
 #: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
@@ -326,3 +327,52 @@ def described(name: str, *, in_change: bool = False) -> str:
     seconds = " (in seconds)" if row.kind.form == "duration" else ""
     unset = f"; null: {row.unset}" if in_change else f"; {row.unset} if not given"
     return f"{row.means}{seconds}{unset if row.unset else ''}"
+
+
+# The fields that users give, by name or as JSON has them.
+
+_F = TypeVar("_F", NewTask, TaskChange)
+
+
+def fields_of(kind: type[_F], given: object) -> _F:
+    """The fields in a mapping. Raises InvalidTask for an unknown one, and for a new task without action."""
+    if not isinstance(given, Mapping):
+        raise InvalidTask("task", f"must be a NewTask or a mapping, not {type(given).__name__}")
+    if unknown := [name for name in given if name not in kind.__annotations__]:
+        raise InvalidTask(
+            shortened(unknown[0]), f"is not a field of a task; the fields are {', '.join(names_of(kind))}"
+        )
+    if kind is NewTask and "action" not in given:
+        raise InvalidTask("action", "is missing")
+    return kind(**given)
+
+
+def fields_of_json(
+    kind: type[_F], given: object, *, instant: Callable[[str, object], datetime] = read_instant
+) -> _F:
+    """The fields of JSON values: times are ISO-8601 text, lengths of time are numbers of seconds.
+
+    `in`, seconds from now, can be given instead of `due`. `instant` reads the times, where `read_instant` is
+    too strict. Raises InvalidTask, naming the field.
+    """
+    given, delay = _without_in(given)
+    values: Any = fields_of(kind, given)
+    for name, value in values.items():
+        read = FIELDS[name].kind.read
+        if read and value is not None:
+            values[name] = instant(name, value) if read is read_instant else read(name, value)
+    if delay is not None:
+        values["due"] = delay
+    return kind(**values)
+
+
+def _without_in(given: object) -> tuple[object, timedelta | None]:
+    """The mapping without `in`, which null leaves out, and its value. Raises InvalidTask."""
+    if not isinstance(given, Mapping) or "in" not in given:
+        return given, None
+    if given["in"] is None:
+        return {name: value for name, value in given.items() if name != "in"}, None
+    if given.get("due") is not None:
+        raise InvalidTask("in", "goes without a due date")
+    rest = {name: value for name, value in given.items() if name not in {"in", "due"}}
+    return rest, read_seconds("in", given["in"])

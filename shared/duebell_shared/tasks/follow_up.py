@@ -30,7 +30,7 @@ __all__ = [
     "FollowUp",
     "Owed",
     "Then",
-    "check_follow_ups",
+    "check_id",
     "check_then",
     "then_of",
 ]
@@ -111,9 +111,9 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 MAX_ID = MAX_NAME - len(f"/{Cause.FAILED}@2026-12-31T00:00:00.000Z")
 
 
-def check_follow_ups(id: str, on_failed: str | None, then: FollowUp | None) -> None:
-    """Raise InvalidTask if the id is too long for a task that has these follow-ups."""
-    if (on_failed or then) and len(id) > MAX_ID:
+def check_id(id: str) -> None:
+    """Raise InvalidTask if the id is too long for a task that has a follow-up."""
+    if len(id) > MAX_ID:
         raise InvalidTask(
             "id",
             f"must be at most {MAX_ID} characters, not {len(id)}: its follow-ups have longer ids, such as "

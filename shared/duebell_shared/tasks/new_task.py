@@ -41,10 +41,14 @@ def new_task(*, now: datetime, **given: Unpack[NewTask]) -> Task:
         due=first,
         created_at=to_utc(now),
         recurrence=recurrence,
-        **{STORED[name]: checked(name, value) for name, value in given.items() if name in STORED},
+        **{
+            STORED[name]: checked(name, value)
+            for name, value in given.items()
+            if name in STORED and (value is not None or name == "action")
+        },
     )
     task.check_fields()
-    queued = delayed(task.due, delay_of(task.id, task.spread))
+    queued = delayed(task.due, delay_of(task.id, task.spread)) if task.spread else task.due
     if task.expires_after is not None and queued + task.expires_after < now:
         raise InvalidTask("expires_after", f"has passed already: the task was due at {task.due}")
     return replace(task, queued=max(queued, task.created_at))

@@ -18,7 +18,7 @@ from duebell_shared.quoting import quoted
 
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .fields import STORED, checked
-from .follow_up import FollowUp, Owed, check_follow_ups
+from .follow_up import FollowUp, Owed, check_id
 from .given import check_due
 from .intake_mark import IntakeMark
 from .owing import owing
@@ -262,7 +262,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 way_out="there, missed='skip' passes over what is late",
                 code="schedule-expires",
             )
-        check_follow_ups(self.id, self.on_failed, self.then)
+        if self.on_failed or self.then:
+            check_id(self.id)
 
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.

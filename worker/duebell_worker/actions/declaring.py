@@ -11,7 +11,7 @@ from duebell_shared.errors import InvalidSchedule, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.fields import STORED, DeclaredFields, checked
-from duebell_shared.tasks.follow_up import check_follow_ups
+from duebell_shared.tasks.follow_up import check_id
 from duebell_shared.tasks.given import check_name
 from duebell_shared.tasks.worker_record import DeclaredTask
 
@@ -51,7 +51,8 @@ def declared_task(
                 if value is not None
             },
         )
-        check_follow_ups(task.id, task.on_failed, task.then)
+        if task.on_failed or task.then:
+            check_id(task.id)
     except InvalidTask as error:
         at = f"in @worker.recurring of the action {quoted(action.name)}, {_place_of(action.function)}"
         raise type(error)(error.field, f"{error.reason} ({at})") from None

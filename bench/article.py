@@ -6,7 +6,7 @@ earliest that is left.
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from duebell_shared.bell.expression import SENTINEL, expression_at
@@ -55,5 +55,7 @@ class Article:
         return [item for page in pages for item in page["Items"] if "queued" in item]
 
     def _set_rule(self, due: datetime | None) -> None:
-        expression = expression_at(due.replace(second=0, microsecond=0)) if due else SENTINEL
+        expression = (
+            expression_at(due.replace(second=0, microsecond=0), now=datetime.now(UTC)) if due else SENTINEL
+        )
         self._events.put_rule(Name=self._rule, ScheduleExpression=expression)

@@ -10,7 +10,7 @@ from typing import Any
 
 import boto3
 
-from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL, expression_at, is_set_for, next_ring
 
 REGION = "eu-central-1"
 
@@ -127,3 +127,32 @@ def put_false_zones(folder: Path) -> None:
     tokyo = resources.files("tzdata").joinpath("zoneinfo", "Asia", "Tokyo").read_bytes()
     (folder / "Europe").mkdir()
     (folder / "Europe" / "Berlin").write_bytes(tokyo)
+
+
+class SetFor(str):
+    """An expression of a bell that equals each one which is set for the same minute, whenever it was set."""
+
+    minute: datetime | None
+
+    def __new__(cls, minute: datetime | None) -> "SetFor":
+        made = super().__new__(
+            cls, expression_at(minute, now=minute - timedelta(days=1)) if minute else SENTINEL
+        )
+        made.minute = minute
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and is_set_for(str(other), self.minute)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.minute)
+
+
+def minute_of(expression: str, now: datetime) -> datetime | None:
+    """The minute that a bell is set for, if it is not over; its early ring and its echoes do not count."""
+    ring = next_ring(expression, now - timedelta(minutes=1))
+    minutes = [ring, ring + timedelta(minutes=1)] if ring else []
+    return next((minute for minute in minutes if is_set_for(expression, minute)), None)

@@ -12,13 +12,13 @@ import boto3
 from duebell_editor import AwsError, NotArmed
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.expression import minute_of
+from duebell_shared.bell.expression import is_set_for
 from duebell_shared.bell.rule import Rule
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from tests.quick_aws import quick_aws
-from tests.support import REGION, Clock, create_rule, create_table
+from tests.support import REGION, Clock, create_rule, create_table, minute_of
 
 __all__ = ["Death", "Lambda", "Moment", "Processes", "new_worlds"]
 
@@ -135,8 +135,9 @@ class Lambda:
 
         Nor is an echo of it, but for the one that the arming record counts on.
         """
-        minute, record = minute_of(self._processes.expression()), backend.armer.read()
-        if minute and record.echo_of == minute and record.rings_at:
+        expression, record = self._processes.expression(), backend.armer.read()
+        minute = minute_of(expression, self._clock.now)
+        if record.echo_of and record.rings_at and is_set_for(expression, record.echo_of):
             minute = record.rings_at
         return minute if minute and minute + timedelta(minutes=1) > self._clock.now else None
 

@@ -9,8 +9,9 @@ from duebell_infra.deploy.artifacts import Artifacts
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text, without_types
 from duebell_infra.errors import DeployFailed
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from tests.e2e.deployer import LATER, Deployer
+from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
 
@@ -37,7 +38,7 @@ def retries(deployer: Deployer) -> int:
 def test_an_armed_rule_is_left_alone(deployer: Deployer) -> None:
     deployer.deploy().add("succeed", due=LATER)
     armed = deployer.rule
-    assert armed == expression_at(LATER)
+    assert armed == SetFor(LATER)
 
     deployer.deploy(MemorySize="1024", Timeout="60")
 
@@ -48,12 +49,12 @@ def test_an_armed_rule_is_left_alone(deployer: Deployer) -> None:
 def test_cloudformation_itself_leaves_the_rule_alone(deployer: Deployer) -> None:
     deployer.deploy()
     events = deployer.session.client("events")
-    events.put_rule(Name=deployer.name, ScheduleExpression=expression_at(LATER))
+    events.put_rule(Name=deployer.name, ScheduleExpression=SetFor(LATER))
 
     apply(deployer, template_text(), MemorySize="1024")
 
     assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
 
 
 def test_a_rule_that_was_moved_is_set_right(deployer: Deployer) -> None:
@@ -62,7 +63,7 @@ def test_a_rule_that_was_moved_is_set_right(deployer: Deployer) -> None:
 
     deployer.deploy()
 
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
 
 
 def test_a_failed_update_leaves_the_rule_armed(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +75,7 @@ def test_a_failed_update_leaves_the_rule_armed(deployer: Deployer, monkeypatch: 
             deployer.deploy()
 
     assert editor.status().healthy
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
 
 
 def test_a_change_of_the_rule_itself_ends_with_it_armed(
@@ -88,7 +89,7 @@ def test_a_change_of_the_rule_itself_ends_with_it_armed(
     monkeypatch.setattr(module, "template_text", lambda: text)
     deployer.deploy()
 
-    assert (deployer.rule, retries(deployer)) == (expression_at(LATER), 100)
+    assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 100)
 
 
 def test_a_change_of_the_rule_that_is_rolled_back_ends_with_it_armed(
@@ -101,7 +102,7 @@ def test_a_change_of_the_rule_that_is_rolled_back_ends_with_it_armed(
         with pytest.raises(DeployFailed, match="missing"):
             deployer.deploy()
 
-    assert (deployer.rule, retries(deployer)) == (expression_at(LATER), 185)
+    assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 185)
 
 
 def test_a_rule_that_is_disabled_stays_so(deployer: Deployer) -> None:
@@ -111,4 +112,4 @@ def test_a_rule_that_is_disabled_stays_so(deployer: Deployer) -> None:
     deployer.deploy(MemorySize="1024")
 
     assert deployer.session.client("events").describe_rule(Name=deployer.name)["State"] == "DISABLED"
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)

@@ -14,11 +14,12 @@ from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import DeployFailed, InfraError
 from duebell_infra.local.stack import EmbeddedStack
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.settings import Settings
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON
+from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
 
@@ -30,12 +31,12 @@ def test_the_whole_way(deployer: Deployer) -> None:
     editor.add("succeed", due=SOON, id="soon")
     editor.add("succeed", due=LATER, id="later")
     wait_for(lambda: editor.get("soon").status is Status.DONE)
-    wait_for(lambda: deployer.rule == expression_at(LATER))
+    wait_for(lambda: deployer.rule == SetFor(LATER))
 
     # Then a setting can change, and the rule stays armed
     deployer.deploy(MemorySize="1024")
     assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
     # And nothing is left to change
     deployer.deploy()
     assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
@@ -213,7 +214,7 @@ def test_a_kept_queue_is_taken_up_again(deployer: Deployer) -> None:
     editor = deployer.deploy()
 
     assert editor.get("kept").due == LATER
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
     deployer.deploy(MemorySize="1024")
     assert editor.get("kept").due == LATER
 
@@ -230,7 +231,7 @@ def test_a_restored_queue_goes_on_under_its_own_name(deployer: Deployer, stack: 
     editor = restored.deploy()
 
     assert editor.get("restored").due == LATER
-    assert restored.rule == expression_at(LATER)
+    assert restored.rule == SetFor(LATER)
     assert editor.status().healthy
     # And what a restored table lacks is made up for
     assert restored.table["DeletionProtectionEnabled"] is True

@@ -7,8 +7,8 @@ import pytest
 from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
-from duebell_shared.bell.expression import expression_at
 from tests.e2e.support import wait_for
+from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
 
@@ -99,7 +99,7 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     # When nothing else is due any more, the rule is armed for what comes later
     def is_armed_for_the_head() -> bool:
         head = editor.list(limit=1).tasks[0]
-        return editor.status().expression == expression_at(head.queued)
+        return editor.status().expression == SetFor(head.queued)
 
     wait_for(is_armed_for_the_head)
     wrong = {problem.kind for problem in editor.status().problems}

@@ -13,10 +13,11 @@ from duebell_editor import Editor, Status
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.bell.expression import FAR_SENTINEL, expression_at
+from duebell_shared.bell.expression import FAR_SENTINEL
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON
+from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
 
@@ -40,13 +41,13 @@ def test_a_schedule_alone_wakes_the_worker(deployer: Deployer) -> None:
     before = schedule(deployer)
     # Then the schedule rings, and the worker sets it for the next
     wait_for(lambda: editor.get("soon").status is Status.DONE)
-    wait_for(lambda: schedule(deployer)["ScheduleExpression"] == expression_at(LATER))
+    wait_for(lambda: schedule(deployer)["ScheduleExpression"] == SetFor(LATER))
     # With all else as it was
     for kept in ("Target", "Description", "State", "FlexibleTimeWindow"):
         assert schedule(deployer)[kept] == before[kept], kept
     # And CloudFormation leaves it alone
     deployer.deploy(MemorySize="1024")
-    assert schedule(deployer)["ScheduleExpression"] == expression_at(LATER)
+    assert schedule(deployer)["ScheduleExpression"] == SetFor(LATER)
     deployer.deploy()
     assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
 
@@ -60,25 +61,25 @@ def test_a_live_queue_changes_its_bell(deployer: Deployer) -> None:
         deployer.deploy(Bell="schedule", OtherBell="no")
     by_schedule = deployer.deploy(Bell="schedule")
     # Then both are armed
-    assert schedule(deployer)["ScheduleExpression"] == deployer.rule == expression_at(LATER)
+    assert schedule(deployer)["ScheduleExpression"] == deployer.rule == SetFor(LATER)
     assert any("remove it with --parameter OtherBell=no" in line for line in deployer.said)
     # And an editor that still sets the rule is heard
     by_rule.add("succeed", due=SOON, id="soon")
-    assert deployer.rule != expression_at(LATER)
-    assert schedule(deployer)["ScheduleExpression"] == expression_at(LATER)
+    assert deployer.rule != SetFor(LATER)
+    assert schedule(deployer)["ScheduleExpression"] == SetFor(LATER)
     wait_for(lambda: by_rule.get("soon").status is Status.DONE)
     # When the rule is removed
     deployer.deploy(OtherBell="no")
     with pytest.raises(ClientError, match="ResourceNotFound"):
         assert deployer.rule
     # Then the schedule is armed, and editors may do no more than that needs
-    assert schedule(deployer)["ScheduleExpression"] == expression_at(LATER)
+    assert schedule(deployer)["ScheduleExpression"] == SetFor(LATER)
     assert by_schedule.status().healthy
     assert "Arm" not in permissions(deployer)
     assert {"ArmSchedule", "PassBellRole"} <= permissions(deployer)
     # And back
     deployer.deploy(Bell="rule")
-    assert schedule(deployer)["ScheduleExpression"] == deployer.rule == expression_at(LATER)
+    assert schedule(deployer)["ScheduleExpression"] == deployer.rule == SetFor(LATER)
     assert Editor(by_rule._backend.settings, session=deployer.session).status().healthy
 
 

@@ -12,9 +12,10 @@ from duebell_editor import Editor, Settings, Status
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Target
 from duebell_infra.local.stack import EmbeddedStack
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from tests.e2e.support import ACTIONS, HERE, wait_for
 from tests.e2e.test_ringing import SOON
+from tests.support import SetFor
 from tests.terraform import MODULE, NEEDS_TERRAFORM, Change, Terraform
 
 pytestmark = [pytest.mark.e2e, *NEEDS_TERRAFORM]
@@ -104,7 +105,7 @@ def test_the_whole_way(terraform: Terraform, module: Path, stack: EmbeddedStack)
     editor.add("succeed", due=SOON, id="soon")
     later = editor.add("succeed", schedule="cron(0 0 1 1 ? 2100)", id="later")
     wait_for(lambda: editor.get("soon").status is Status.DONE)
-    wait_for(lambda: rule() == expression_at(later.due))
+    wait_for(lambda: rule() == SetFor(later.due))
 
     # And what is delivered arrives in the queue that was made with it
     editor.add("remind", due=SOON, payload={"trial": 42})
@@ -124,7 +125,7 @@ def test_the_whole_way(terraform: Terraform, module: Path, stack: EmbeddedStack)
     }
     terraform.apply_plan()
     assert functions.get_function_configuration(FunctionName=NAME)["MemorySize"] == 1024
-    assert rule() == expression_at(later.due)
+    assert rule() == SetFor(later.due)
 
     # And so it stays when the rule itself must change, even if it was armed anew since the plan was made
     bring_out_another_rule(module)
@@ -134,7 +135,7 @@ def test_the_whole_way(terraform: Terraform, module: Path, stack: EmbeddedStack)
     assert events.describe_rule(Name=NAME)["Description"].startswith("Another version")
     [target] = events.list_targets_by_rule(Rule=NAME)["Targets"]
     assert target["RetryPolicy"]["MaximumRetryAttempts"] == 100
-    assert rule() == expression_at(sooner.due)
+    assert rule() == SetFor(sooner.due)
     assert editor.status().healthy
 
     # And the table outlives the rest when it is taken out of Terraform's hands first

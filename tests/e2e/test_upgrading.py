@@ -12,9 +12,9 @@ from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.destroy import Queue
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import BundleFailed, WorkerFailed
-from duebell_shared.bell.expression import expression_at
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
+from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
 
@@ -61,7 +61,7 @@ def test_there_and_back(deployer: Deployer, versions: list[Path]) -> None:
 
     # Then what is due later still waits, and the rule is armed for it
     assert editor.get("later").status is Status.SCHEDULED
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
     wrong = {problem.kind for problem in editor.status().problems}
     assert wrong <= {ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS}
 
@@ -84,7 +84,7 @@ def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions
     deployer.deploy(folder=first, actions="versioned:worker")
 
     assert deployer.why_failed(editor, "held up") == "version 1"
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
 
 
 def earlier_template() -> str:
@@ -126,7 +126,7 @@ def has_been_given_the_index(deployer: Deployer, editor: Editor) -> None:
     wait_for(is_listed)
     # What is due later still waits
     assert editor.get("later").status is Status.SCHEDULED
-    assert deployer.rule == expression_at(LATER)
+    assert deployer.rule == SetFor(LATER)
     assert editor.status(thorough=True).healthy
     # What had ended before is found by its id only, until it expires
     assert editor.get("ended before").status is Status.CANCELLED

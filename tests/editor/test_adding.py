@@ -7,11 +7,11 @@ import pytest
 
 from duebell_editor import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.keeping import Keeping
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 HOUR = timedelta(hours=1)
 
@@ -101,7 +101,7 @@ def test_replacing_makes_it_the_new_one_with_nothing_of_the_old(scheduler: Sched
         rev=there.rev + 1,
         created_at=NOON + timedelta(minutes=1),
     )
-    assert scheduler.events.expression == expression_at(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 def test_replacing_what_runs_makes_its_outcome_void(scheduler: Scheduler) -> None:
@@ -161,7 +161,7 @@ def test_the_same_add_again_mends_it_and_adds_nothing(scheduler: Scheduler) -> N
     task = scheduler.editor.add("act", due=HOUR, id="one", if_exists="keep")
     # Then the task is the same, and the rule armed for it
     assert task == stored
-    assert scheduler.events.expression == expression_at(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 @pytest.mark.parametrize("mend", ["ensure_armed", "another add", "resume"])
@@ -178,7 +178,7 @@ def test_any_later_call_that_arms_mends_it(scheduler: Scheduler, mend: str) -> N
         editor.add("act", due=2 * HOUR)
     else:
         editor.resume("paused")
-    assert scheduler.events.expression == expression_at(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 def test_adding_again_what_is_overdue_sets_a_rule_that_missed_its_minute(scheduler: Scheduler) -> None:
@@ -186,4 +186,4 @@ def test_adding_again_what_is_overdue_sets_a_rule_that_missed_its_minute(schedul
     scheduler.clock.now = NOON + HOUR + GRACE + timedelta(seconds=1)
     scheduler.editor.add("act", due=HOUR, id="one", if_exists="keep")
     safe = NOON + HOUR + GRACE + timedelta(minutes=2)
-    assert scheduler.events.expression == expression_at(safe, early=safe - timedelta(minutes=1))
+    assert scheduler.events.expression == SetFor(safe)

@@ -31,7 +31,7 @@ def test_many_are_stored_in_order_and_the_rule_is_set_once(
     assert report == AddReport(added=tuple(f"task-{number}" for number in range(40)))
     assert [task.payload for task in editor.list().tasks] == list(range(39, -1, -1))
     assert calls["PutRule"] == 1
-    assert backend.rule.read().minute == DUE - timedelta(minutes=39)
+    assert backend.rule.read().is_at(DUE - timedelta(minutes=39))
 
 
 def test_each_is_a_new_task_or_a_mapping(editor: Editor) -> None:
@@ -165,7 +165,7 @@ def test_what_aws_did_not_take_is_reported_and_the_rest_is_armed(
     # Then the others are stored, and rung for
     assert report.added == ("one", "three")
     assert [(failure.index, str(failure.error)) for failure in report.failures] == [(1, "no answer")]
-    assert backend.rule.read().minute == DUE - timedelta(days=1)
+    assert backend.rule.read().is_at(DUE - timedelta(days=1))
 
 
 def test_not_armed_brings_the_report(

@@ -8,12 +8,12 @@ import pytest
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound
 from duebell_infra.testing import InlinePool
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.keeping import Keeping
 from duebell_worker import Worker
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 HOUR = timedelta(hours=1)
 DUE = NOON + 2 * HOUR
@@ -47,7 +47,7 @@ def test_an_earlier_date_has_the_rule_follow(scheduler: Scheduler, one: Task) ->
     moved = scheduler.editor.move("one", due=NOON + HOUR)
     assert moved == scheduler.editor.get("one")
     assert (moved.due, moved.queued, moved.rev) == (NOON + HOUR, NOON + HOUR, one.rev + 1)
-    assert expression(scheduler) == expression_at(NOON + HOUR)
+    assert expression(scheduler) == SetFor(NOON + HOUR)
 
 
 def test_a_later_date_leaves_the_rule_alone_until_a_run_finds_nothing(
@@ -56,11 +56,11 @@ def test_a_later_date_leaves_the_rule_alone_until_a_run_finds_nothing(
     # Given the head, moved later
     scheduler.editor.move("one", due=DUE + HOUR)
     # Then the rule rings once for nothing
-    assert expression(scheduler) == expression_at(DUE)
+    assert expression(scheduler) == SetFor(DUE)
     # And is set for it then
     scheduler.clock.now = DUE
     assert Worker(backend=scheduler.backend, pool=lambda _: InlinePool()).run().attempts == 0
-    assert expression(scheduler) == expression_at(DUE + HOUR)
+    assert expression(scheduler) == SetFor(DUE + HOUR)
 
 
 def test_a_running_task_is_moved_and_its_outcome_void(scheduler: Scheduler, one: Task) -> None:
@@ -68,20 +68,20 @@ def test_a_running_task_is_moved_and_its_outcome_void(scheduler: Scheduler, one:
     moved = scheduler.editor.move("one", due=HOUR)
     assert (moved.status, moved.attempt, moved.queued) == (Status.SCHEDULED, 0, NOON + HOUR)
     assert not scheduler.store.save(running, running.done(now=NOON, keep=Keeping(retention=KEEP)))
-    assert expression(scheduler) == expression_at(NOON + HOUR)
+    assert expression(scheduler) == SetFor(NOON + HOUR)
 
 
 def test_a_paused_task_is_moved_and_waits_to_be_resumed(scheduler: Scheduler, one: Task) -> None:
     scheduler.editor.pause("one")
     assert scheduler.editor.move("one", due=HOUR).status is Status.PAUSED
-    assert expression(scheduler) == expression_at(DUE)
+    assert expression(scheduler) == SetFor(DUE)
     assert scheduler.editor.resume("one").queued == NOON + HOUR
-    assert expression(scheduler) == expression_at(NOON + HOUR)
+    assert expression(scheduler) == SetFor(NOON + HOUR)
 
 
 def test_a_task_is_moved_into_the_past_to_run_at_once(scheduler: Scheduler, one: Task) -> None:
     assert scheduler.editor.move("one", due=-HOUR).queued == NOON
-    assert expression(scheduler) == expression_at(NOON + timedelta(minutes=1))
+    assert expression(scheduler) == SetFor(NOON + timedelta(minutes=1))
 
 
 # Updating.
@@ -91,7 +91,7 @@ def test_payload_action_and_due_date_change_in_one_step(scheduler: Scheduler, on
     updated = scheduler.editor.update("one", payload={"n": 2}, action="other", due=HOUR)
     assert updated == scheduler.editor.get("one")
     assert (updated.payload, updated.action, updated.due) == ({"n": 2}, "other", NOON + HOUR)
-    assert expression(scheduler) == expression_at(NOON + HOUR)
+    assert expression(scheduler) == SetFor(NOON + HOUR)
 
 
 def test_what_is_not_given_stays(scheduler: Scheduler, one: Task) -> None:
@@ -107,7 +107,7 @@ def test_a_failed_task_is_mended_and_retried(scheduler: Scheduler, one: Task) ->
     retried = scheduler.editor.retry("one")
     assert (retried.status, retried.payload, retried.attempt) == (Status.SCHEDULED, "right", 0)
     assert (retried.queued, retried.due) == (NOON, DUE)
-    assert expression(scheduler) == expression_at(NOON + timedelta(minutes=1))
+    assert expression(scheduler) == SetFor(NOON + timedelta(minutes=1))
 
 
 def test_an_update_that_is_half_allowed_changes_nothing(scheduler: Scheduler, one: Task) -> None:
@@ -156,7 +156,7 @@ def test_a_paused_task_comes_back_and_the_rule_with_it(scheduler: Scheduler, one
     resumed = scheduler.editor.resume("one")
     # Then it runs as soon as it can
     assert (resumed.status, resumed.queued) == (Status.SCHEDULED, DUE + HOUR)
-    assert expression(scheduler) == expression_at(DUE + HOUR + timedelta(minutes=1))
+    assert expression(scheduler) == SetFor(DUE + HOUR + timedelta(minutes=1))
 
 
 # What does not go.
@@ -247,7 +247,7 @@ def test_a_change_that_is_stored_and_not_armed_is_told_so(
         CHANGES[change](scheduler.editor)
     assert scheduler.editor.get("one").status is Status.SCHEDULED
     status = scheduler.editor.ensure_armed()
-    assert (status.armed, expression(scheduler)) == (True, expression_at(status.rings_at))
+    assert (status.armed, expression(scheduler)) == (True, SetFor(status.rings_at))
     assert status.rings_at
 
 

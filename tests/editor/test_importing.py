@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_editor import InvalidTask, Status
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.item_size import MAX_ITEM, size_of
 from duebell_shared.queue.items import item_of
@@ -19,7 +18,7 @@ from duebell_shared.tasks.owing import paid
 from duebell_shared.tasks.recurrence import MAX_OCCURRENCES
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 pytestmark = pytest.mark.slow
 
@@ -152,7 +151,7 @@ def test_a_line_that_could_not_have_been_added_is_refused_by_line_and_field(
     assert len(str(refused.value)) < 400
     # And those before it are stored and rung for
     assert [task.id for task in scheduler.store.tasks.values()] == ["before"]
-    assert scheduler.events.expression == expression_at(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 def test_a_line_that_has_a_field_twice_is_refused(scheduler: Scheduler) -> None:

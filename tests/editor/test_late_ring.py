@@ -8,12 +8,11 @@ import pytest
 from duebell_editor import LateRing, ProblemKind
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.bell.lane import Lane
 from duebell_shared.instants import render
 from duebell_worker import Worker
 from tests.editor.memory import Scheduler
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 DUE = NOON + HOUR
@@ -41,7 +40,7 @@ def test_a_ring_that_comes_in_its_minute_is_not_late(scheduler: Scheduler) -> No
 def test_while_a_ring_is_missed_the_status_says_when_its_echo_comes(scheduler: Scheduler) -> None:
     scheduler.clock.now = DUE + 3 * MINUTE
     status = scheduler.editor.status()
-    assert status.expression == expression_at(DUE)
+    assert status.expression == SetFor(DUE)
     assert status.rings_at == DUE + 4 * MINUTE
     problem = next(problem for problem in status.problems if problem.kind is ProblemKind.NOT_ARMED)
     assert problem.what == f"the rule should have rung at {render(DUE)}, and no run came of it"
@@ -114,4 +113,4 @@ def test_a_record_that_is_held_too_long_again_is_made_anew_again(
     record = armer.verify()
     assert not record.is_held_too_long(NOON)
     assert record.target == DUE
-    assert scheduler.events.expression == expression_at(DUE)
+    assert scheduler.events.expression == SetFor(DUE)

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, InvalidTask, NewTask, NotArmed, Status, Task, TaskConflict
-from duebell_shared.bell.expression import expression_at
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
-from tests.support import NOON, Calls, Clock
+from tests.support import NOON, Calls, Clock, SetFor
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -21,7 +20,7 @@ def push(scheduler: Scheduler, *, due: Any = 10 * MINUTE, **options: Any) -> Tas
 def test_a_first_push_adds_the_task(scheduler: Scheduler) -> None:
     task = push(scheduler, payload=1)
     assert (task.rev, task.due, task.payload) == (1, NOON + 10 * MINUTE, 1)
-    assert scheduler.events.expression == expression_at(NOON + 10 * MINUTE)
+    assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
 
 
 def test_each_push_gives_the_new_due_date_and_payload(scheduler: Scheduler) -> None:
@@ -32,13 +31,13 @@ def test_each_push_gives_the_new_due_date_and_payload(scheduler: Scheduler) -> N
     assert (task.due, task.queued, task.payload) == (NOON + 15 * MINUTE, NOON + 15 * MINUTE, 2)
     assert (task.created_at, task.status, task.rev) == (NOON, Status.SCHEDULED, 2)
     # And the rule is left alone: it rings once for nothing
-    assert scheduler.events.expression == expression_at(NOON + 10 * MINUTE)
+    assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
 
 
 def test_a_push_to_an_earlier_due_date_arms_the_rule(scheduler: Scheduler) -> None:
     push(scheduler, due=3 * HOUR)
     assert push(scheduler, due=HOUR).queued == NOON + HOUR
-    assert scheduler.events.expression == expression_at(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 def test_pushes_never_go_beyond_at_most_after_the_first_add(scheduler: Scheduler) -> None:
@@ -79,7 +78,7 @@ def test_a_limit_that_has_passed_makes_it_due_now(scheduler: Scheduler) -> None:
     scheduler.clock.advance(HOUR)
     task = push(scheduler, due=9 * HOUR, at_most=30 * MINUTE)
     assert (task.due, task.queued) == (NOON + HOUR, NOON + HOUR)
-    assert scheduler.events.expression == expression_at(NOON + HOUR + MINUTE)
+    assert scheduler.events.expression == SetFor(NOON + HOUR + MINUTE)
 
 
 def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler: Scheduler) -> None:
@@ -198,7 +197,7 @@ def test_a_push_that_is_repeated_arms_the_rule_and_keeps_its_limit(scheduler: Sc
     task = push(scheduler, at_most=12 * MINUTE)
     # Then it counts as the second, and the rule rings, as the first asked for
     assert (task.rev, task.due) == (2, NOON + 12 * MINUTE)
-    assert scheduler.events.expression == expression_at(NOON + 10 * MINUTE)
+    assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
 
 
 def test_a_push_that_loses_against_a_claim_is_followed_by_a_run(

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from duebell_editor import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
-from duebell_shared.bell.expression import expression_at
 from tests.editor.memory import Scheduler
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 HOUR = timedelta(hours=1)
 
@@ -26,7 +25,7 @@ def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:
     assert task.recurrence
     assert task.recurrence.next_due == datetime.fromisoformat("2026-11-24T08:00:00Z")
     assert task.recurrence.missed is Missed.ONCE
-    assert scheduler.events.expression == expression_at(task.due)
+    assert scheduler.events.expression == SetFor(task.due)
     assert scheduler.editor.get("r") == task
 
 
@@ -116,7 +115,7 @@ def test_another_schedule_arms_for_its_first(scheduler: Scheduler) -> None:
     assert (task.due, task.payload, task.rev) == (NOON + 1.5 * HOUR, {"n": 1}, 2 + 1)
     assert task.recurrence
     assert (task.recurrence.max_runs, task.recurrence.schedule.start) == (7, None)
-    assert scheduler.events.expression == expression_at(task.due)
+    assert scheduler.events.expression == SetFor(task.due)
 
 
 def test_another_time_zone_keeps_the_expression(scheduler: Scheduler) -> None:
@@ -160,7 +159,7 @@ def test_run_now(scheduler: Scheduler) -> None:
     editor.add("report", schedule="rate(5 hours)", id="r")
     task = editor.run_now("r")
     assert task.queued == NOON
-    assert scheduler.events.expression == expression_at(NOON + timedelta(minutes=1))
+    assert scheduler.events.expression == SetFor(NOON + timedelta(minutes=1))
     scheduler.become(task, Status.RUNNING)
     with pytest.raises(TaskConflict, match="it is running"):
         editor.run_now("r")

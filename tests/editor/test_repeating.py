@@ -19,12 +19,11 @@ from duebell_editor import (
     Verb,
 )
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -86,9 +85,7 @@ def test_a_call_that_could_not_arm_arms_when_it_is_repeated(scheduler: Scheduler
     heads = [scheduler.store.head(lane) for lane in range(4)]
     assert min(heads) <= NOON + HOUR
     assert record.target == min(heads)
-    assert scheduler.events.expression == expression_at(
-        record.rings_at, early=_early(record, scheduler), now=scheduler.clock.now
-    )
+    assert scheduler.events.expression == SetFor(record.rings_at)
 
 
 def _early(record: ArmingRecord, scheduler: Scheduler) -> Any:
@@ -151,7 +148,7 @@ def test_two_editors_that_make_the_same_move_both_find_the_rule_armed(
         # When another one makes the same move meanwhile
         other.move("one", due=NOON + HOUR)
         # Then the rule rings for it when that returns
-        assert scheduler.events.expression == expression_at(NOON + HOUR)
+        assert scheduler.events.expression == SetFor(NOON + HOUR)
         raise AwsUnavailable("nobody answered")
 
     monkeypatch.setattr(scheduler.store, "save", save_and_stop)
@@ -165,7 +162,7 @@ def test_a_change_of_a_task_that_was_changed_arms_and_says_so(scheduler: Schedul
         scheduler.editor.move("one", due=NOON + HOUR, rev=1)
     with pytest.raises(TaskChanged):
         scheduler.editor.move("one", due=NOON + HOUR, rev=1)
-    assert scheduler.events.expression == expression_at(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 # Run once more, and once only.

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
-from duebell_editor import Editor, NotArmed, ProblemKind, Settings
+from duebell_editor import Editor, Failure, NotArmed, ProblemKind, Settings
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import BellState
+from duebell_shared.keeping import Keeping
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 
@@ -27,6 +28,42 @@ def test_a_disabled_rule(editor: Editor, events: "EventBridgeClient") -> None:
     assert not editor.ensure_armed().enabled
 
 
+def test_what_is_worst_comes_first_and_nothing_is_promised_of_a_disabled_rule(
+    editor: Editor, events: "EventBridgeClient", backend: Backend, clock: Clock
+) -> None:
+    # Given a failed task, one that is overdue, and a rule that is disabled
+    failed = editor.add("act", due=DUE, id="failed").failed(
+        Failure(type="E", message=""), now=clock.now, keep=Keeping()
+    )
+    assert backend.store.save(editor.get("failed"), failed)
+    editor.add("act", due=clock.now + timedelta(minutes=1))
+    events.disable_rule(Name="duebell")
+    clock.now += timedelta(minutes=30)
+    # Then the cause is first, and what follows from it has no repair of its own, and no echo to wait for
+    status = editor.status()
+    found = {one.kind: one for one in status.problems}
+    kinds = [one.kind for one in status.problems]
+    assert (kinds[0], kinds[-1]) == (ProblemKind.DISABLED, ProblemKind.FAILED_TASKS)
+    assert kinds[1:-1] == [ProblemKind.NOT_ARMED, ProblemKind.OVERDUE]
+    for kind in kinds[1:-1]:
+        assert (found[kind].way_out, found[kind].mendable) == ("it follows from the first problem", False)
+    assert (status.armed, status.enabled, status.rings_at) == (False, False, None)
+    assert status.verdict == "needs attention"
+    # And a repair leaves it disabled, and mends nothing
+    diagnosis = editor.doctor(fix=True)
+    assert diagnosis.mended == ()
+    assert diagnosis.status.problems[0].kind is ProblemKind.DISABLED
+
+
+def test_a_rule_that_was_deleted_is_not_armed(editor: Editor, events: "EventBridgeClient") -> None:
+    editor.add("act", due=DUE)
+    assert editor.status().armed
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    assert not editor.status().armed
+    events.delete_rule(Name="duebell")
+    assert not editor.status().armed
+
+
 def test_a_rule_without_target(editor: Editor, events: "EventBridgeClient") -> None:
     events.remove_targets(Rule="duebell", Ids=["worker"])
     found = problem(editor, ProblemKind.NO_TARGET)
@@ -42,14 +79,14 @@ def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
 
     def read_late() -> BellState:
         monkeypatch.setattr(backend.rule, "read", read)
-        editor.add("act", due=DUE - timedelta(days=1))
+        editor.add("act", due=DUE - timedelta(days=2))
         return read()
 
     monkeypatch.setattr(backend.rule, "read", read_late)
     # Then the status is of one moment
     status = editor.status()
     assert status.healthy
-    assert (status.next_due, status.rings_at) == (DUE - timedelta(days=1), DUE - timedelta(days=1))
+    assert (status.next_due, status.rings_at) == (DUE - timedelta(days=2), DUE - timedelta(days=2))
 
 
 def test_a_rule_that_someone_changed(editor: Editor, events: "EventBridgeClient") -> None:

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from duebell_editor import InvalidTask, ProblemKind, Status
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.store import Failed, Inserted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
-from tests.support import NOON
+from tests.support import NOON, SetFor
 
 HOUR = timedelta(hours=1)
 
@@ -51,7 +51,7 @@ def test_everything_is_there_as_it_was(here: Scheduler, there: Scheduler) -> Non
         assert moved == msgspec.structs.replace(task, lane=moved.lane, rev=1, status=status, attempt=attempt)
         assert moved.payload_json == task.payload_json
     # And the rule rings for the first of them
-    assert there.events.expression == expression_at(NOON + HOUR)
+    assert there.events.expression == SetFor(NOON + HOUR)
     assert [one.kind for one in there.editor.status().problems] == [ProblemKind.FAILED_TASKS]
 
 

@@ -9,12 +9,11 @@ import pytest
 from duebell_editor import AwsError, Editor, Status
 from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
-from duebell_shared.bell.expression import minute_of
 from duebell_shared.parallel import Parallel
 from tests.crash.dying import Death, Moment, Processes
 from tests.intake.conftest import Queues, again, record
 from tests.quick_aws import quick_aws
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, minute_of
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +84,7 @@ def _play(number: int, moment: Moment) -> bool:
     assert (pushed.due, pushed.payload, pushed.rev) == (NOON + timedelta(minutes=160), "last", 2)
     assert editor.get("old").status is Status.CANCELLED
     # The rule rings for the task that was moved to before all others
-    minute = minute_of(processes.expression())
+    minute = minute_of(processes.expression(), NOON)
     assert minute
     assert minute <= NOON + HOUR / 2
     assert editor.status().healthy

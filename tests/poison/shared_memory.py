@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import SENTINEL, minute_of, next_ring
+from duebell_shared.bell.expression import SENTINEL, next_ring
 from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.limits.gauge import Gauge
@@ -174,14 +174,12 @@ def backend_of(
     )
 
 
-def ring_till_parked(rule: FakeRule, run: Callable[[datetime], object]) -> None:
-    """Let happen what would happen by itself: a run at each minute that the rule is set to, or its echo."""
-    rang: datetime | None = None
+def ring_till_parked(rule: FakeRule, run: Callable[[datetime], object], *, now: datetime) -> None:
+    """Run at each minute, from now on, that the rule rings in, until it is parked."""
     for _ in range(_MOST_RINGS):
-        minute = minute_of(rule.expression)
-        if minute is None:
+        ring = next_ring(rule.expression, now)
+        if ring is None:
             return
-        rang = next_ring(rule.expression, rang) if rang and rang >= minute else minute
-        assert rang, "the rule rings no more"
-        run(rang)
+        run(ring)
+        now = ring
     raise AssertionError("the rule rings and rings")

@@ -43,7 +43,7 @@ def ring(path: Path) -> list[int]:
         statuses.append(run(path, minute))
         queue.rule.expression = Queue(path).rule.expression
 
-    ring_till_parked(queue.rule, one)
+    ring_till_parked(queue.rule, one, now=NOON)
     return statuses
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from duebell_editor import Editor
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.tasks.task import Task
 from duebell_worker import Worker
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor
 
 from .shared_memory import FakeRule, LockedStore, backend_of
 
@@ -41,7 +40,7 @@ def test_an_earlier_due_that_comes_while_the_rule_is_being_set_gets_a_ring_of_it
     Editor(backend=backend).add("act", due=LATER)
 
     # Then the rule is not taken to be where the other needs it: it is set once more
-    assert rule.expression == expression_at(NOON + SOONER)
+    assert rule.expression == SetFor(NOON + SOONER)
     assert rule.put_rules == 2
 
 
@@ -83,7 +82,7 @@ def test_a_run_that_comes_before_a_task_is_written_does_not_leave_it_without_a_r
 
     # When the editor returns, then the rule rings for the task
     Editor(backend=backend).add("act", due=LATER)
-    assert rule.expression == expression_at(NOON + LATER)
+    assert rule.expression == SetFor(NOON + LATER)
 
 
 def test_what_comes_earlier_by_a_change_is_rung_for_at_once() -> None:
@@ -97,10 +96,10 @@ def test_what_comes_earlier_by_a_change_is_rung_for_at_once() -> None:
 
     # When one is moved earlier, and the other too, and then resumed
     editor.move("moved", due=SOONER)
-    assert rule.expression == expression_at(NOON + SOONER)
+    assert rule.expression == SetFor(NOON + SOONER)
     editor.move("paused", due=SOONER / 2)
-    assert rule.expression == expression_at(NOON + SOONER)
+    assert rule.expression == SetFor(NOON + SOONER)
     editor.resume("paused")
 
     # Then the rule is there before the editor returns
-    assert rule.expression == expression_at(NOON + SOONER / 2)
+    assert rule.expression == SetFor(NOON + SOONER / 2)

@@ -59,7 +59,7 @@ class Scene:
             self.clock.now = max(self.clock.now, minute)  # type: ignore[call-overload]
             self.worker.run(time_left=time_left)
 
-        ring_till_parked(self.rule, run)
+        ring_till_parked(self.rule, run, now=self.clock.now)
 
     def everyone_else_is_done(self) -> bool:
         """Whether each well-behaved task was done at its first attempt, and the rule is parked."""

@@ -108,7 +108,8 @@ def test_editors_that_flood_the_queue_while_a_run_drains_it_lose_nothing() -> No
         thread.join()
 
     # When the rings come that the rule is set to
-    ring_till_parked(rule, lambda minute: worker.run(now=max(minute, datetime.now(UTC))))
+    now = datetime.now(UTC)
+    ring_till_parked(rule, lambda minute: worker.run(now=max(minute, datetime.now(UTC))), now=now)
 
     # Then everything acknowledged is done, once; and the rule was never set by two at a time
     assert len(acknowledged) == 450

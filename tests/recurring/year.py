@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.expression import minute_of, next_ring
+from duebell_shared.bell.expression import next_ring
 from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.recurrence import Missed, Occurrence
@@ -16,7 +16,7 @@ from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_worker import Worker
 from tests.crash.dying import Death
 from tests.shared.fake_events import FakeEvents
-from tests.support import Clock
+from tests.support import Clock, minute_of
 
 __all__ = ["Start", "Year"]
 
@@ -125,8 +125,8 @@ class Year:
 
     def _next_ring(self) -> datetime | None:
         """The minute that the rule is set to; its next echo once that is over."""
-        minute, now = minute_of(self.events.expression), self.clock.now
-        return next_ring(self.events.expression, now) if minute and minute + MINUTE <= now else minute
+        now = self.clock.now
+        return minute_of(self.events.expression, now) or next_ring(self.events.expression, now)
 
     @property
     def tasks(self) -> list[Task]:

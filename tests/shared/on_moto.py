@@ -9,7 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import CALL_LIMIT
-from tests.support import Clock
+from tests.support import Clock, minute_of
 
 __all__ = ["at_put_rule", "rings_at", "swap", "unanswered"]
 
@@ -45,4 +45,4 @@ def swap(backend: Backend, transition: Callable[[ArmingRecord], ArmingRecord]) -
 
 def rings_at(backend: Backend) -> datetime | None:
     """The minute that EventBridge has."""
-    return backend.rule.read().minute
+    return minute_of(backend.rule.read().expression, backend.clock())

@@ -9,14 +9,13 @@ import pytest
 
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.bell.rule import Rule
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal
 from tests.shared.shared_store import SharedStore
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor
 
 DUE = NOON + timedelta(hours=1)
 EARLIER = NOON + timedelta(minutes=30)
@@ -120,9 +119,9 @@ def test_who_was_taken_over_does_not_confirm_and_it_is_healed(
     record = armer.ensure(armer.lower({0: DUE}))
     # Then nobody believes the rule, and it is set once more
     expressions = [put["ScheduleExpression"] for put in eventbridge.put]
-    assert expressions == [expression_at(DUE), expression_at(EARLIER), expression_at(EARLIER)]
+    assert expressions == [SetFor(DUE), SetFor(EARLIER), SetFor(EARLIER)]
     assert record.armed == EARLIER
-    assert eventbridge.expression == expression_at(EARLIER)
+    assert eventbridge.expression == SetFor(EARLIER)
 
 
 def test_a_refusal_does_not_end_the_hold_of_another(
@@ -196,6 +195,6 @@ def test_of_many_new_heads_at_once_the_earliest_gets_the_rule(
     assert store.record
     assert store.record.is_settled(NOON)
     assert store.record.armed == earliest
-    assert eventbridge.expression == expression_at(earliest)
+    assert eventbridge.expression == SetFor(earliest)
     # And that took no more calls than there were heads
     assert 1 <= len(eventbridge.put) <= len(order)

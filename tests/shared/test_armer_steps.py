@@ -7,12 +7,11 @@ import pytest
 
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor
 
 SECOND = timedelta(seconds=1)
 DUE = NOON + timedelta(hours=1)
@@ -95,7 +94,7 @@ def test_one_write_changes_the_record_and_takes_hold_of_the_rule(
     settled = armer.ensure(held, applier="me")
     assert (settled.armed, settled.applier) == (DUE, None)
     assert (store.reads, store.swaps, len(eventbridge.put)) == (0, 2, 1)
-    assert eventbridge.expression == expression_at(DUE)
+    assert eventbridge.expression == SetFor(DUE)
 
 
 def test_lowering_is_two_writes_and_one_put_rule(
@@ -156,8 +155,8 @@ def test_what_others_lower_before_the_rule_is_set_is_rung_for_as_well(
     settled = armer.ensure(held, applier="me")
     # Then it is set for the later time, which is confirmed as such, and then for the earlier one
     assert [put["ScheduleExpression"] for put in eventbridge.put] == [
-        expression_at(DUE),
-        expression_at(EARLIER),
+        SetFor(DUE),
+        SetFor(EARLIER),
     ]
     assert settled.armed == settled.target == EARLIER
 

@@ -8,7 +8,6 @@ import pytest
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.bell.bell import CALL_LIMIT
-from duebell_shared.bell.expression import expression_at, minute_of
 from duebell_shared.bell.lane import Lane
 from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.errors import NotArmed
@@ -16,7 +15,7 @@ from duebell_shared.instants import NEVER
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor, minute_of
 
 HOUR = timedelta(hours=1)
 DUE = NOON + HOUR
@@ -93,7 +92,7 @@ def test_a_rule_that_is_where_it_must_be_is_left_alone(
     settled = armer.ensure()
     assert (settled.armed, settled.rings_at) == (DUE, DUE)
     assert (store.swaps, store.reads) == (before[0], before[1] + 1)
-    assert [put["ScheduleExpression"] for put in eventbridge.put] == [expression_at(DUE)]
+    assert [put["ScheduleExpression"] for put in eventbridge.put] == [SetFor(DUE)]
 
 
 def test_with_nothing_waiting_it_is_parked(armer: Armer, eventbridge: FakeEvents) -> None:
@@ -115,7 +114,7 @@ def test_a_target_that_is_lowered_while_the_rule_is_set_has_it_set_again(
     record = armer.ensure(armer.lower({0: DUE}))
     # Then it is at what was lowered in the end
     assert record.armed == DUE - HOUR / 2
-    assert eventbridge.expression == expression_at(DUE - HOUR / 2)
+    assert eventbridge.expression == SetFor(DUE - HOUR / 2)
 
 
 @pytest.mark.parametrize("late", [HOLD, HOLD + HOUR])
@@ -130,7 +129,7 @@ def test_a_rule_that_was_set_after_the_hold_is_set_again(
     assert len(eventbridge.put) == 2
     assert record.rings_at
     assert record.rings_at >= clock.now + LEAD
-    assert minute_of(eventbridge.expression) == record.rings_at
+    assert minute_of(eventbridge.expression, clock.now) == record.rings_at
 
 
 @pytest.mark.parametrize("later", [timedelta(0), GRACE])
@@ -153,8 +152,7 @@ def test_a_ring_that_was_missed_is_made_up_for_by_whoever_comes_next(
     record = armer.ensure(armer.lower({1: DUE + HOUR}))
     # Then it is set to the first safe minute
     assert record.rings_at == DUE + GRACE + timedelta(minutes=2)
-    early = record.rings_at - timedelta(minutes=1)
-    assert eventbridge.expression == expression_at(record.rings_at, early=early)
+    assert eventbridge.expression == SetFor(record.rings_at)
 
 
 # Trouble.
@@ -209,4 +207,4 @@ def test_nobody_else_sets_the_rule_while_a_call_may_land_yet(
     # Then the rule is set for it after the hold
     assert len(eventbridge.put) == before + 1
     assert at[0] >= held_until
-    assert eventbridge.expression == expression_at(DUE - HOUR / 2)
+    assert eventbridge.expression == SetFor(DUE - HOUR / 2)

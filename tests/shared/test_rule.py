@@ -10,10 +10,10 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellKind, BellState
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from tests.shared.fake_events import FakeEvents, refusal, silence
-from tests.support import NOON, Calls, Clock
+from tests.support import NOON, Calls, Clock, SetFor
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -44,12 +44,12 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     # When it is set
     assert backend.rule.ring_at(MINUTE, within=LONG)
     # Then all is as before but the expression
-    assert described(events) == {**before, "ScheduleExpression": expression_at(MINUTE)}
+    assert described(events) == {**before, "ScheduleExpression": SetFor(MINUTE)}
     assert events.list_targets_by_rule(Rule="duebell")["Targets"] == targets
     assert calls == {"DescribeRule": 1, "PutRule": 1}
     # And it reads so
     assert backend.rule.read() == BellState(
-        expression=expression_at(MINUTE),
+        expression=SetFor(MINUTE),
         state="DISABLED",
         description="mine",
         role=role,
@@ -99,7 +99,7 @@ def test_what_passes_is_tried_again_after_pauses(
 ) -> None:
     eventbridge.troubles["PutRule"] = [refusal(eventbridge.busy if code == "busy" else code)] * 4
     assert rule.ring_at(MINUTE, within=LONG)
-    assert eventbridge.expression == expression_at(MINUTE)
+    assert eventbridge.expression == SetFor(MINUTE)
     assert len(eventbridge.put) == 5
     # 0.1, 0.2, 0.4 and 0.8 seconds, each between half and all of it.
     assert 0.75 <= (clock.now - NOON).total_seconds() <= 1.5
@@ -116,7 +116,7 @@ def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
     eventbridge.troubles["PutRule"] = [refusal(code, status)]
     is_all_answered = rule.ring_at(MINUTE, within=LONG)
     assert not is_all_answered
-    assert eventbridge.expression == expression_at(MINUTE)
+    assert eventbridge.expression == SetFor(MINUTE)
 
 
 @pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
@@ -162,7 +162,7 @@ def test_a_call_that_nobody_answers_is_made_again_and_told_of(
     eventbridge.troubles["PutRule"] = [silence(clock)]
     is_all_answered = rule.ring_at(MINUTE, within=LONG)
     assert not is_all_answered
-    assert eventbridge.expression == expression_at(MINUTE)
+    assert eventbridge.expression == SetFor(MINUTE)
 
 
 def test_a_refusal_after_silence_does_not_mean_that_nothing_was_done(

@@ -6,13 +6,13 @@ import pytest
 
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import SENTINEL, expression_at
+from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.bell.lane import Lane
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.shared.fake_events import FakeEvents, refusal
 from tests.shared.shared_store import SharedStore
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor
 
 DUE = NOON + timedelta(hours=1)
 
@@ -41,7 +41,7 @@ def test_a_rule_that_someone_changed_is_set_right(
     assert eventbridge.expression == expression
     # Then it is found when somebody does
     armer.verify()
-    assert eventbridge.expression == expression_at(DUE)
+    assert eventbridge.expression == SetFor(DUE)
 
 
 def test_a_task_that_the_record_does_not_know_of_is_found(
@@ -52,7 +52,7 @@ def test_a_task_that_the_record_does_not_know_of_is_found(
     store.wait_in_queue(1, DUE)
     # Then
     assert armer.verify().lanes[1].due == DUE
-    assert eventbridge.expression == expression_at(DUE)
+    assert eventbridge.expression == SetFor(DUE)
 
 
 def test_a_rule_that_is_being_set_is_not_judged(
@@ -72,7 +72,7 @@ def test_a_rule_that_is_being_set_is_not_judged(
     assert eventbridge.described == 0
     clock.advance(HOLD + MOST_SKEW)
     armer.verify()
-    assert eventbridge.expression == expression_at(DUE)
+    assert eventbridge.expression == SetFor(DUE)
 
 
 @pytest.mark.parametrize(

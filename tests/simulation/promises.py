@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from duebell_editor import Status, Task
-from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL, minute_of
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
+from tests.support import minute_of
 
 from .notes import LIMITS, Known, Start
 
@@ -129,7 +130,7 @@ class Promises:
         is_healed = not any(task.created_at + skew < self._played.last_healed for task in queued)
         if is_healed and (queued or self._aws.expression in {SENTINEL, FAR_SENTINEL}):
             return []
-        minute = minute_of(self._aws.expression)
+        minute = minute_of(self._aws.expression, self._played.world.now - timedelta(minutes=5))
         if (
             minute
             and minute > self._played.world.now - timedelta(minutes=5)

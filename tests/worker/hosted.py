@@ -7,13 +7,12 @@ from duebell_editor import Editor, Task
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import minute_of
 from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from duebell_worker.process.process import Process
-from tests.support import Clock
+from tests.support import Clock, minute_of
 from tests.worker.called import Called
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
@@ -93,7 +92,7 @@ class Hosted:
     @property
     def rings_at(self) -> datetime:
         """The minute that the rule is set to."""
-        return minute_of(self.bell.expression) or NEVER
+        return minute_of(self.bell.expression, self.clock.now) or NEVER
 
     def _look(self) -> None:
         if self.clock.now > self.ends_at:

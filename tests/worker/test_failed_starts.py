@@ -12,8 +12,7 @@ import pytest
 
 from duebell_editor import Editor, InvalidSettings
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.expression import minute_of
-from tests.support import Clock
+from tests.support import Clock, minute_of
 from tests.worker.log_lines import Log
 from tests.worker.starting import WORKING, deploy, start
 
@@ -81,7 +80,7 @@ def test_a_module_that_exits_leaves_the_rule_armed(
     clock.advance(HOUR + GRACE + timedelta(seconds=1))
     with pytest.raises(SystemExit):
         start()
-    ring = minute_of(events.describe_rule(Name="duebell")["ScheduleExpression"])
+    ring = minute_of(events.describe_rule(Name="duebell")["ScheduleExpression"], clock.now)
     assert ring is not None
     assert ring > clock.now
 
@@ -107,7 +106,7 @@ def test_a_process_that_ends_in_the_import_is_told_by_its_mark(
     with pytest.raises(Killed):
         start()
     # Then the rule was armed before the import
-    ring = minute_of(events.describe_rule(Name="duebell")["ScheduleExpression"])
+    ring = minute_of(events.describe_rule(Name="duebell")["ScheduleExpression"], clock.now)
     assert ring is not None
     assert ring > clock.now
     # And the start may still be at work for a minute, then it is known to be lost, whoever tries again

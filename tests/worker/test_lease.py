@@ -12,7 +12,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Status, Task, Worker
 from duebell_worker.run.lease import LEASE, Lease, LeaseLost
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor
 from tests.worker.dead import die
 from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage
@@ -43,7 +43,7 @@ def test_lanes_that_another_run_holds_are_left_alone_and_its_watchdog_is_armed(
     assert editor.get("a").status is Status.SCHEDULED
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
     assert report.rings_at == NOON + LEASE
-    assert expression(events) == "cron(2,6,14,29 12-23 21-30 11 ? 2026)"
+    assert expression(events) == SetFor(NOON + timedelta(minutes=2))
 
 
 def test_a_dead_runs_lanes_are_taken_over_after_its_lease(
@@ -93,11 +93,11 @@ def test_the_lease_is_renewed_at_half_and_the_rule_follows(
 
     # Then the lease was prolonged each time that half of it was over, and so was the watchdog
     assert seen == [
-        (120, "cron(2,6,14,29 12-23 21-30 11 ? 2026)"),
-        (120, "cron(2,6,14,29 12-23 21-30 11 ? 2026)"),
-        (180, "cron(3,7,15,30 12-23 21-30 11 ? 2026)"),
-        (180, "cron(3,7,15,30 12-23 21-30 11 ? 2026)"),
-        (240, "cron(4,8,16,31 12-23 21-30 11 ? 2026)"),
+        (120, SetFor(NOON + timedelta(minutes=2))),
+        (120, SetFor(NOON + timedelta(minutes=2))),
+        (180, SetFor(NOON + timedelta(minutes=3))),
+        (180, SetFor(NOON + timedelta(minutes=3))),
+        (240, SetFor(NOON + timedelta(minutes=4))),
     ]
     assert (report.done, report.lost_lease) == (1, False)
 

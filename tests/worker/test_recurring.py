@@ -3,10 +3,9 @@
 from datetime import datetime, timedelta
 
 from duebell_editor import Editor, Result, Status
-from duebell_shared.bell.expression import expression_at
 from duebell_shared.instants import render
 from duebell_worker import Retry, RunReport, Task, Worker
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, SetFor
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
 
@@ -145,4 +144,4 @@ def test_an_extra_run_leaves_the_rule_where_the_chain_needs_it(
     assert worker.run().done == 1
     task = editor.get("r")
     assert (extra, task.due, task.runs) == ([True], NOON + 5 * HOUR, 0)
-    assert editor.status().expression == expression_at(NOON + 5 * HOUR)
+    assert editor.status().expression == SetFor(NOON + 5 * HOUR)

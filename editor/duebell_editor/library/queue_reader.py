@@ -25,7 +25,8 @@ from duebell_editor.listing.past_counts import PastCounts, count_past
 from duebell_editor.listing.queue import Queue
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
-from duebell_editor.status.status import SchedulerStatus, read_status
+from duebell_editor.status.health import SchedulerStatus
+from duebell_editor.status.status import read_status
 from duebell_shared.backend import Backend
 from duebell_shared.errors import TaskNotFound
 from duebell_shared.instants import NEVER

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from duebell_editor import Editor, SyncReport
 from duebell_shared.backend import Backend
-from duebell_shared.bell.expression import SENTINEL, minute_of
+from duebell_shared.bell.expression import SENTINEL, next_ring
 from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
@@ -141,8 +141,8 @@ class Rehearsal:
         until = self.now + by
         first = len(self.reports)
         with self._adding_here():
-            while (minute := minute_of(self._bell.expression)) and minute <= until:
-                self._set(max(self.now, minute))
+            while (minute := next_ring(self._bell.expression, self.now)) and minute <= until:
+                self._set(minute)
                 self.reports.append(self._worker.run())
         self._set(max(self.now, until))
         return self.reports[first:]

@@ -21,7 +21,7 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import quoted
 
-from .expression import expression_at, is_set_for, minute_of
+from .expression import expression_at, is_set_for
 
 __all__ = ["CALL_LIMIT", "Bell", "BellKind", "BellState", "Setting"]
 
@@ -76,11 +76,6 @@ class BellState(msgspec.Struct, frozen=True, kw_only=True):
     def is_enabled(self) -> bool:
         """Tell whether the bell rings at all; an operator may have disabled it."""
         return self.state != "DISABLED"
-
-    @property
-    def minute(self) -> datetime | None:
-        """The minute it rings at; None at the sentinel, or at an expression that is not ours."""
-        return minute_of(self.expression)
 
     def is_at(self, minute: datetime | None) -> bool:
         """Tell whether it is set to this minute, or parked for None."""

@@ -1,37 +1,34 @@
-"""The cron expression that the bell rings by: a minute, and its echoes. Pure.
+"""The cron expression that the bell rings by: a minute, and then again and again for ever. Pure.
 
 EventBridge rings once for each minute that an expression matches. A ring can be lost: the change of the rule
 took too long to take effect, or nothing could run at that time. So the expression goes on after its minute,
-at no cost: it rings again 4, 12 and 27 minutes later within the hour, in each later hour of the day, and on
-the later days of the month from that hour on. These are the *echoes*. A run that comes sets the rule anew at
-once, so an echo rings only where something went wrong.
+at no cost: it rings 4, 12 and 27 minutes later within the hour, and then each hour, day, month and year.
+These are the *echoes*. A run that comes sets the rule anew, so echoes ring only where something went wrong.
 
-An expression is a product of lists, so the last hours of a day and of a month need a choice:
+One rule makes every expression. The fields are minute, hour, day, month and year. In the first field, from
+the year on, in which now and the minute differ, it lists all values but those from now's up to the minute's.
+The fields above it are free. The fields below it begin with the minute's own value.
 
-* A ring in the last hour of a day, whose echoes are all lost, comes again at its hour of the next day.
-* A ring on the last day of a month has its next day in the next month. With both months listed the rule would
-  ring on the first of this month too, so this waits until that has passed: a rule that is set in an earlier
-  month rings for nothing once, a day before its minute, and that run sets it with both months.
-* The last day of 2199 has no next day.
+Three minutes would have no near echo if the rule is set early: one on the last day of a month, one in
+December, and one in a later year. There the rule rings for nothing once, a day or a month before, and that
+run sets it anew.
 
-Only comma-separated lists, or one range, in a field: both are documented, and their mixtures are not.
+A field is one list or one range: both are documented, and their mixtures are not.
 https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 """
 
-import itertools
-import re
 from calendar import monthrange
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
-from duebell_shared.instants import LATEST
-from duebell_shared.schedules.cron import parse_aws
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.schedules.cron import LAST_YEAR, parse_aws
 from duebell_shared.schedules.wall_clock import next_match
 from duebell_shared.schedules.zones import zone_of
 
-from .ring_times import echoes_of
+from .ring_times import ECHOES
 
-__all__ = ["FAR_SENTINEL", "SENTINEL", "expression_at", "is_set_for", "minute_of", "next_ring"]
+__all__ = ["FAR_SENTINEL", "SENTINEL", "expression_at", "is_set_for", "next_ring"]
 
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
@@ -40,51 +37,32 @@ SENTINEL = "cron(0 0 1 1 ? 1970)"
 #: this one is, and rings for nothing in the last year there is.
 FAR_SENTINEL = "cron(0 0 1 1 ? 2199)"
 
-_LAST_HOUR = 23
-
-_DAY = timedelta(days=1)
-
-_FIELDS = re.compile(r"cron\(([\d,]+) (\d+)(?:-23)? ([\d,-]+) ([\d,]+) \? ([\d,]+)\)")
+_MINUTES, _HOURS, _DAYS, _MONTHS = range(60), range(24), range(1, 32), range(1, 13)
 
 
-def expression_at(
-    minute: datetime | None, *, early: datetime | None = None, now: datetime | None = None
-) -> str:
-    """The cron expression that rings first in this UTC minute, then in its echoes; the sentinel for None.
+def expression_at(minute: datetime, *, early: datetime | None = None, now: datetime) -> str:
+    """The cron expression that rings first in this UTC minute, then in its echoes.
 
     early  a minute of the same hour, before it, to ring in as well
-    now    when the rule is set; not given, in the month of `minute`
+    now    when the rule is set, before `minute`
     """
-    if minute is None:
-        return SENTINEL
-    after = [echo.minute for echo in echoes_of(minute)]
-    minutes = _list([*([early.minute] if early else []), minute.minute, *after])
-    hours = f"{minute.hour}-{_LAST_HOUR}" if minute.hour < _LAST_HOUR else f"{minute.hour}"
-    return f"cron({minutes} {hours} {_days_on(minute, now or minute)})"
-
-
-def minute_of(expression: str) -> datetime | None:
-    """The minute that our `expression` is set for; None for the sentinel, and for what is not ours."""
-    fields = _FIELDS.fullmatch(expression)
-    if expression == SENTINEL or not fields:
-        return None
-    minutes, _, days, months, years = (
-        [int(number) for number in re.split("[,-]", field)] for field in fields.groups()
+    minutes, hours, days, months, years = _fields(minute, now)
+    if early:
+        minutes = minutes | {early.minute}
+    return (
+        f"cron({_field(minutes, _MINUTES)} {_field(hours, _HOURS)} {_field(days, _DAYS)} "
+        f"{_field(months, _MONTHS)} ? {_field(years)})"
     )
-    hour = int(fields[2])
-    for year, month, day, minute in itertools.product(years, months, days, minutes):
-        try:
-            candidate = datetime(year, month, day, hour, minute, tzinfo=UTC)
-        except ValueError:
-            continue
-        if is_set_for(expression, candidate):
-            return candidate
-    return None
 
 
 def next_ring(expression: str, now: datetime) -> datetime | None:
-    """The first minute after `now` that our `expression` rings in; None if there is none."""
-    cron = parse_aws(expression.removeprefix("cron(").removesuffix(")"))
+    """The first minute after `now` that the expression rings in; None for a sentinel or another kind."""
+    if expression in {SENTINEL, FAR_SENTINEL}:
+        return None
+    try:
+        cron = parse_aws(expression.removeprefix("cron(").removesuffix(")"))
+    except InvalidSchedule:
+        return None
     return next_match(cron, zone_of("UTC"), now)
 
 
@@ -92,29 +70,58 @@ def is_set_for(expression: str, minute: datetime | None) -> bool:
     """Tell whether this is an expression for this minute, with or without an early one, set at any time."""
     if minute is None:
         return expression in {SENTINEL, FAR_SENTINEL}
-    return expression in _forms(minute)
-
-
-def _forms(minute: datetime) -> Iterator[str]:
     before = minute - timedelta(minutes=1)
-    early = before if before.hour == minute.hour else None
-    for now, ring in itertools.product((minute, minute - 32 * _DAY), (None, early)):
-        yield expression_at(minute, early=ring, now=now)
+    early = [None, before] if before.hour == minute.hour else [None]
+    return any(
+        expression == expression_at(minute, early=ring, now=now)
+        for now in _times_before(minute)
+        for ring in early
+    )
 
 
-def _days_on(minute: datetime, now: datetime) -> str:
-    """The fields of the days from that of `minute` on: day of month, month, day of week, year."""
-    day, month, year = minute.day, minute.month, minute.year
-    last = monthrange(year, month)[1]
-    if day < last:
-        return f"{day}-{last} {month} ? {year}"
-    tomorrow = minute + _DAY
-    if tomorrow > LATEST:
-        return f"{day} {month} ? {year}"
-    if (now.year, now.month) == (year, month) and now.day > 1:
-        return f"1,{day} {_list([month, tomorrow.month])} ? {_list([year, tomorrow.year])}"
-    return f"{day - 1},{day} {month} ? {year}"
+def _fields(minute: datetime, now: datetime) -> tuple[set[int], set[int], set[int], set[int], set[int]]:
+    """The minutes, hours, days, months and years that a rule rings in which is set at `now`."""
+    first = minute.minute
+    minutes = {first, *(first + echo for echo in ECHOES if first + echo in _MINUTES)}
+    hours, days, months, years = set(_HOURS), set(_DAYS), set(_MONTHS), set(range(minute.year, LAST_YEAR + 1))
+    if now.replace(minute=0, second=0, microsecond=0) == minute.replace(minute=0):
+        after = {(first + echo) % len(_MINUTES) for echo in ECHOES}
+        return minutes | {each for each in after if each < now.minute}, hours, days, months, years
+    if now.date() == minute.date():
+        return minutes, hours - set(range(now.hour, minute.hour)), days, months, years
+    hours = set(range(minute.hour, len(_HOURS)))
+    days = set(range(minute.day, len(_DAYS) + 1))
+    is_last_day = minute.day == monthrange(minute.year, minute.month)[1]
+    if (now.year, now.month) == (minute.year, minute.month):
+        before = set(range(1, now.day))
+        if is_last_day and not before and now.day < minute.day - 1:
+            before = {minute.day - 1}
+        return minutes, hours, days | before, months, years
+    if is_last_day:
+        days |= {minute.day - 1}
+    if now.year == minute.year:
+        months -= set(range(now.month, minute.month))
+        if months == {12} and now.month < 11:  # noqa: PLR2004 (November comes before December)
+            months |= {11}
+    else:
+        months = set(range(max(1, minute.month - 1), 13))
+    return minutes, hours, days, months, years
 
 
-def _list(numbers: Iterable[int]) -> str:
-    return ",".join(str(number) for number in sorted(set(numbers)))
+def _times_before(minute: datetime) -> Iterator[datetime]:
+    """Times before the minute, one for each expression that may be set for it."""
+    wrapped = {(minute.minute + echo) % len(_MINUTES) + 1 for echo in ECHOES}
+    yield from (minute.replace(minute=each) for each in {0, *wrapped} if each <= minute.minute)
+    yield from (minute.replace(hour=hour) for hour in range(minute.hour))
+    yield from (minute.replace(day=day) for day in range(1, minute.day))
+    yield from (minute.replace(day=1, month=month) for month in range(1, minute.month))
+    yield minute.replace(day=1, month=1, year=minute.year - 1)
+
+
+def _field(values: set[int], every: range | None = None) -> str:
+    """The values as a star, a range or a list."""
+    numbers = sorted(values)
+    if every and numbers == list(every):
+        return "*"
+    is_range = len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
+    return f"{numbers[0]}-{numbers[-1]}" if is_range else ",".join(map(str, numbers))

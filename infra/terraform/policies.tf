@@ -85,6 +85,11 @@ data "aws_iam_policy_document" "editor" {
       resources = [statement.value]
     }
   }
+  statement {
+    sid       = "DeadLetters"
+    actions   = ["sqs:GetQueueAttributes"]
+    resources = [aws_sqs_queue.lost_rings.arn, aws_sqs_queue.failed_runs.arn]
+  }
   dynamic "statement" {
     for_each = var.intake ? ["it"] : []
     content {

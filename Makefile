@@ -54,18 +54,18 @@ check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/python docs/check_links.py
 
 audit: $(READY) ## Look for known faults: in the templates with checkov (some 300 MB, installed beside), in the lock with pip-audit
-	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov)
+	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov==3.3.30)
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework cloudformation --file infra/template.yaml
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework terraform --directory infra/terraform
-	@test -x $(VENV)/pip-audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/pip-audit && $(VENV)/pip-audit/bin/pip install --quiet pip-audit)
+	@test -x $(VENV)/pip-audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/pip-audit && $(VENV)/pip-audit/bin/pip install --quiet pip-audit==2.10.1)
 	$(BIN)/python -m tests.audit $(VENV)/pip-audit/bin/pip-audit $(LOCK)
 
 dist: $(READY) ## Build wheel and sdist into dist/, check them, and run the smoke tests with each in an empty environment
-	@test -x $(VENV)/twine/bin/twine || ($(PYTHON) -m venv $(VENV)/twine && $(VENV)/twine/bin/pip install --quiet twine)
+	@test -x $(VENV)/twine/bin/twine || ($(PYTHON) -m venv $(VENV)/twine && $(VENV)/twine/bin/pip install --quiet twine==7.0.0)
 	$(BIN)/python -m tests.dist $(VENV)/twine/bin/twine
 
 lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: with the newest versions of everything)
-	@test -x $(VENV)/lock/bin/uv || ($(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv)
+	@test -x $(VENV)/lock/bin/uv || ($(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv==0.13.9)
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra dev --output-file $(LOCK) $(ARGS) pyproject.toml
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -20,6 +20,7 @@ USED = {
     "DescribeRule",
     "GetItem",
     "ListTargetsByRule",
+    "GetQueueAttributes",
     "PutItem",
     "PutRule",
     "Query",

@@ -64,3 +64,9 @@ def test_each_python_gets_one_version_of_a_package(python: str) -> None:
     names = [name for name, _ in here_are]
     assert len(names) == len(set(names))
     assert {"boto3", "pytest", "numpy"} <= set(names)
+
+
+def test_what_make_installs_beside_the_locks_has_a_version() -> None:
+    installed = re.findall(r"bin/pip install --quiet (\S+)\)", (ROOT / "Makefile").read_text())
+    assert len(installed) == 4
+    assert all(re.fullmatch(r"[a-z-]+==[\d.]+", one) for one in installed)

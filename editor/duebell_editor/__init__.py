@@ -57,8 +57,7 @@ from .listing.look import Look
 from .listing.past_counts import PastCounts
 from .listing.timeline import Bucket, Step
 from .status.action_limits import ActionLimit
-from .status.health import Problem, ProblemKind
-from .status.status import Diagnosis, SchedulerStatus
+from .status.health import Diagnosis, Problem, ProblemKind, SchedulerStatus
 from .transactions.task_writes import Reservation, TransactionItem
 from .transactions.transaction import Transaction
 

@@ -85,6 +85,11 @@ data "aws_iam_policy_document" "editor" {
       resources = [statement.value]
     }
   }
+  statement {
+    sid       = "DeadLetters"
+    actions   = ["sqs:GetQueueAttributes"]
+    resources = [aws_sqs_queue.lost_rings.arn, aws_sqs_queue.failed_runs.arn]
+  }
   dynamic "statement" {
     for_each = var.intake ? ["it"] : []
     content {
@@ -233,7 +238,15 @@ resource "aws_iam_role" "worker" {
 resource "aws_iam_role_policy" "worker" {
   name   = "worker"
   role   = aws_iam_role.worker.id
-  policy = data.aws_iam_policy_document.worker.json
+  policy = data.aws_iam_policy_document.worker.minified_json
+
+  # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+  lifecycle {
+    precondition {
+      condition     = length(data.aws_iam_policy_document.worker.minified_json) <= 10240
+      error_message = "The worker's permissions are too large for IAM: have one event bus or topic tell some of the deliveries apart."
+    }
+  }
 }
 
 resource "aws_iam_role_policy_attachment" "worker" {

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, NoRegionError
 
 from .aws.alarms import Alarms
 from .aws.aws_session import client_maker
-from .aws.intake_queue import IntakeQueue
+from .aws.intake_queue import IntakeQueue, Sqs
 from .bell.armer import Armer
 from .bell.arming import ArmingRecord
 from .bell.bell import CALL_LIMIT, Bell, BellKind
@@ -82,6 +82,7 @@ class Backend:
     alarms    the alarms in CloudWatch; None where there is none of it
     client    makes clients, by the name of a service, as its own were made; None if it was put together
     intake    the intake queue; None if there is none
+    sqs       counts the messages of queues; None if it was put together
     """
 
     settings: Settings
@@ -95,6 +96,7 @@ class Backend:
     alarms: Alarms | None = None
     client: Callable[..., Any] | None = None
     intake: IntakeQueue | None = None
+    sqs: Sqs | None = None
     armer: Armer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -166,4 +168,5 @@ class Backend:
             alarms=None if is_here else alarms,
             client=client,
             intake=IntakeQueue(settings.intake, client) if settings.intake else None,
+            sqs=Sqs(client),
         )

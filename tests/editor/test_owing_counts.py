@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor, Problem, ProblemKind, Status, Then
-from duebell_editor.status.health import OVERDUE
+from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.tasks.owing import tried
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
-from duebell_editor import Editor, NotArmed, ProblemKind, Settings
+from duebell_editor import Editor, Failure, NotArmed, ProblemKind, Settings
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import BellState
+from duebell_shared.keeping import Keeping
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 
@@ -25,6 +26,42 @@ def test_a_disabled_rule(editor: Editor, events: "EventBridgeClient") -> None:
     assert not found.mendable
     # It is an operator's choice, and is left so.
     assert not editor.ensure_armed().enabled
+
+
+def test_what_is_worst_comes_first_and_nothing_is_promised_of_a_disabled_rule(
+    editor: Editor, events: "EventBridgeClient", backend: Backend, clock: Clock
+) -> None:
+    # Given a failed task, one that is overdue, and a rule that is disabled
+    failed = editor.add("act", due=DUE, id="failed").failed(
+        Failure(type="E", message=""), now=clock.now, keep=Keeping()
+    )
+    assert backend.store.save(editor.get("failed"), failed)
+    editor.add("act", due=clock.now + timedelta(minutes=1))
+    events.disable_rule(Name="duebell")
+    clock.now += timedelta(minutes=30)
+    # Then the cause is first, and what follows from it has no repair of its own, and no echo to wait for
+    status = editor.status()
+    found = {one.kind: one for one in status.problems}
+    kinds = [one.kind for one in status.problems]
+    assert (kinds[0], kinds[-1]) == (ProblemKind.DISABLED, ProblemKind.FAILED_TASKS)
+    assert kinds[1:-1] == [ProblemKind.NOT_ARMED, ProblemKind.OVERDUE]
+    for kind in kinds[1:-1]:
+        assert (found[kind].way_out, found[kind].mendable) == ("it follows from the first problem", False)
+    assert (status.armed, status.enabled, status.rings_at) == (False, False, None)
+    assert status.verdict == "needs attention"
+    # And a repair leaves it disabled, and mends nothing
+    diagnosis = editor.doctor(fix=True)
+    assert diagnosis.mended == ()
+    assert diagnosis.status.problems[0].kind is ProblemKind.DISABLED
+
+
+def test_a_rule_that_was_deleted_is_not_armed(editor: Editor, events: "EventBridgeClient") -> None:
+    editor.add("act", due=DUE)
+    assert editor.status().armed
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    assert not editor.status().armed
+    events.delete_rule(Name="duebell")
+    assert not editor.status().armed
 
 
 def test_a_rule_without_target(editor: Editor, events: "EventBridgeClient") -> None:

@@ -10,7 +10,7 @@ import pytest
 from botocore.model import OperationModel
 
 from duebell_editor import Editor, Failure, ProblemKind, Settings, Status
-from duebell_editor.status.health import OVERDUE
+from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
@@ -50,7 +50,7 @@ def test_a_status_writes_nothing(editor: Editor, calls: Calls) -> None:
     editor.ensure_armed()
     calls.clear()
     editor.status(thorough=True)
-    assert set(calls) == {"GetItem", "Query", "DescribeRule", "ListTargetsByRule"}
+    assert set(calls) == {"GetItem", "Query", "DescribeRule", "ListTargetsByRule", "GetQueueAttributes"}
 
 
 # What only a thorough look finds.

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor, Problem, ProblemKind
-from duebell_editor.status import unknown_actions as module
+from duebell_editor.status import status as module
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.failure import Failure
 from duebell_worker import Worker
@@ -65,7 +65,7 @@ def test_the_action_that_was_probably_meant_is_named(editor: Editor, worker: Wor
 def test_the_read_is_bounded_and_says_so(
     editor: Editor, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_READ", 3)
+    monkeypatch.setattr(module, "_MOST_READ", 3)
     editor.add_many([{"action": f"gone-{n}", "due": (n + 1) * HOUR, "id": f"task-{n}"} for n in range(8)])
     worker.register()
     problem = found(editor)
@@ -73,7 +73,7 @@ def test_the_read_is_bounded_and_says_so(
     assert "'gone-2'" in problem.what
     assert "'gone-3'" not in problem.what
     assert problem.what.endswith("(of the 3 tasks that run next; later ones were not read)")
-    monkeypatch.setattr(module, "_READ", 8)
+    monkeypatch.setattr(module, "_MOST_READ", 8)
     assert (problem := found(editor))
     assert problem.what.endswith("'gone-4' of the task 'task-4' and 3 more actions")
 

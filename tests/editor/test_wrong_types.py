@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -88,7 +88,11 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def parameters(method: str) -> list[str]:
-    return [name for name in inspect.signature(getattr(Editor, method)).parameters if name != "self"]
+    function = getattr(Editor, method)
+    given = inspect.signature(function).parameters.values()
+    of_types = [get_args(one.annotation)[0].__annotations__ for one in given if one.kind is one.VAR_KEYWORD]
+    names = [one.name for one in given if one.name != "self" and one.kind is not one.VAR_KEYWORD]
+    return [*names, *(name for fields in of_types for name in fields)]
 
 
 EVERY = [(method, name) for method in METHODS for name in parameters(method)]

@@ -268,3 +268,52 @@ def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(
 
     with pytest.raises(InvalidDeployment, match=said):
         deployed(update, before=UPDATE, python="3.11", parameters=parameters)
+
+
+@pytest.fixture
+def function(session: boto3.Session) -> str:
+    """The worker's function is there; its ARN."""
+    role = session.client("iam").create_role(RoleName="worker", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    made = session.client("lambda").create_function(
+        FunctionName="duebell",
+        Runtime="python3.13",
+        Role=role,
+        Handler="made.handler",
+        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+    )
+    return made["FunctionArn"]
+
+
+def unchanged() -> None:
+    """CloudFormation sees no difference."""
+
+
+def test_a_deleted_rule_is_put_back_with_its_target_and_permission(
+    deployed: Any, editor: Editor, session: boto3.Session, function: str
+) -> None:
+    # Given an armed rule that somebody deletes
+    editor.add("act", due=LATER)
+    events = session.client("events")
+    targets = events.list_targets_by_rule(Rule="duebell")["Targets"]
+    events.remove_targets(Rule="duebell", Ids=[one["Id"] for one in targets])
+    events.delete_rule(Name="duebell")
+
+    said = deployed(unchanged, before=UPDATE)
+
+    assert [line for line in said if "put back" in line] == [
+        "rule duebell: put back the rule, which was missing",
+        "rule duebell: put back its target, which was missing",
+        "rule duebell: put back its permission to invoke the worker, which was missing",
+    ]
+    assert events.describe_rule(Name="duebell")["ScheduleExpression"] != SENTINEL
+    [target] = events.list_targets_by_rule(Rule="duebell")["Targets"]
+    assert target["Arn"] == function
+    assert target["DeadLetterConfig"]["Arn"].endswith(":duebell-lost-rings")
+    policy = json.loads(session.client("lambda").get_policy(FunctionName="duebell")["Policy"])
+    assert policy["Statement"][0]["Principal"] == {"Service": "events.amazonaws.com"}
+    # And once it is back, nothing more is said of it
+    assert not [line for line in deployed(unchanged, before=UPDATE) if "put back" in line]
+
+
+def test_a_worker_that_cannot_be_looked_at_is_said(deployed: Any) -> None:
+    assert any("could not be looked at" in line for line in deployed(unchanged, before=UPDATE))

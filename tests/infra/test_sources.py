@@ -127,3 +127,24 @@ def test_a_missing_module_is_refused(actions: str, tmp_path: Path) -> None:
 
     with pytest.raises(BundleFailed):
         actions_files(actions, folder=tmp_path)
+
+
+def test_keys_credentials_and_databases_are_refused(tmp_path: Path) -> None:
+    secrets = ("id_rsa", "deploy.key", "store.p12", "credentials", "credentials.json", "local.sqlite3")
+    for name in secrets:
+        write(tmp_path, "sale/__init__.py", f"sale/{name}")
+        with pytest.raises(BundleFailed, match=f"sale/{name}.* move it out of the package"):
+            actions_files("sale:worker", folder=tmp_path)
+        (tmp_path / "sale" / name).unlink()
+
+
+def test_a_pem_file_goes_in_unless_it_holds_a_private_key(tmp_path: Path) -> None:
+    # A package may bring the certificates of those that it trusts, such as a database's
+    write(tmp_path, "sale/__init__.py")
+    pem = tmp_path / "sale" / "ca.pem"
+    pem.write_text("-----BEGIN CERTIFICATE-----\n")
+    assert "sale/ca.pem" in actions_files("sale:worker", folder=tmp_path)
+
+    pem.write_text("-----BEGIN RSA PRIVATE KEY-----\n")
+    with pytest.raises(BundleFailed, match=r"sale/ca\.pem"):
+        actions_files("sale:worker", folder=tmp_path)

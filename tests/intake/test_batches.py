@@ -329,7 +329,7 @@ def test_a_dead_letter_that_sqs_does_not_take_keeps_its_message(
 ) -> None:
     error = EndpointConnectionError(endpoint_url="https://sqs")
     queue, _ = intake._queue([record({})])
-    with failing(type(queue._client(REGION)), "send_message_batch", error):
+    with failing(type(queue._sqs.client(REGION)), "send_message_batch", error):
         assert again(intake.take([record("no")])) == ["m-1"]
     assert "so they stay" in caplog.text
 
@@ -353,7 +353,7 @@ def limited(queue: IntakeQueue, largest: int, refusal: tuple[int, dict[str, Any]
             return SimpleNamespace(status_code=status), {**document, "ResponseMetadata": {}}
         return None
 
-    events = queue._client(REGION).meta.events
+    events = queue._sqs.client(REGION).meta.events
     events.register("before-call.sqs.SendMessageBatch", limit)
     yield
     events.unregister("before-call.sqs.SendMessageBatch", limit)
@@ -389,7 +389,7 @@ def test_an_entry_of_a_list_is_no_larger_alone(intake: Intake, queues: Queues) -
 def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(queues: Queues, intake: Intake) -> None:
     queue, place = intake._queue([record({})])
     sent: list[int] = []
-    client = queue._client(REGION)
+    client = queue._sqs.client(REGION)
     client.meta.events.register(
         "before-parameter-build.sqs.SendMessageBatch",
         lambda params, **_: sent.append(len(params["Entries"])),

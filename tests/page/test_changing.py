@@ -201,10 +201,10 @@ def test_what_changes_elsewhere_appears_by_itself(open_page: Open, url: str, sce
 def test_a_rule_that_was_tampered_with_is_mended(open_page: Open, url: str, scene: Scene) -> None:
     scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
     page = open_page(url)
-    expect(page.locator("#problems")).to_contain_text("Something or someone else has changed the rule.")
+    expect(page.locator("#problems")).to_contain_text("something other than duebell changed it")
     press(page, "Set the rule")
     expect(page.locator("#problems")).to_be_hidden()
-    expect(page.get_by_text("Armed")).to_be_visible()
+    expect(page.get_by_text("Needs attention")).to_be_visible()
     assert {one.kind for one in scene.editor.status().problems} == {ProblemKind.FAILED_TASKS}
 
 

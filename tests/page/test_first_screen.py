@@ -62,7 +62,7 @@ def test_when_all_is_well_the_counts_are_there_and_not_red(open_page: Open) -> N
             expect(page.locator(f"#tile-{name}")).to_contain_text(words)
             expect(page.locator(f"#tile-{name}")).not_to_have_class(re.compile("bad"))
         expect(page).to_have_title("duebell")
-        expect(page.locator("#rule")).to_contain_text("Armed")
+        expect(page.locator("#rule")).to_contain_text("Healthy")
 
 
 def test_failures_are_grouped_and_a_group_is_retried(open_page: Open, url: str, scene: Scene) -> None:

@@ -1,19 +1,15 @@
-"""The problems of the queue and of the worker, in the page's own words, with what to press."""
+"""The problems of the queue and of the worker, in the words of the command line, with what to press."""
 
-import json
 import re
 from datetime import timedelta
 
 import msgspec
 from playwright.sync_api import expect
 
-from duebell_editor import Failure, Problem, ProblemKind
-from duebell_editor.http.answers import to_json
-from duebell_editor.library.json_fields import status_fields
+from duebell_editor import Failure
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 from tests.page.conftest import Open
-from tests.page.hands import press
 from tests.page.scene import Scene
 from tests.page.seen import fits, is_accessible
 from tests.serving import serving
@@ -21,7 +17,7 @@ from tests.serving import serving
 MINUTE = timedelta(minutes=1)
 
 
-def test_problems_are_told_in_the_pages_own_words_with_what_to_press(open_page: Open, scene: Scene) -> None:
+def test_problems_are_told_with_what_to_do_and_what_to_press(open_page: Open, scene: Scene) -> None:
     scene.overdue("too-late", minutes=30)
     scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
     with serving(scene.editor) as url:
@@ -29,9 +25,10 @@ def test_problems_are_told_in_the_pages_own_words_with_what_to_press(open_page: 
         problems = page.locator("#problems")
         expect(problems).to_contain_text("2 problems")
         expect(problems).to_contain_text("Tasks are overdue, the first since today at")
-        # Then there is nothing to type, and no time of another zone
+        # Then there is the command, and no time of another zone
         said = problems.text_content() or ""
-        assert not re.search(r"duebell |`|\dZ|python|aws ", said), said
+        expect(problems.locator("code").first).to_have_text("duebell doctor --fix")
+        assert not re.search(r"`|\dZ", said), said
         # And each is told over the whole width
         for line in problems.locator("li").all():
             words, whole = line.bounding_box(), problems.bounding_box()
@@ -42,37 +39,6 @@ def test_problems_are_told_in_the_pages_own_words_with_what_to_press(open_page: 
         fits(page)
         problems.get_by_role("button", name="Set the rule").click()
         expect(problems).to_contain_text("1 problem")
-
-
-def test_each_kind_of_problem_has_advice_in_the_pages_own_words(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    # Given a server that tells of all kinds; advice is no part of a status
-    advice_only = {ProblemKind.SILENCE, ProblemKind.UNSEEN_DELIVERY, ProblemKind.UNSEEN_INTAKE}
-    kinds = set(ProblemKind) - advice_only
-    at = utc_now() - 9 * MINUTE
-    problems = [
-        Problem(kind=kind, what="2 things are wrong", way_out="this is for terminals", at=at)
-        for kind in kinds
-    ]
-    status = msgspec.structs.replace(scene.editor.status(), problems=tuple(problems))
-    answer = json.loads(to_json(status_fields(status)))
-    page = open_page("about:blank")
-    page.route("**/api/status*", lambda route: route.fulfill(json=answer))
-    page.route("**/api/doctor", lambda route: route.fulfill(json=answer))
-    page.route("**/api/changes*", lambda route: route.abort())
-    page.goto(url)
-    # When the doctor is asked, too
-    press(page, "Ask the doctor")
-    # Then each is told, with an advice that is not the API's; failed tasks have a tile
-    told = page.locator("#problems li")
-    tiles = {ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS}
-    expect(told).to_have_count(len(kinds - tiles))
-    assert {one.get_attribute("data-kind") for one in told.all()} == kinds - tiles
-    for one in told.all():
-        advice = one.locator("span").text_content()
-        assert advice, one.get_attribute("data-kind")
-        assert "terminals" not in advice
 
 
 def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
@@ -90,7 +56,7 @@ def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
     expect(told).to_have_count(2)
     expect(told.first).to_contain_text("ModuleNotFoundError: No module named 'payloads'")
     # Then nothing is offered to press that would not help
-    expect(told.last).to_contain_text("It follows from the worker's problem.")
+    expect(told.last).to_contain_text("It follows from the first problem.")
     expect(page.get_by_role("button", name="Set the rule")).to_have_count(0)
     # And the way to the traceback is there
     told.first.get_by_role("link", name="Actions").click()

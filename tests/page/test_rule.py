@@ -6,9 +6,11 @@ from datetime import timedelta
 import msgspec
 from playwright.sync_api import expect
 
-from duebell_editor import LastRun, LateRing
+from duebell_editor import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
+from duebell_shared.keeping import Keeping
 from tests.page.conftest import Open
+from tests.page.hands import press
 from tests.page.scene import Scene
 from tests.page.seen import Held, asked
 from tests.serving import serving
@@ -22,7 +24,7 @@ def test_the_panel_says_when_the_rule_rings_and_counts_down(open_page: Open, url
     expect(rule).to_contain_text("Rings")
     expect(rule).to_contain_text("11 done, 1 failed, 41 s late at most")
     expect(rule).to_contain_text(scene.editor.status().expression)
-    expect(rule).to_contain_text("Armed")
+    expect(rule).to_contain_text("Needs attention")  # a task has failed
     first = page.get_by_role("timer").text_content()
     expect(page.get_by_role("timer")).not_to_have_text(str(first))
 
@@ -59,8 +61,7 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     changed(scene, last_run=run)
     page = open_page(url)
     rule, problems = page.locator("#rule"), page.locator("#problems")
-    expect(rule).to_contain_text("Armed")
-    expect(rule).not_to_contain_text("Healthy")
+    expect(rule).to_contain_text("Last run")
     expect(problems).to_be_hidden()
     # When the doctor is asked, then it is seen to look, and cannot be asked twice
     looks = asked(page, "/api/doctor")
@@ -73,7 +74,7 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     page.keyboard.press("Enter")
     held.let_go()
     expect(problems).to_contain_text("1 problem")
-    expect(problems).to_contain_text("Deploying the worker once more gives both the same.")
+    expect(problems).to_contain_text("gives the worker the release from here")
     expect(rule).to_contain_text(re.compile(r"The doctor looked at \d\d:\d\d"))
     assert len(looks) == 1
     # And what it found stays, whatever else is new
@@ -82,21 +83,19 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     expect(problems).to_contain_text("1 problem")
 
 
-def test_healthy_is_only_said_after_a_thorough_look(open_page: Open) -> None:
-    # Given nothing that failed
+def test_the_verdict_is_that_of_the_status(open_page: Open) -> None:
     scene = Scene()
-    scene.editor.add("x", due=timedelta(hours=1))
+    task = scene.editor.add("x", due=timedelta(hours=1))
     with serving(scene.editor) as url:
         page = open_page(url)
         rule = page.locator("#rule")
-        expect(rule).to_contain_text("Armed")
-        expect(page.locator("#tile-failed")).to_contain_text("0 failed")
-        expect(rule).not_to_contain_text("Healthy")
-        expect(rule).not_to_have_class(re.compile("ill"))
-        # When all was looked at
-        page.get_by_role("button", name="Ask the doctor").click()
-        # Then it is said, and of when that was
         expect(rule).to_contain_text("Healthy")
+        expect(rule).not_to_have_class(re.compile("ill"))
+        # When a task has failed, which a tile tells, then the doctor finds no more, and does not say healthy
+        failed = task.failed(Failure(type="E", message=""), now=utc_now(), keep=Keeping())
+        assert scene.store.save(task, failed)
+        press(page, "Ask the doctor")
+        expect(rule).to_contain_text("Needs attention")
         expect(rule).to_contain_text("The doctor looked at")
 
 
@@ -157,7 +156,7 @@ def test_a_schedule_is_named_where_the_rule_would_be(open_page: Open) -> None:
         scene.editor.add("act", due=timedelta(hours=1), id="a")
         scene.events.rule["ScheduleExpression"] = "rate(1 day)"
         page.reload()
-        expect(page.locator("#problems")).to_contain_text("has changed the schedule.")
+        expect(page.locator("#problems")).to_contain_text("something other than duebell changed it")
         page.get_by_role("button", name="Set the schedule").click()
         expect(page.locator("#problems")).to_be_hidden()
         scene.events.rule["State"] = "DISABLED"

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import patch
 
 import boto3
 from botocore.exceptions import ConnectTimeoutError
 
 from duebell_infra.testing import InlinePool
-from duebell_infra.verify import Finding, Result, When, verify
+from duebell_infra.verify import CHECKS, Finding, Result, When, verify
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
@@ -95,6 +96,12 @@ class Account:
     def verify(self, *, when: tuple[When, ...] = ALL[:2]) -> dict[str, Finding]:
         """What each check found, by its name."""
         return {finding.check: finding for finding in self.findings(when=when)}
+
+    def check(self, name: str, *, when: tuple[When, ...] = ALL[:2]) -> Finding:
+        """The finding of this check. Of the others, only that of conditions is made, and all is removed."""
+        made = [check for check in CHECKS if check.name in {"insert", name, "nothing-left"}]
+        with patch("duebell_infra.verify.CHECKS", made):
+            return self.verify(when=when)[name]
 
     def findings(self, *, when: tuple[When, ...] = ALL[:2]) -> Any:
         return verify(

@@ -59,7 +59,7 @@ def test_with_a_schedule_every_check_is_ok_too(
 
 
 def test_the_rule_rings_for_the_probe_and_it_is_said_how_late(account: Account) -> None:
-    found = account.verify()["probe"]
+    found = account.check("probe")
 
     assert found.figures["lateness_seconds"] == 4
     assert 60 <= found.figures["set_before_its_minute_seconds"] <= 130
@@ -76,7 +76,7 @@ def test_a_worker_that_is_precise_to_the_second_is_rung_for_in_time(account: Acc
     account.worker = account.worker.over(precise, pool=lambda _: InlinePool())
     account.worker.run()  # the first that says so in the record
 
-    found = account.verify()["probe"]
+    found = account.check("probe")
 
     assert (found.result, found.figures["lateness_seconds"]) == (Result.OK, 0)
 
@@ -95,7 +95,7 @@ def test_a_probe_that_is_deleted_when_it_is_done_counts_as_done(account: Account
 
 
 def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:
-    found = account.verify()["at-once"]
+    found = account.check("at-once")
 
     assert found.found.endswith("by a direct call")
     assert {} in [event["duebell"] for event in account.invoked]

@@ -38,7 +38,7 @@ def test_a_target_without_a_dead_letter_queue_is_told(account: Account) -> None:
         Rule="duebell", Targets=[{"Id": "worker", "Arn": function}]
     )
 
-    found = account.verify(when=QUICK)["lost-rings"]
+    found = account.check("lost-rings", when=QUICK)
 
     assert found.result is Result.FAILED
     assert "has no dead-letter queue" in found.found
@@ -59,7 +59,7 @@ def test_a_queue_that_eventbridge_may_not_send_to_is_told(account: Account, poli
     attributes = {"ApproximateNumberOfMessages": "0", **({"Policy": policy} if policy else {})}
     account.answer("GetQueueAttributes", {"Attributes": attributes})
 
-    found = account.verify(when=QUICK)["lost-rings"]
+    found = account.check("lost-rings", when=QUICK)
 
     assert found.result is Result.FAILED
     assert "does not let events.amazonaws.com send" in found.found
@@ -69,7 +69,7 @@ def test_a_queue_that_is_gone_is_told(account: Account) -> None:
     sqs = boto3.client("sqs", region_name=REGION)
     sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="duebell-lost-rings")["QueueUrl"])
 
-    found = account.verify(when=QUICK)["lost-rings"]
+    found = account.check("lost-rings", when=QUICK)
 
     assert (found.result, found.found) == (Result.FAILED, "there is no queue duebell-lost-rings")
 
@@ -81,7 +81,7 @@ def test_a_function_without_a_destination_is_told(account: Account, has_config: 
     else:
         account.refuse("GetFunctionEventInvokeConfig", "ResourceNotFoundException")
 
-    found = account.verify(when=QUICK)["failed-runs"]
+    found = account.check("failed-runs", when=QUICK)
 
     assert found.result is Result.FAILED
     assert "no destination" in found.found
@@ -93,7 +93,7 @@ def test_a_destination_of_another_kind_is_not_looked_into(account: Account) -> N
         "GetFunctionEventInvokeConfig", {"DestinationConfig": {"OnFailure": {"Destination": topic}}}
     )
 
-    found = account.verify(when=QUICK)["failed-runs"]
+    found = account.check("failed-runs", when=QUICK)
 
     assert (found.result, topic in found.found) == (Result.SKIPPED, True)
 
@@ -105,7 +105,7 @@ def test_a_failed_run_that_leaves_no_message_is_told(account: Account) -> None:
         lambda params: (202, {"StatusCode": 202}) if b'"fail"' in params["body"] else invoke(params),
     )
 
-    found = account.verify(when=ALL)["dead-letter"]
+    found = account.check("dead-letter", when=ALL)
 
     assert found.result is Result.FAILED
     assert "left no message" in found.found
@@ -129,5 +129,5 @@ def test_a_worker_that_is_called_by_its_alias_has_the_settings_of_that(
         return 200, {"DestinationConfig": destination}
 
     account.on("GetFunctionEventInvokeConfig", look)
-    assert account.verify(when=QUICK)["failed-runs"].result is Result.OK
+    assert account.check("failed-runs", when=QUICK).result is Result.OK
     assert asked == [("duebell", "live")]

@@ -70,7 +70,7 @@ def test_the_longer_form_of_a_statement_is_told_as_such(account: Account) -> Non
 
     account.on("BatchExecuteStatement", shorter_is_refused)
 
-    found = account.verify(when=QUICK)["insert-many"]
+    found = account.check("insert-many", when=QUICK)
 
     assert (found.result, found.way_out) == (
         Result.SLOWER,
@@ -103,7 +103,7 @@ def test_a_rule_that_is_not_read_as_it_was_set_is_told(account: Account) -> None
 
     account.on("PutRule", cut_short)
 
-    found = account.verify(when=QUICK)["rule"]
+    found = account.check("rule", when=QUICK)
 
     assert found.result is Result.FAILED
     assert found.found == f"the rule was set to {SENTINEL}, and is read as cron(0 0 1 1 ? 1971)"
@@ -147,7 +147,7 @@ def test_a_rule_that_never_rings_fails_the_probe(account: Account) -> None:
 def test_a_ring_that_comes_late_is_the_slower_path(account: Account) -> None:
     account.delay = timedelta(minutes=4)
 
-    found = account.verify()["probe"]
+    found = account.check("probe")
 
     assert found.result is Result.SLOWER
     assert found.figures["lateness_seconds"] >= 240
@@ -185,7 +185,7 @@ def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> N
 
     account.during = start_the_probe
     # When that starts it
-    found = account.verify()["probe"]
+    found = account.check("probe")
     # Then it is not said that the rule rang
     assert found.result is Result.SKIPPED
     assert "already started it, so the rule did not have to ring" in found.found
@@ -239,7 +239,7 @@ def test_a_past_index_that_lags_behind_is_waited_for(account: Account) -> None:
 
     account.on("Query", lag)
 
-    assert account.verify(when=QUICK)["history"].result is Result.OK
+    assert account.check("history", when=QUICK).result is Result.OK
 
 
 def test_a_past_index_that_lists_nothing_is_told(account: Account) -> None:
@@ -249,7 +249,7 @@ def test_a_past_index_that_lists_nothing_is_told(account: Account) -> None:
 
     account.on("Query", nothing)
 
-    found = account.verify(when=QUICK)["history"]
+    found = account.check("history", when=QUICK)
 
     assert found.result is Result.FAILED
     assert "past-index lists: [[]]" in found.found
@@ -275,7 +275,7 @@ def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> 
 def test_history_that_is_never_deleted_is_told_with_the_way_out(account: Account) -> None:
     account.answer("DescribeTimeToLive", {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
 
-    found = account.verify(when=QUICK)["expiry"]
+    found = account.check("expiry", when=QUICK)
 
     assert found.result is Result.FAILED
     assert str(found.way_out).startswith("aws dynamodb update-time-to-live --table-name duebell")
@@ -331,7 +331,7 @@ def test_what_the_workers_role_may_not_do_is_told(account: Account) -> None:
 
     account.on("SimulatePrincipalPolicy", simulate)
 
-    found = account.verify(when=QUICK)["permissions"]
+    found = account.check("permissions", when=QUICK)
 
     assert found.result is Result.FAILED
     assert f"may not do sqs:SendMessage on {to}" in found.found

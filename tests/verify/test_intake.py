@@ -81,7 +81,7 @@ def test_an_unacceptable_message_becomes_a_dead_letter_and_is_taken_away(
 
 
 def test_an_unacceptable_message_that_is_no_dead_letter_is_told(account: Account, queues: Queues) -> None:
-    found = account.verify(when=ALL)["intake-dead-letter"]
+    found = account.check("intake-dead-letter", when=ALL)
     assert (found.result, "is no dead letter" in found.found) == (Result.FAILED, True)
 
 
@@ -97,19 +97,19 @@ def test_a_message_that_nobody_takes_is_a_failure(account: Account, queues: Queu
 
 def test_a_queue_that_is_not_there_is_a_failure(account: Account) -> None:
     account.settings = msgspec.structs.replace(account.settings, intake="gone")
-    found = account.verify()["intake"]
+    found = account.check("intake")
     assert (found.result, found.way_out) == (Result.FAILED, "`duebell deploy --intake` makes it")
     assert found.found == "there is no queue 'gone'"
 
 
 def test_who_may_not_send_is_told(account: Account, queues: Queues) -> None:
     account.refuse("SendMessage", "AccessDenied", denied("sqs:SendMessage"))
-    found = account.verify()["intake"]
+    found = account.check("intake")
     assert (found.result, found.lacks) == (Result.SKIPPED, "sqs:SendMessage")
     assert account.items() == []
 
 
 def test_without_an_intake_or_without_waiting_nothing_is_sent(account: Account) -> None:
-    assert account.verify()["intake"].found == "there is no intake queue"
+    assert account.check("intake").found == "there is no intake queue"
     account.settings = msgspec.structs.replace(account.settings, intake="gone")
     assert account.verify(when=(When.ALWAYS,))["intake"].result is Result.SKIPPED

@@ -24,7 +24,7 @@ from . import options
 from .completion import ids as ids_completed
 from .context import Context
 from .errors import Exit, WrongUsage, words_of
-from .options import flag, option, with_fields
+from .options import flag, option, with_fields, with_filters
 from .output import Output, plain
 from .program import with_json
 from .tasks import print_change
@@ -109,28 +109,22 @@ def _add_command(verb: Verb) -> None:
 
     @app.command(name, help=_HELP.format(means=verb.rule.means, statuses=statuses), epilog=epilog)
     @with_json()
+    @with_filters()
     def change(
         context: Context,
         ids: _Ids = None,
         *,
-        status: options.StatusOption = None,
-        action: options.Action = None,
-        error: options.Error = None,
-        prefix: options.Prefix = "",
-        text: options.Text = "",
-        after: options.After = None,
-        before: options.Before = None,
         timezone: options.Timezone = None,
         limit: Annotated[int, option("--limit", "N", "Of those found, at most this many.", min=1)] = MAX_MANY,
         dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
         yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
+        **given: Any,
     ) -> None:
-        has_filter = any((status, action, error, prefix, text, after, before))
-        if ids and has_filter:
+        filters = options.filters_from(given)
+        if ids and filters:
             raise WrongUsage("give ids or a filter, not both")
-        if not ids and not has_filter:
+        if not ids and not filters:
             raise WrongUsage("give an ID, several, - for ids from stdin, or a filter such as --action")
-        options.check_order(after, before)
         editor, out = context.editor(), context.out
         if ids and ids != ["-"] and not ids[1:] and not dry_run:
             print_change(context, _change_one(editor, verb, ids[0]))
@@ -139,10 +133,7 @@ def _add_command(verb: Verb) -> None:
             named = tuple(dict.fromkeys(_with_stdin(ids)))
             chosen = editor.select(verb, ids=named) if dry_run else Selection(ids=named)
         else:
-            chosen = editor.select(
-                verb, status=status, action=action, error=error, prefix=prefix, text=text, after=after,
-                before=before, limit=limit,
-            )  # fmt: skip
+            chosen = editor.select(verb, limit=limit, **filters)
         if dry_run:
             _tell(out, verb, chosen, ChangeReport(changed=()), is_dry_run=True)
             return

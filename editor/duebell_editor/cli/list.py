@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,19 +14,7 @@ from duebell_editor.listing.places import place_from
 
 from .context import Context
 from .errors import WrongUsage
-from .options import (
-    Action,
-    After,
-    Before,
-    Error,
-    Prefix,
-    StatusOption,
-    Text,
-    Timezone,
-    check_order,
-    flag,
-    option,
-)
+from .options import Timezone, filters_from, flag, option, with_filters
 from .output import Output, console, local
 from .program import with_json
 from .tasks import print_tasks
@@ -50,21 +38,16 @@ says how to go on: with --json as {"cursor": "…"}. --all goes on to the end by
 
 @app.command("list", epilog=_EPILOG)
 @with_json("JSON for programs, one task to a line.")
+@with_filters()
 def list_(
     context: Context,
     *,
-    status: StatusOption = None,
-    action: Action = None,
-    error: Error = None,
-    prefix: Prefix = "",
-    text: Text = "",
-    after: After = None,
-    before: Before = None,
     timezone: Timezone = None,
     latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
     limit: Annotated[int | None, option("--limit", "N", "At most this many, 1 to 1000. [100]")] = None,
     cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
     every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
+    **given: Any,
 ) -> None:
     """List tasks by time: those in the queue by when they are due, others by when they ended.
 
@@ -72,11 +55,7 @@ def list_(
     """
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
-    check_order(after, before)
-    find = partial(
-        context.editor().list, status=status, action=action, error=error, prefix=prefix, text=text,
-        after=after, before=before, latest_first=latest_first,
-    )  # fmt: skip
+    find = partial(context.editor().list, latest_first=latest_first, **filters_from(given))
     out = context.out
     shown = 0
     page = Page(tasks=())

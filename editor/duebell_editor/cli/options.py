@@ -4,17 +4,17 @@ import inspect
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 import typer
 from msgspec import UNSET
 
 from duebell_editor import Then
-from duebell_editor.listing.filters import Listed
+from duebell_editor.listing.filters import FILTERS
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.fields import FIELDS, Kind
+from duebell_shared.tasks.fields import FIELDS, Field, Kind
 
 from .completion import actions, ids, names, profiles, zones
 from .context import Context
@@ -22,9 +22,8 @@ from .errors import WrongUsage
 from .parsing import duration, instant, payload_from
 
 __all__ = [
-    "Action", "After", "Before", "EndpointUrl", "Error", "Id", "Name", "Prefix", "Profile", "Region",
-    "StatusOption", "Text", "Timezone", "Verbose", "check_order", "due_from", "fields_from", "flag",
-    "json_option", "option", "with_fields",
+    "EndpointUrl", "Id", "Name", "Profile", "Region", "Timezone", "Verbose", "due_from", "fields_from",
+    "filters_from", "flag", "json_option", "option", "with_fields", "with_filters",
 ]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -58,14 +57,6 @@ def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
 def _instant(text: str, call: typer.Context, option: str) -> datetime:
     warn = Context.of(call).out.warn
     return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
-
-
-def _time(name: str, help: str) -> Any:
-    return option(name, "TIME", help, **_read(_instant))
-
-
-def _duration(name: str, help: str) -> Any:
-    return option(name, "DURATION", help, **_read(lambda text, *_: duration(text)))
 
 
 def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
@@ -124,18 +115,6 @@ Timezone = Annotated[
         autocompletion=zones, **_read(lambda text, *_: zone_of(text)),
     ),
 ]  # fmt: skip
-StatusOption = Annotated[
-    list[Listed] | None,
-    option("--status", "STATUS", f"{', '.join(Listed)}; may be repeated. [those in the queue]"),
-]
-Action = Annotated[str | None, option("--action", "ACTION", "Of this action.", autocompletion=actions)]
-Error = Annotated[
-    str | None, option("--error", "TYPE", "Whose last failure is of this type, such as TimeoutError.")
-]
-Text = Annotated[str, option("--text", "TEXT", "With this in the id or in the payload.")]
-Prefix = Annotated[str, option("--prefix", "TEXT", "Whose ids start with this.")]
-After = Annotated[datetime | None, _time("--after", "Due not earlier than this.")]
-Before = Annotated[datetime | None, _time("--before", "Due not later than this.")]
 
 
 def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | None) -> datetime | timedelta:
@@ -161,6 +140,7 @@ _FORMS: dict[str, dict[str, Any]] = {
     "number": {"metavar": "N"},
     "json": {"metavar": "JSON"},
     "choice": {},
+    "choices": {"metavar": "NAME"},
 }
 #: The options that stand beside the option of a field: the end of the name, the form, and the help.
 _BESIDE = {
@@ -174,14 +154,30 @@ _BESIDE = {
 _KEPT = {"choice", "json", "zone"}
 
 
-def with_fields(*names: str, in_change: bool = False) -> Callable[[_Function], _Function]:
+def with_filters(*names: str) -> Callable[[_Function], _Function]:
+    """Give a command the options of a filter of tasks, or these of them: see `filters_from`."""
+    return with_fields(*(names or FILTERS), of=FILTERS)
+
+
+def filters_from(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The filter that options of `with_filters` give. Raises WrongUsage for one that can find nothing."""
+    filters = {name: value for name, value in given.items() if name in FILTERS and value}
+    if "after" in filters and filters["after"] > filters.get("before", filters["after"]):
+        raise WrongUsage("--after is later than --before: nothing is between")
+    return filters
+
+
+def with_fields(
+    *names: str, in_change: bool = False, of: Mapping[str, Field] = FIELDS
+) -> Callable[[_Function], _Function]:
     """Give a command the options of these fields of a task, in place of its `**given`: see `fields_from`.
 
+    of         the rows of the fields
     in_change  with `--no-…` for those that can be taken away
     """
     every: dict[str, Any] = {}
     for name in names:
-        row = FIELDS[name]
+        row = of[name]
         form, shown, unset = row.kind.form, f"--{name.replace('_', '-')}", row.unset
         help = f"{row.means}. [{unset}]" if unset and not in_change else row.means
         every["in_" if name == "in" else name] = Timezone if form == "zone" else _of(row.kind, shown, help)
@@ -212,9 +208,10 @@ def _of(kind: Kind | str, name: str, help: str) -> Any:
     """The option of this name for values of this kind or form."""
     form = kind if isinstance(kind, str) else kind.form
     type: Any = _TYPES.get(form, str)
-    if isinstance(kind, Kind) and form == "choice":
-        choices: Any = StrEnum
-        type = choices("Choice", [(one, one) for one in kind.schema["enum"]])
+    if isinstance(kind, Kind) and form in {"choice", "choices"}:
+        choices, named = cast("Any", StrEnum), kind.schema.get("items", kind.schema)["enum"]
+        type = choices("Choice", [(one, one) for one in named])
+        type = list[type] if form == "choices" else type
     return Annotated[type | None, typer.Option(name, help=help, **_FORMS[form])]
 
 
@@ -245,9 +242,3 @@ def _then_from(action: str | None, payload: str | None, after: timedelta | None)
         return None
     value = payload_from(payload, None)
     return Then(action, None if value is UNSET else value, after or timedelta(0))
-
-
-def check_order(after: datetime | None, before: datetime | None) -> None:
-    """Raise WrongUsage for a filter that can find nothing."""
-    if after and before and after > before:
-        raise WrongUsage("--after is later than --before: nothing is between")

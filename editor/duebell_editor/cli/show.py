@@ -215,12 +215,12 @@ def environment_text(status: SchedulerStatus) -> Text:
 
 def status_facts(status: SchedulerStatus, now: datetime) -> Table:
     """The state of the scheduler as a table of two columns."""
-    health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
+    health = Text(status.verdict, style="green" if status.healthy else "red")
     facts: dict[str, str | Text] = {
         "environment": environment_text(status),
         "status": health,
         status.bell.value: f"{status.rule}{'' if status.enabled else ' (disabled)'}",
-        "rings": when(status.rings_at, now) if status.rings_at else "parked",
+        "rings": when(status.rings_at, now) if status.rings_at else "parked" if status.enabled else "never",
         "armed": "yes" if status.armed else "no",
         "table": status.table,
         "next due": when(status.next_due, now) if status.next_due else "nothing",
@@ -235,6 +235,11 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         **({"owing": _owing(status.owing)} if status.owing else {}),
         **_limited(status, now),
         **_intake(status, now),
+        **{
+            name: Text(f"{count:,} in their queue", style="red")
+            for name, count in (("lost rings", status.lost_rings), ("failed runs", status.failed_runs))
+            if count
+        },
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
     }

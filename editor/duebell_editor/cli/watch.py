@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from time import sleep
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -21,7 +21,7 @@ from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.instants import render
 
 from .context import Context
-from .options import Action, Prefix, StatusOption, option
+from .options import filters_from, option, with_filters
 from .output import console, local, plain
 from .show import status_facts
 from .tasks import tasks_table
@@ -35,13 +35,12 @@ _TASKS = 100
 
 
 @app.command(epilog="\b\nExample:\n  duebell watch --prefix sale- --status failed --every 10")
+@with_filters("status", "action", "prefix")
 def watch(
     context: Context,
     *,
     every: Annotated[float, option("--every", "SECONDS", "How often to look.", min=0.5)] = 2.0,
-    status: StatusOption = None,
-    action: Action = None,
-    prefix: Prefix = "",
+    **given: Any,
 ) -> None:
     """Show the scheduler's status and the next tasks, kept up to date, until Ctrl-C.
 
@@ -49,7 +48,7 @@ def watch(
     the rule rings, the next task's id and when it is looked at, and whether all is well.
     """
     editor = context.editor()
-    find = partial(editor.list, status=status, action=action, prefix=prefix, limit=_TASKS, most_keys=QUICKLY)
+    find = partial(editor.list, **filters_from(given), limit=_TASKS, most_keys=QUICKLY)
     looks = _looks(context, editor, find, every)
     out = console()
     with contextlib.suppress(KeyboardInterrupt), _ended_in_order():

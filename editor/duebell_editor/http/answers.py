@@ -156,7 +156,10 @@ _RECURRING_TASK = _struct(
 )
 
 _STATUS = _struct(
-    "SchedulerStatus", SchedulerStatus, healthy=_described(bool, "True if there are no problems")
+    "SchedulerStatus",
+    SchedulerStatus,
+    healthy=_described(bool, "True if there are no problems"),
+    verdict=_described(str, "The same in words: healthy, or needs attention"),
 )
 
 

@@ -12,8 +12,7 @@ from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
 from duebell_editor.listing.failures import MOST_READ
-from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED
-from duebell_editor.status.health import OVERDUE
+from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED, OVERDUE
 
 from .access import Access, check_access
 from .access_log import AccessLog

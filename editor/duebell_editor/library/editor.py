@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-import msgspec
-
 from duebell_editor.listing.filters import check_flag, check_ids
-from duebell_editor.status.health import Problem, silence_problem
-from duebell_editor.status.status import Diagnosis, SchedulerStatus, after_repair
+from duebell_editor.status.health import Diagnosis, Problem, SchedulerStatus, silence_problem
+from duebell_editor.status.queues import look_at_queues
+from duebell_editor.status.status import after_repair
 from duebell_editor.transactions.task_writes import (
     GRACE,
     Reservation,
@@ -344,12 +343,8 @@ class Editor(LimitEditor):
             self._backend.armer.verify()
         status = self.status(thorough=True)
         wrong, unseen = self._look_at_targets()
-        if self._backend.intake:
-            from duebell_editor.status.intake_state import look_at_intake  # noqa: PLC0415 (most have no intake queue)
-
-            status, unseen_intake = look_at_intake(status, self._backend)
-            unseen = (*unseen, *unseen_intake)
-        status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
+        status, uncounted = look_at_queues(status.with_problems(*wrong), self._backend)
+        unseen = (*unseen, *uncounted)
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
         silence = self._backend.alarms.silence() if self._backend.alarms else None

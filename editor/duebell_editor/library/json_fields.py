@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from duebell_editor.status.status import SchedulerStatus
+from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.instants import MILLISECOND, render
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
@@ -44,7 +44,7 @@ def task_fields(task: Task) -> dict[str, Any]:
 
 def status_fields(status: SchedulerStatus) -> dict[str, Any]:
     """The status, and whether all is well."""
-    return {**plain_values(status), "healthy": status.healthy}
+    return {**plain_values(status), "healthy": status.healthy, "verdict": status.verdict}
 
 
 def _upcoming(recurrence: Recurrence) -> list[datetime]:

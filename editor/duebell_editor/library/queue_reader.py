@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Unpack
 
 import msgspec
 
 from duebell_editor.listing.failures import Failures, read_failures
 from duebell_editor.listing.filters import (
     MAX_LIMIT,
+    FilterFields,
     check_cursor,
     check_ids,
     check_instant,
@@ -23,13 +25,14 @@ from duebell_editor.listing.past_counts import PastCounts, count_past
 from duebell_editor.listing.queue import Queue
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
-from duebell_editor.status.status import SchedulerStatus, read_status
+from duebell_editor.status.health import SchedulerStatus
+from duebell_editor.status.status import read_status
 from duebell_shared.backend import Backend
 from duebell_shared.errors import TaskNotFound
 from duebell_shared.instants import NEVER
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.given import check_name
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
@@ -56,17 +59,11 @@ class QueueReader:
     def list(
         self,
         *,
-        status: Status | str | Iterable[Status | str] | None = None,
-        action: str | None = None,
-        error: str | None = None,
-        prefix: str = "",
-        text: str = "",
-        after: datetime | None = None,
-        before: datetime | None = None,
         latest_first: bool = False,
         limit: int = 100,
         cursor: str | None = None,
         most_keys: int | None = None,
+        **filters: Unpack[FilterFields],
     ) -> Page:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
@@ -87,18 +84,7 @@ class QueueReader:
         Tasks that ended within the last second may be missing: their index is eventually consistent.
         Raises InvalidQuery.
         """
-        which = make_filter(
-            status=status,
-            action=action,
-            error=error,
-            prefix=prefix,
-            text=text,
-            after=after,
-            before=before,
-            latest_first=latest_first,
-            limit=limit,
-            cursor=cursor,
-        )
+        which = make_filter(latest_first=latest_first, limit=limit, cursor=cursor, **filters)
         if most_keys is not None:
             check_limit(most_keys, field="most_keys", most=None)
         return list_tasks(self.queue, which, most_keys=most_keys)
@@ -120,14 +106,8 @@ class QueueReader:
         verb: Verb | str,
         *,
         ids: Iterable[str] | None = None,
-        status: Status | str | Iterable[Status | str] | None = None,
-        action: str | None = None,
-        error: str | None = None,
-        prefix: str = "",
-        text: str = "",
-        after: datetime | None = None,
-        before: datetime | None = None,
         limit: int = MAX_MANY,
+        **filters: Unpack[FilterFields],
     ) -> Selection:
         """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
 
@@ -139,17 +119,9 @@ class QueueReader:
         verb = check_verb(verb)
         if ids is not None:
             return select_named(self.queue, verb, check_ids(ids))
-        which = make_filter(
-            status=status,
-            action=action,
-            error=error,
-            prefix=prefix,
-            text=text,
-            after=after,
-            before=before,
-            limit=min(check_limit(limit, most=None), MAX_LIMIT),
-        )
-        found = filter_for(verb, which, has_status=bool(status))
+        most = min(check_limit(limit, most=None), MAX_LIMIT)
+        which = make_filter(limit=most, **filters)
+        found = filter_for(verb, which, has_status=bool(filters.get("status")))
         return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
 
     def past_counts(self) -> PastCounts:

@@ -1,9 +1,9 @@
 """Filters for listing tasks, and checks of their arguments."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -11,16 +11,19 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.instants import FIRST, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import check_name
+from duebell_shared.tasks.fields import FIELDS, Field, Kind
+from duebell_shared.tasks.given import MAX_NAME, check_name
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .places import Key, Place, is_failing, place_from
 
 __all__ = [
     "FAILING",
+    "FILTERS",
     "MAX_LIMIT",
     "QUEUED",
     "Filter",
+    "FilterFields",
     "Listed",
     "check_cursor",
     "check_flag",
@@ -41,6 +44,43 @@ FAILING = "failing"
 
 #: The statuses that can be listed, and FAILING.
 Listed = StrEnum("Listed", [*Status.__members__.items(), ("FAILING", FAILING)])  # type: ignore[misc]
+
+
+_TEXT = Kind(form="text", schema={"type": "string", "maxLength": MAX_NAME})
+_STATUSES = Kind(form="choices", schema={"type": "array", "items": {"type": "string", "enum": [*Listed]}})
+
+
+class FilterFields(TypedDict, total=False):
+    """The arguments of `Editor.list` and `Editor.select` that choose tasks."""
+
+    status: Annotated[
+        Status | str | Iterable[Status | str] | None,
+        Field(
+            kind=_STATUSES,
+            title="Status",
+            means=f"{', '.join(Listed)}; may be repeated",
+            unset="those in the queue",
+        ),
+    ]
+    action: Annotated[str | None, Field(kind=FIELDS["action"].kind, title="Action", means="Of this action")]
+    error: Annotated[
+        str | None,
+        Field(kind=_TEXT, title="Error", means="Whose last failure is of this type, such as TimeoutError"),
+    ]
+    prefix: Annotated[str, Field(kind=_TEXT, title="Prefix", means="Whose ids start with this")]
+    text: Annotated[str, Field(kind=_TEXT, title="Text", means="With this in the id or in the payload")]
+    after: Annotated[
+        datetime | None, Field(kind=FIELDS["start"].kind, title="After", means="Due not earlier than this")
+    ]
+    before: Annotated[
+        datetime | None, Field(kind=FIELDS["end"].kind, title="Before", means="Due not later than this")
+    ]
+
+
+#: The rows of FilterFields.
+FILTERS: Mapping[str, Field] = {
+    name: hint.__metadata__[0] for name, hint in FilterFields.__annotations__.items()
+}
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):

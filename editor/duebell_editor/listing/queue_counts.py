@@ -12,19 +12,32 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .owing_tasks import due_tasks, owes
 
-__all__ = ["MORNING", "MOST_COUNTED", "QueueCounts", "next_morning", "read_queue"]
+__all__ = [
+    "MORNING",
+    "MOST_COUNTED",
+    "OVERDUE",
+    "QueueCounts",
+    "next_morning",
+    "overdue_before",
+    "read_queue",
+]
 
 #: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.
 MOST_COUNTED = 1_000
 
 #: The night ends at this hour, by the clocks of the time zone asked for.
 MORNING = 6
+
+#: A task starts within three minutes when all is well, and half a minute for the Lambda: one that was due as
+#: soon as it was added waits a minute until it can be rung for, for the whole minute, and for the ring in it.
+OVERDUE = timedelta(minutes=3, seconds=30)
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -51,6 +64,12 @@ def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
     local = now.astimezone(zone)
     morning = datetime(local.year, local.month, local.day, MORNING, tzinfo=zone)
     return to_utc(morning if morning > local else morning + timedelta(days=1))
+
+
+def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
+    """Return the time up to which all tasks should have started: now, if the ring for them brought no run."""
+    is_missed = record.rings_at is not None and record.rings_at + GRACE < now
+    return now if is_missed else now - OVERDUE
 
 
 def read_queue(

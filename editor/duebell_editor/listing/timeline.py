@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from duebell_editor.status.health import overdue_before
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.queue.past_index import Past
@@ -27,6 +26,7 @@ from duebell_shared.quoting import quoted
 from .filters import check_instant, check_limit
 from .owing_tasks import due_tasks, owes
 from .queue import Queue
+from .queue_counts import overdue_before
 from .recurring import coming, recurring_keys
 from .sampling import PAGE, evenly, first_keys, sample_lanes
 

@@ -1,43 +1,45 @@
-"""Problems of a scheduler, each with the way out. Pure: they follow from what was read and from the time."""
+"""The status of a scheduler, and its problems, each with the way out. Pure: it follows from what was read."""
 
 import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 import msgspec
 
+from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.aws.alarms import Silence
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.bell.bell import Bell, BellKind, BellState
 from duebell_shared.bell.expression import next_ring
+from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.instants import NEVER, Instant, render
 from duebell_shared.queue.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.quoting import quoted
+from duebell_shared.settings import Color, Precision
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.task import Task
 
+from .action_limits import ActionLimit
+
 __all__ = [
-    "OVERDUE",
+    "Diagnosis",
     "Problem",
     "ProblemKind",
+    "SchedulerStatus",
     "failed_problem",
     "failing_problem",
     "lane_problems",
     "lanes_problem",
     "left_by_repair",
-    "overdue_before",
     "owing_problem",
     "queue_problems",
     "rule_problems",
     "silence_problem",
     "tzdata_problem",
-    "with_worker",
+    "worker_problem",
 ]
-
-#: A task starts within three minutes when all is well, and half a minute for the Lambda: one that was due as
-#: soon as it was added waits a minute until it can be rung for, for the whole minute, and for the ring in it.
-OVERDUE = timedelta(minutes=3, seconds=30)
 
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 FILLED = LANE_LIMIT * 4 // 5
@@ -57,35 +59,50 @@ _DOCTOR = "`duebell doctor --fix` sets it right"
 
 
 class ProblemKind(StrEnum):
-    """The kind of a problem, for programs that monitor."""
+    """The kind of a problem, for programs that monitor. The worst kinds come first, as in a status."""
 
+    WORKER = "worker"
     TABLE = "table"
     RULE = "rule"
-    NO_TARGET = "no_target"
     DISABLED = "disabled"
+    NO_TARGET = "no_target"
+    NO_PERMISSION = "no_permission"
+    HELD_TOO_LONG = "held_too_long"
     NOT_ARMED = "not_armed"
     RULE_ELSEWHERE = "rule_elsewhere"
     OVERDUE = "overdue"
-    OWING = "owing"
     LEASE_EXPIRED = "lease_expired"
-    HELD_TOO_LONG = "held_too_long"
+    OWING = "owing"
     LANES = "lanes"
-    LANE_FILLS = "lane_fills"
     LANE_RESTS = "lane_rests"
-    RELANE = "relane"
-    PAST_INDEX = "past_index"
-    FAILED_TASKS = "failed_tasks"
-    FAILING_TASKS = "failing_tasks"
-    TZDATA = "tzdata"
-    SILENCE = "silence"
-    UNKNOWN_ACTIONS = "unknown_actions"
-    WORKER = "worker"
-    DELIVERY = "delivery"
-    UNSEEN_DELIVERY = "unseen_delivery"
+    LANE_FILLS = "lane_fills"
     INTAKE = "intake"
     INTAKE_IDLE = "intake_idle"
+    PAST_INDEX = "past_index"
+    UNKNOWN_ACTIONS = "unknown_actions"
+    DELIVERY = "delivery"
+    FAILED_TASKS = "failed_tasks"
+    FAILING_TASKS = "failing_tasks"
     INTAKE_DEAD_LETTERS = "intake_dead_letters"
-    UNSEEN_INTAKE = "unseen_intake"
+    DEAD_LETTERS = "dead_letters"
+    RELANE = "relane"
+    TZDATA = "tzdata"
+    SILENCE = "silence"
+    UNSEEN_DELIVERY = "unseen_delivery"
+    UNSEEN_QUEUE = "unseen_queue"
+
+
+_ORDER = {kind: place for place, kind in enumerate(ProblemKind)}
+
+#: While one of these lasts, no run is started, and the others follow from it.
+_CAUSES = {
+    ProblemKind.WORKER,
+    ProblemKind.RULE,
+    ProblemKind.DISABLED,
+    ProblemKind.NO_TARGET,
+    ProblemKind.NO_PERMISSION,
+}
+_FOLLOWS = {ProblemKind.OVERDUE, ProblemKind.OWING, ProblemKind.NOT_ARMED, ProblemKind.LEASE_EXPIRED}
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +122,123 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return f"{self.what}: {self.way_out}"
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems, the worst first. One that follows from the first says so, instead of a repair."""
+    worst_first = sorted(problems, key=lambda one: _ORDER[one.kind])
+    has_cause = any(one.kind in _CAUSES for one in worst_first)
+    return tuple(
+        msgspec.structs.replace(one, way_out="it follows from the first problem", mendable=False)
+        if has_cause and one.kind in _FOLLOWS
+        else one
+        for one in worst_first
+    )
+
+
+class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of the scheduler at one moment. Times are UTC.
+
+    name         the scheduler's name; the table's if none was given
+    region       the region and the account that the rule is in; empty if it could not be read
+    account      see region
+    label, color what the environment is called, such as production, and its colour
+    table, rule  the names of the table and of the bell
+    bell         what the bell is: a rule of EventBridge, or a schedule of EventBridge Scheduler
+    expression   the bell's cron expression, as AWS has it; empty if it could not be read
+    enabled      whether the bell rings at all
+    rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked, or
+                 not enabled
+    next_due     when the earliest task in the queue is to run; None when none waits
+    owing        tasks that have ended and owe a follow-up, most often for milliseconds; of the first thousand
+                 that are due. They do not count as queued or overdue, but for those that recur and go on
+    armed        whether the rule is confirmed to be where the queue needs it, is enabled and has a target
+    precision    how near to their due date tasks start, as the worker was set up when it last ran
+    last_run     the result of the run that ended last; None before the first
+    late_ring    the last ring that started no run, until its echo did: its minute, and when the run came;
+                 None if there was none
+    lanes        partitions of the queue
+    lanes_held   the number of lanes that runs hold at this moment
+    queued       tasks that wait or run, a recurring one once; at most 1,000, as each of these counts
+    running      tasks that run; of the first hundred that are due
+    overdue      tasks that have not ended and should have started: they are late by more than three and a
+                 half minutes, or due, and the ring for them brought no run
+    due_tonight  tasks that are due until `tonight_ends` and not overdue, those of paused actions among them
+    tonight_ends the next 06:00 in the time zone that was asked for
+    failed       tasks that have failed and are kept; None if the table cannot tell
+    failing      recurring tasks whose last occurrence failed; None likewise
+    tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
+    worker_error  why the worker cannot start; None if it can, or never tried
+    limited      the actions that are paused, or whose tasks wait for their limits; each with how many wait
+    intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
+                 None if there is no intake queue, or it may not be looked at
+    intake_since  when the oldest of them was sent; only the doctor asks for it, and not all stacks know
+    intake_dead_letters  messages of its dead-letter queue, as intake_waiting
+    lost_rings   messages of the queue for rings that did not reach the worker; None if not known
+    failed_runs  messages of the queue for runs that failed to the last of Lambda's tries; None likewise
+    problems     each with what is wrong and the way out; empty when all is well
+    """
+
+    table: str
+    rule: str
+    bell: BellKind = BellKind.RULE
+    name: str = ""
+    region: str = ""
+    account: str = ""
+    label: str = ""
+    color: Color | None = None
+    expression: str = ""
+    enabled: bool = False
+    rings_at: Instant | None = None
+    next_due: Instant | None = None
+    armed: bool = False
+    precision: Precision = Precision.MINUTE
+    last_run: LastRun | None = None
+    late_ring: LateRing | None = None
+    lanes: int = 0
+    lanes_held: int = 0
+    queued: int = 0
+    owing: int = 0
+    running: int = 0
+    overdue: int = 0
+    due_tonight: int = 0
+    tonight_ends: Instant | None = None
+    failed: int | None = None
+    failing: int | None = None
+    tzdata: str = ""
+    worker_error: Failure | None = None
+    limited: tuple[ActionLimit, ...] = ()
+    intake_waiting: int | None = None
+    intake_since: Instant | None = None
+    intake_dead_letters: int | None = None
+    lost_rings: int | None = None
+    failed_runs: int | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def healthy(self) -> bool:
+        """True if there are no problems."""
+        return not self.problems
+
+    @property
+    def verdict(self) -> str:
+        """The verdict that the page, the API and the command line show."""
+        return "healthy" if self.healthy else "needs attention"
+
+    def with_problems(self, *problems: Problem) -> Self:
+        """The status with more problems, the worst first; those that follow from another one say so."""
+        return msgspec.structs.replace(self, problems=in_order([*self.problems, *problems]))
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """The thorough status, the problems that were repaired just before, and advice.
+
+    `advice` is what could be better and is no problem: nobody is told when tasks fail.
+    """
+
+    status: SchedulerStatus
+    mended: tuple[Problem, ...] = ()
+    advice: tuple[Problem, ...] = ()
 
 
 def rule_problems(
@@ -152,12 +286,6 @@ def _echo(bell: Bell, rule: BellState, now: datetime) -> str:
 
 def _ring_at(minute: datetime | None, bell: Bell) -> str:
     return f"ring at {render(minute)}" if minute else f"be parked at {bell.sentinel}"
-
-
-def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
-    """Return the time up to which all tasks should have started: now, if the ring for them brought no run."""
-    is_missed = record.rings_at is not None and record.rings_at + GRACE < now
-    return now if is_missed else now - OVERDUE
 
 
 def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
@@ -313,28 +441,13 @@ def tzdata_problem(here: str, there: str) -> Problem:
     )
 
 
-def with_worker(error: Failure, problems: Sequence[Problem], *, bell: BellKind) -> tuple[Problem, ...]:
-    """Put the problem of a worker that cannot start first. Problems that it causes say so."""
+def worker_problem(error: Failure, bell: BellKind) -> Problem:
+    """The worker cannot start."""
     frames = _FRAME.findall(error.traceback)
     place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
-    cannot_start = Problem(
+    return Problem(
         kind=ProblemKind.WORKER,
         what=f"the worker cannot start, so nothing runs: {error}{place}",
         way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
         f"and the {bell} goes on ringing",
-    )
-    follows = {
-        ProblemKind.OVERDUE,
-        ProblemKind.OWING,
-        ProblemKind.NOT_ARMED,
-        ProblemKind.LEASE_EXPIRED,
-    }
-    return (
-        cannot_start,
-        *(
-            msgspec.structs.replace(one, way_out="it follows from the worker's problem", mendable=False)
-            if one.kind in follows
-            else one
-            for one in problems
-        ),
     )

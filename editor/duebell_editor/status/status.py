@@ -1,139 +1,58 @@
 """The scheduler's status: the rule, the arming record and the heads of the lanes, and their problems."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import msgspec
 
+from duebell_editor.listing.filters import make_filter
+from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue import Queue
-from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning, read_queue
+from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning, overdue_before, read_queue
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.bell import BellKind, BellState
+from duebell_shared.bell.bell import BellState
 from duebell_shared.bell.expression import next_ring
-from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.errors import AwsRefused, NotDeployed
-from duebell_shared.instants import NEVER, Instant
+from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.past_index import Past
+from duebell_shared.quoting import nearest, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION
-from duebell_shared.settings import MAX_LANES, Color, Precision
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.settings import MAX_LANES, Precision
+from duebell_shared.tasks.reserved import is_reserved
+from duebell_shared.tasks.worker_record import WorkerDescription
 
-from .action_limits import ActionLimit, read_limits
+from .action_limits import read_limits
 from .health import (
     Problem,
     ProblemKind,
+    SchedulerStatus,
     failed_problem,
     failing_problem,
     lane_problems,
     lanes_problem,
     left_by_repair,
-    overdue_before,
     owing_problem,
     queue_problems,
     rule_problems,
     tzdata_problem,
-    with_worker,
+    worker_problem,
 )
-from .unknown_actions import find_unknown_actions
+from .queues import with_queues
 
-__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "after_repair", "read_status"]
+__all__ = ["after_repair", "read_status"]
 
 _MINUTE = timedelta(minutes=1)
 
+#: The most tasks that are read, those that run next: about ten calls.
+_MOST_READ = 500
 
-class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the scheduler at one moment. Times are UTC.
-
-    name         the scheduler's name; the table's if none was given
-    region       the region and the account that the rule is in; empty if it could not be read
-    account      see region
-    label, color what the environment is called, such as production, and its colour
-    table, rule  the names of the table and of the bell
-    bell         what the bell is: a rule of EventBridge, or a schedule of EventBridge Scheduler
-    expression   the bell's cron expression, as AWS has it; empty if it could not be read
-    enabled      whether the bell rings at all
-    rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked
-    next_due     when the earliest task in the queue is to run; None when none waits
-    owing        tasks that have ended and owe a follow-up, most often for milliseconds; of the first thousand
-                 that are due. They do not count as queued or overdue, but for those that recur and go on
-    armed        whether the rule is confirmed to be where the queue needs it
-    precision    how near to their due date tasks start, as the worker was set up when it last ran
-    last_run     the result of the run that ended last; None before the first
-    late_ring    the last ring that started no run, until its echo did: its minute, and when the run came;
-                 None if there was none
-    lanes        partitions of the queue
-    lanes_held   the number of lanes that runs hold at this moment
-    queued       tasks that wait or run, a recurring one once; at most 1,000, as each of these counts
-    running      tasks that run; of the first hundred that are due
-    overdue      tasks that have not ended and should have started: they are late by more than three and a
-                 half minutes, or due, and the ring for them brought no run
-    due_tonight  tasks that are due until `tonight_ends` and not overdue
-    tonight_ends the next 06:00 in the time zone that was asked for
-    failed       tasks that have failed and are kept; None if the table cannot tell
-    failing      recurring tasks whose last occurrence failed; None likewise
-    tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
-    worker_error  why the worker cannot start; None if it can, or never tried
-    limited      the actions that are paused, or whose tasks wait for their limits; each with how many wait
-    intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
-                 None if there is no intake queue, or it may not be looked at
-    intake_since  when the oldest of them was sent; only the doctor asks for it, and not all stacks know
-    intake_dead_letters  messages of its dead-letter queue, as intake_waiting
-    problems     each with what is wrong and the way out; empty when all is well
-    """
-
-    table: str
-    rule: str
-    bell: BellKind = BellKind.RULE
-    name: str = ""
-    region: str = ""
-    account: str = ""
-    label: str = ""
-    color: Color | None = None
-    expression: str = ""
-    enabled: bool = False
-    rings_at: Instant | None = None
-    next_due: Instant | None = None
-    armed: bool = False
-    precision: Precision = Precision.MINUTE
-    last_run: LastRun | None = None
-    late_ring: LateRing | None = None
-    lanes: int = 0
-    lanes_held: int = 0
-    queued: int = 0
-    owing: int = 0
-    running: int = 0
-    overdue: int = 0
-    due_tonight: int = 0
-    tonight_ends: Instant | None = None
-    failed: int | None = None
-    failing: int | None = None
-    tzdata: str = ""
-    worker_error: Failure | None = None
-    limited: tuple[ActionLimit, ...] = ()
-    intake_waiting: int | None = None
-    intake_since: Instant | None = None
-    intake_dead_letters: int | None = None
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def healthy(self) -> bool:
-        """True if there are no problems."""
-        return not self.problems
-
-
-class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """The thorough status, the problems that were repaired just before, and advice.
-
-    `advice` is what could be better and is no problem: nobody is told when tasks fail.
-    """
-
-    status: SchedulerStatus
-    mended: tuple[Problem, ...] = ()
-    advice: tuple[Problem, ...] = ()
+#: The most actions that the problem names.
+_MOST_NAMED = 5
 
 
 def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> SchedulerStatus:
@@ -177,17 +96,14 @@ def _read_once(
     try:
         status, record = _with_queue(status, backend, thorough=thorough)
     except (NotDeployed, AwsRefused) as error:
-        return _with_problems(status, _aws_problem(ProblemKind.TABLE, error)), None
+        return status.with_problems(_aws_problem(ProblemKind.TABLE, error)), None
     try:
         status = _with_rule(status, backend, record)
     except (NotDeployed, AwsRefused) as error:
-        status = _with_problems(status, _aws_problem(ProblemKind.RULE, error))
+        status = status.with_problems(_aws_problem(ProblemKind.RULE, error))
+        status = msgspec.structs.replace(status, armed=status.armed and isinstance(error, AwsRefused))
     status = _with_worker(status, backend, record, thorough=thorough)
-    if backend.intake:
-        from .intake_state import with_intake  # noqa: PLC0415 (most have no intake queue)
-
-        status = with_intake(status, backend)
-    return status, record
+    return with_queues(status, backend), record
 
 
 def _with_worker(
@@ -195,26 +111,19 @@ def _with_worker(
 ) -> SchedulerStatus:
     """The status with the actions that are limited, and with the error of a worker that cannot start.
 
-    The error comes before the problems that follow from it.
-
     A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
     """
     record = backend.store.read_worker(consistent=True)
     if thorough and record and record.known and record.is_all:
-        unknown = find_unknown_actions(Queue(backend), record.known)
-        status = _with_problems(status, *([unknown] if unknown else []))
+        unknown = _unknown_actions(Queue(backend), record.known)
+        status = status.with_problems(*([unknown] if unknown else []))
     limits = backend.store.read_limits() if arming.limits else None
     limited = read_limits(backend, record, limits or Limits(), lanes=len(arming.lanes), now=backend.clock())
     told = tuple(one for one in limited if one.paused or one.waiting)
-    status = msgspec.structs.replace(status, limited=told)
     worker = record.described(backend.clock()) if record else None
-    if worker is None or worker.error is None:
-        return status
-    return msgspec.structs.replace(
-        status,
-        worker_error=worker.error,
-        problems=with_worker(worker.error, status.problems, bell=status.bell),
-    )
+    error = worker.error if worker else None
+    status = msgspec.structs.replace(status, limited=told, worker_error=error)
+    return status.with_problems(worker_problem(error, status.bell)) if error else status
 
 
 def _with_queue(
@@ -239,15 +148,15 @@ def _with_queue(
         overdue=queue.overdue,
         due_tonight=queue.due_tonight,
     )
-    status = _with_problems(status, *queue_problems(record, queue.heads, now), *lane_problems(record, now))
+    status = status.with_problems(*queue_problems(record, queue.heads, now), *lane_problems(record, now))
     if owing := owing_problem(record, queue.owing, now):
-        status = _with_problems(status, owing)
+        status = status.with_problems(owing)
     try:
         status = _with_failures(status, backend)
     except NotDeployed as error:
-        status = _with_problems(status, _aws_problem(ProblemKind.PAST_INDEX, error))
+        status = status.with_problems(_aws_problem(ProblemKind.PAST_INDEX, error))
     problems = _thorough_problems(backend, record) if thorough else ()
-    return _with_problems(status, *problems), record
+    return status.with_problems(*problems), record
 
 
 def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
@@ -261,8 +170,8 @@ def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus
     failing = sorted(itertools.chain(*each(failing_in, lanes)))
     status = msgspec.structs.replace(status, failed=failed, failing=_sum([len(failing)]))
     if failed:
-        status = _with_problems(status, failed_problem(failed))
-    return _with_problems(status, failing_problem(failing)) if failing else status
+        status = status.with_problems(failed_problem(failed))
+    return status.with_problems(failing_problem(failing)) if failing else status
 
 
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
@@ -275,9 +184,10 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
         account=account,
         expression=rule.expression,
         enabled=rule.is_enabled,
-        rings_at=_next_ring(rule, record, backend.clock()),
+        armed=status.armed and rule.is_enabled and targets > 0,
+        rings_at=_next_ring(rule, record, backend.clock()) if rule.is_enabled else None,
     )
-    return _with_problems(status, *rule_problems(backend.rule, rule, targets, record, backend.clock()))
+    return status.with_problems(*rule_problems(backend.rule, rule, targets, record, backend.clock()))
 
 
 def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime | None:
@@ -306,12 +216,39 @@ def _thorough_problems(backend: Backend, record: ArmingRecord) -> tuple[Problem,
     return tuple(problems)
 
 
+def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Problem | None:
+    """The problem of tasks without an action, among the first in the queue; None if there are none."""
+    page = list_tasks(queue, make_filter(limit=_MOST_READ))
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for task in page.tasks:
+        if worker.action(task.action) is None and not is_reserved(task.action):
+            ids[task.action].append(task.id)
+    if not ids:
+        return None
+    most_first = sorted(ids.items(), key=lambda one: (-len(one[1]), one[0]))
+    known = [one.name for one in worker.actions]
+    named = [
+        _named_action(action, tasks, nearest(action, known)) for action, tasks in most_first[:_MOST_NAMED]
+    ]
+    more = f" and {len(ids) - _MOST_NAMED:,} more actions" if len(ids) > _MOST_NAMED else ""
+    bound = f" (of the {_MOST_READ:,} tasks that run next; later ones were not read)" if page.cursor else ""
+    return Problem(
+        kind=ProblemKind.UNKNOWN_ACTIONS,
+        what=f"the worker does not have the action of waiting tasks: {', '.join(named)}{more}{bound}",
+        way_out="deploy a worker that has it, or `duebell cancel` the tasks, or give each another action: "
+        "`duebell update ID --action NAME`",
+    )
+
+
+def _named_action(action: str, ids: list[str], meant: str | None) -> str:
+    what = f"{quoted(action)} (did you mean {meant}?)" if meant else quoted(action)
+    if not ids[1:]:
+        return f"{what} of the task {quoted(ids[0])}"
+    return f"{what} of {len(ids):,} tasks, the first {quoted(ids[0])}"
+
+
 def _aws_problem(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:
     if isinstance(error, NotDeployed):
         what, _, way_out = str(error).partition(": ")
         return Problem(kind=kind, what=what, way_out=way_out)
     return Problem(kind=kind, what=str(error), way_out="give whoever runs this the permissions of an editor")
-
-
-def _with_problems(status: SchedulerStatus, *problems: Problem) -> SchedulerStatus:
-    return msgspec.structs.replace(status, problems=(*status.problems, *problems))

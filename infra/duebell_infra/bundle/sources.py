@@ -39,6 +39,13 @@ _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
 #: The folders that pip installs into. What is there comes into a bundle by the requirements.
 _INSTALLED = {"dist-packages", "site-packages"}
 
+#: Files that hold secrets by their names, and what says so in a file that may hold others.
+_SECRET_FILES = re.compile(
+    r"id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json|\.csv)?|client_secrets?.*\.json|service[_-]account.*\.json"
+    r"|.*\.(key|p12|pfx|jks|keystore|kdbx|ppk)|.*\.(sqlite3?|db|rdb)"
+)
+_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
 _SKIPPED_FILES = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py|.*\.py[cod]")
 
 
@@ -129,10 +136,23 @@ def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
     if spec.submodule_search_locations is not None:
         # A folder without __init__.py may be in several places; the first is what a user's own folder is.
         root = Path(next(iter(spec.submodule_search_locations)))
-        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
+        files = {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
+        if secrets := [name for name, file in files.items() if _is_secret(file)]:
+            raise BundleFailed(
+                f"{', '.join(secrets)}: a key, credentials or a database would be in the bundle; move it out "
+                f"of the package. Actions read secrets from Secrets Manager or SSM, and other files from S3"
+            )
+        return files
     if spec.origin is None or not Path(spec.origin).is_file():
         raise BundleFailed(f"{top} is built into Python and cannot hold actions")
     return {Path(spec.origin).name: Path(spec.origin)}
+
+
+def _is_secret(file: Path) -> bool:
+    """Return True for a key, credentials or a database. Certificates of others may go into a bundle."""
+    if file.suffix == ".pem":
+        return bool(_PRIVATE_KEY.search(file.read_bytes()))
+    return bool(_SECRET_FILES.fullmatch(file.name))
 
 
 def _is_wanted_folder(folder: Path) -> bool:

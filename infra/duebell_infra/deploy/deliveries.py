@@ -8,7 +8,7 @@ from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.quoting import quoted
 
-__all__ = ["DELIVERIES", "LISTS", "Given", "check_size", "merged", "permitted"]
+__all__ = ["BESIDES", "DELIVERIES", "LISTS", "Given", "check_size", "merged", "permitted"]
 
 #: The fields of deliveries as they are given, by their names; None takes one away.
 Given = Mapping[str, Mapping[str, Any] | None]
@@ -35,6 +35,11 @@ _MOST_OF_A_PARAMETER = 4096
 #: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 _MOST_OF_AN_ENVIRONMENT = 4096
 _OURS = 700
+
+#: Bytes of all inline policies of a role, and how many of them the worker's other permissions take at most.
+#: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+_MOST_OF_A_ROLE = 10_240
+BESIDES = 6_000
 
 _WAY_OUT = "declare some in code, with worker.deliver, or have one event bus or topic tell them apart"
 
@@ -77,6 +82,13 @@ def permitted(deliveries: Iterable[Delivery], *, before: Mapping[str, str]) -> d
                 f"the ARNs take {len(text):,} bytes, and a parameter of CloudFormation takes "
                 f"{_MOST_OF_A_PARAMETER:,}: have one event bus or topic tell some of them apart",
             )
+    if (used := sum(len(json.dumps(text.split(","))) for text in lists.values())) > _MOST_OF_A_ROLE - BESIDES:
+        raise InvalidDeployment(
+            "deliver",
+            f"the ARNs of all deliveries take {used:,} bytes, and of the {_MOST_OF_A_ROLE:,} bytes that the "
+            f"worker's role may have {_MOST_OF_A_ROLE - BESIDES:,} are left for them: have one event bus or "
+            f"topic tell some of them apart",
+        )
     return lists
 
 

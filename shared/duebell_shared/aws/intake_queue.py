@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-__all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returned", "is_missing"]
+__all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returned", "Sqs", "is_missing"]
 
 _LOG = logging.getLogger("duebell.intake")
 
@@ -54,30 +54,53 @@ class DeadLetter(NamedTuple):
     attributes: Mapping[str, str]
 
 
-class IntakeQueue:
-    """The intake queue of this name, and its dead-letter queue. Thread-safe.
+class Sqs:
+    """The queues of any region. Thread-safe.
 
     `client` makes a client, by the name of a service; it is called when SQS is first needed.
     """
 
-    def __init__(self, name: str, client: Callable[..., Any]) -> None:
-        self.name = name
+    def __init__(self, client: Callable[..., Any]) -> None:
         self._make = client
         self._lock = threading.Lock()
         self._clients: dict[str, Any] = {}
+
+    def client(self, region: str) -> Any:
+        """The client for this region."""
+        with self._lock:  # a session makes one client at a time
+            if region not in self._clients:
+                self._clients[region] = self._make("sqs", region_name=region, config=_CONFIG)
+            return self._clients[region]
+
+    def count(self, name: str, *, region: str, account: str) -> int:
+        """Count the messages of a queue that wait, are in work or come again, as SQS estimates it.
+
+        Raises ClientError and BotoCoreError.
+        """
+        client = self.client(region)
+        url = _url(client, account, name)
+        attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTED))["Attributes"]
+        return sum(int(attributes.get(name, 0)) for name in _COUNTED)
+
+
+class IntakeQueue:
+    """The intake queue of this name, and its dead-letter queue. Thread-safe. `client` is as for Sqs."""
+
+    def __init__(self, name: str, client: Callable[..., Any]) -> None:
+        self.name = name
+        self._sqs = Sqs(client)
 
     def counts(self, *, region: str, account: str) -> IntakeCounts:
         """Count the messages: those that wait, are in work or come again; and the dead letters.
 
         Raises ClientError and BotoCoreError.
         """
-        client = self._client(region)
         names = (self.name, self.name + DEAD_LETTERS)
-        return IntakeCounts(*(_count(client, _url(client, account, name)) for name in names))
+        return IntakeCounts(*(self._sqs.count(name, region=region, account=account) for name in names))
 
     def send(self, body: str, *, region: str, account: str) -> None:
         """Send a message to the intake queue. Raises ClientError and BotoCoreError."""
-        client = self._client(region)
+        client = self._sqs.client(region)
         client.send_message(QueueUrl=_url(client, account, self.name), MessageBody=body)
 
     def put_back(self, returned: Iterable[Returned], *, region: str, account: str) -> None:
@@ -86,7 +109,7 @@ class IntakeQueue:
         What SQS refuses is logged: the message comes after the visibility timeout.
         https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
         """
-        client = self._client(region)
+        client = self._sqs.client(region)
         every = list(returned)
         for start in range(0, len(every), _AT_ONCE):
             entries = [
@@ -108,7 +131,7 @@ class IntakeQueue:
 
         One that is too large with its attributes goes without them. What SQS did not take is logged.
         """
-        client = self._client(region)
+        client = self._sqs.client(region)
         url = _url(client, account, self.name + DEAD_LETTERS)
         taken = [False] * len(letters)
         for places in _batches(letters):
@@ -124,12 +147,6 @@ class IntakeQueue:
                 _LOG.error("the dead-letter queue does not take messages, so they stay: %s", why)
         return taken
 
-    def _client(self, region: str) -> Any:
-        with self._lock:  # a session makes one client at a time
-            if region not in self._clients:
-                self._clients[region] = self._make("sqs", region_name=region, config=_CONFIG)
-            return self._clients[region]
-
 
 def is_missing(error: Exception) -> bool:
     """Tell whether SQS answered that there is no such queue."""
@@ -140,11 +157,6 @@ def is_missing(error: Exception) -> bool:
 def _url(client: Any, account: str, name: str) -> str:
     """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
     return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
-
-
-def _count(client: Any, url: str) -> int:
-    attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTED))["Attributes"]
-    return sum(int(attributes.get(name, 0)) for name in _COUNTED)
 
 
 def _batches(letters: Sequence[DeadLetter]) -> Iterator[list[int]]:

@@ -99,15 +99,9 @@ def _shown(delivery: Delivery, said: bytes) -> str:
     """
     text = said.decode(errors="replace")
     url = urlsplit(delivery.to)
-    for secret in (
-        f"{url.path}?{url.query}",
-        url.path,
-        url.query,
-        *url.path.split("/"),
-        *url.query.split("&"),
-    ):
-        for part in (secret, secret.partition("=")[2]):
-            if len(part) > 1:
-                text = text.replace(part, "…")
+    values = [pair.partition("=")[2] for pair in url.query.split("&")]
+    for secret in (url.path, url.query, *url.path.split("/"), *values):
+        if len(secret) > 1:
+            text = text.replace(secret, "…")
     text = text[:_MOST_SHOWN].strip()
     return text if text.isprintable() else ""

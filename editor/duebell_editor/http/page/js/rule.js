@@ -19,7 +19,8 @@ const LATE = 120000; // a rule rings somewhere in its minute, and its run begins
 const passed = () => (isLost ? heard : new Date()) - new Date(status.rings_at);
 
 function headline() {
-  if (!status.enabled) return [`The ${bell()} is disabled`, "Nothing runs until someone enables it again."];
+  if (!status.enabled)
+    return [`The ${bell()} ${status.expression ? "is disabled" : "is not there"}`, "Nothing runs until that is mended."];
   if (status.lanes_held)
     return ["Running now", `A run is at work on ${status.lanes_held} of ${status.lanes} lanes.`];
   if (!status.rings_at) {

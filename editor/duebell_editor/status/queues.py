@@ -1,5 +1,6 @@
-"""The intake queue as the status and the doctor see it: what waits, and whether somebody takes it."""
+"""The queues as status and doctor see them: what waits in the intake, who takes it, and all dead letters."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,10 +12,9 @@ from duebell_shared.aws.intake_queue import DEAD_LETTERS, IntakeQueue, is_missin
 from duebell_shared.backend import Backend
 from duebell_shared.quoting import in_brief, quoted
 
-from .health import Problem, ProblemKind
-from .status import SchedulerStatus
+from .health import Problem, ProblemKind, SchedulerStatus
 
-__all__ = ["look_at_intake", "with_intake"]
+__all__ = ["look_at_queues", "with_queues"]
 
 #: Only a person who asks the doctor waits for these.
 _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
@@ -28,37 +28,54 @@ _MEASURED, _MINUTE = timedelta(minutes=10), timedelta(minutes=1)
 _IDLE = {"Disabled", "Disabling", "Deleting"}
 
 
-def with_intake(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """The status with the messages of the intake queue, if there is one and its place is known.
+def with_queues(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
+    """The status with the messages of the intake queue, if there is one, and of all dead-letter queues.
 
     Where they may not be counted, or SQS does not answer, there are no counts, and the doctor says why.
     """
-    queue = backend.intake
-    if queue is None or not status.region:
+    sqs, place = backend.sqs, {"region": status.region, "account": status.account}
+    if sqs is None or not status.region:
+        return status
+    for field, name, what in (
+        ("lost_rings", f"{status.rule}-lost-rings", "rings did not reach the worker"),
+        ("failed_runs", f"{status.rule}-failed-runs", "runs failed to the last of Lambda's tries"),
+    ):
+        with suppress(ClientError, BotoCoreError):
+            count = sqs.count(name, **place)
+            status = msgspec.structs.replace(status, **{field: count})
+            if count:
+                status = status.with_problems(_left_problem(name, count, what))
+    if backend.intake is None:
         return status
     try:
-        counts = queue.counts(region=status.region, account=status.account)
+        counts = backend.intake.counts(**place)
     except (ClientError, BotoCoreError) as error:
-        return _with_problems(status, _missing_problem(queue.name)) if is_missing(error) else status
+        return status.with_problems(_missing_problem(backend.intake.name)) if is_missing(error) else status
     status = msgspec.structs.replace(
         status, intake_waiting=counts.waiting, intake_dead_letters=counts.dead_letters
     )
     dead = counts.dead_letters
-    return _with_problems(status, _dead_letters_problem(dead)) if dead else status
+    return status.with_problems(_dead_letters_problem(dead)) if dead else status
 
 
-def look_at_intake(status: SchedulerStatus, backend: Backend) -> tuple[SchedulerStatus, tuple[Problem, ...]]:
+def look_at_queues(status: SchedulerStatus, backend: Backend) -> tuple[SchedulerStatus, tuple[Problem, ...]]:
     """The status with the problems that take more reads to find, and with the reads that failed."""
     queue, connect = backend.intake, backend.client
-    if queue is None or connect is None or not status.region:
+    if connect is None or not status.region:
         return status, ()
     unseen = []
+    if status.lost_rings is None or status.failed_runs is None:
+        unseen.append(
+            _unseen_problem("lost rings or failed runs could not be counted: sqs:GetQueueAttributes")
+        )
+    if queue is None:
+        return status, tuple(unseen)
     if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):
-        unseen.append(_unseen_problem("its messages could not be counted: sqs:GetQueueAttributes"))
+        unseen.append(_unseen_problem("the intake's messages could not be counted: sqs:GetQueueAttributes"))
     try:
         functions = connect("lambda", config=_LOOKING)
         problem = _mapping_problem(functions, queue, status, backend.settings.function)
-        status = _with_problems(status, problem) if problem else status
+        status = status.with_problems(problem) if problem else status
     except (ClientError, BotoCoreError) as error:
         unseen.append(_unseen_problem(f"lambda:ListEventSourceMappings: {in_brief(error)}"))
     if backend.alarms is not None:  # a stack on this machine measures nothing
@@ -106,7 +123,8 @@ def _mapping_problem(
     arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue.name}"
     pages = functions.get_paginator("list_event_source_mappings").paginate(EventSourceArn=arn)
     mappings = [one for page in pages for one in page["EventSourceMappings"]]
-    states = [one["State"] for one in mappings if one["FunctionArn"].endswith(f":{function or ''}")]
+    own = f":{function}" if function else ""  # without a name, any function that takes them will do
+    states = [one["State"] for one in mappings if one["FunctionArn"].endswith(own)]
     if any(state not in _IDLE for state in states):
         return None
     what = f"its event source mapping is {states[0]}" if states else "it has no event source mapping"
@@ -137,13 +155,19 @@ def _dead_letters_problem(count: int) -> Problem:
     )
 
 
-def _unseen_problem(why: str) -> Problem:
+def _left_problem(queue: str, count: int, what: str) -> Problem:
+    messages = "1 message is" if count == 1 else f"{count:,} messages are"
     return Problem(
-        kind=ProblemKind.UNSEEN_INTAKE,
-        what=f"whether the intake queue is well is not known: {why}",
-        way_out="give whoever runs this the permission",
+        kind=ProblemKind.DEAD_LETTERS,
+        what=f"{what}: {messages} in the queue {quoted(queue)}",
+        way_out="read them there, remove the cause, then purge the queue: "
+        f"`aws sqs purge-queue --queue-url $(aws sqs get-queue-url --queue-name {queue} --output text)`",
     )
 
 
-def _with_problems(status: SchedulerStatus, *problems: Problem) -> SchedulerStatus:
-    return msgspec.structs.replace(status, problems=(*status.problems, *problems))
+def _unseen_problem(why: str) -> Problem:
+    return Problem(
+        kind=ProblemKind.UNSEEN_QUEUE,
+        what=f"whether the queues are well is not known: {why}",
+        way_out="give whoever runs this the permission",
+    )

@@ -74,7 +74,7 @@ def kinds(problems: Any) -> list[ProblemKind]:
 def test_without_an_intake_nothing_is_asked(connect: Connect, calls: Calls) -> None:
     status = connect(intake=None).doctor().status
     assert (status.intake_waiting, status.intake_dead_letters, status.healthy) == (None, None, True)
-    assert not {"GetQueueAttributes", "ListEventSourceMappings", "GetMetricStatistics"} & set(calls)
+    assert not {"ListEventSourceMappings", "GetMetricStatistics"} & set(calls)
 
 
 def test_what_waits_is_counted_and_dead_letters_are_a_problem(connect: Connect, queues: Any) -> None:
@@ -99,8 +99,8 @@ def test_the_doctor_says_since_when_where_it_is_measured(connect: Connect, queue
     send(queues, f"{NAME}-dead-letters", 1)
     editor = connect()
     found = editor.doctor().status
-    assert kinds(found.problems) == [ProblemKind.INTAKE_DEAD_LETTERS, ProblemKind.INTAKE_IDLE]
-    assert (found.intake_since, found.problems[0].at) == (None, None)
+    assert kinds(found.problems) == [ProblemKind.INTAKE_IDLE, ProblemKind.INTAKE_DEAD_LETTERS]
+    assert (found.intake_since, found.problems[1].at) == (None, None)
     metrics = boto3.client("cloudwatch", region_name=REGION)
     for name, ages in ((NAME, (60, 120)), (f"{NAME}-dead-letters", (7200,))):
         for number, age in enumerate(ages):
@@ -117,7 +117,7 @@ def test_the_doctor_says_since_when_where_it_is_measured(connect: Connect, queue
             )
     found = editor.doctor().status
     assert found.intake_since == clock.now - timedelta(minutes=2)
-    assert found.problems[0].at == clock.now - timedelta(hours=2)
+    assert found.problems[1].at == clock.now - timedelta(hours=2)
 
 
 def test_a_mapping_that_takes_nothing_is_a_problem(connect: Connect, mapping: str) -> None:
@@ -132,6 +132,33 @@ def test_a_mapping_that_takes_nothing_is_a_problem(connect: Connect, mapping: st
     assert "it has no event source mapping: `duebell deploy --intake`" in str(problem)
     # The status, which is asked often, does not look
     assert editor.status().healthy
+
+
+@pytest.mark.usefixtures("mapping")
+def test_without_the_functions_name_any_mapping_that_works_will_do(connect: Connect) -> None:
+    assert connect(function=None).doctor().status.healthy
+
+
+@pytest.mark.parametrize(
+    ("queue", "field", "what"),
+    [
+        ("duebell-lost-rings", "lost_rings", "rings did not reach the worker: 2 messages are in the queue"),
+        ("duebell-failed-runs", "failed_runs", "runs failed to the last of Lambda's tries: 2 messages are"),
+    ],
+)
+def test_messages_of_every_dead_letter_queue_are_counted(
+    connect: Connect, queue: str, field: str, what: str
+) -> None:
+    sqs: Any = boto3.client("sqs", region_name=REGION)
+    sqs.create_queue(QueueName=queue)
+    editor = connect(intake=None)
+    assert (getattr(editor.status(), field), editor.status().healthy) == (0, True)
+    send(sqs, queue, 2)
+    for status in (editor.status(), editor.doctor().status):
+        [problem] = status.problems
+        assert (getattr(status, field), problem.kind) == (2, ProblemKind.DEAD_LETTERS)
+        assert problem.what.startswith(what)
+        assert f"--queue-name {queue}" in problem.way_out
 
 
 def test_a_queue_that_is_not_there_is_a_problem(connect: Connect) -> None:
@@ -159,7 +186,8 @@ def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
     assert (status.healthy, status.intake_waiting) == (True, None)
     diagnosis = editor.doctor()
     assert diagnosis.status.healthy
-    advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_INTAKE]
-    assert len(advice) == 2
-    assert "sqs:GetQueueAttributes" in advice[0]
-    assert "lambda:ListEventSourceMappings" in advice[1]
+    advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_QUEUE]
+    assert len(advice) == 3
+    assert "lost rings or failed runs could not be counted: sqs:GetQueueAttributes" in advice[0]
+    assert "intake's messages could not be counted: sqs:GetQueueAttributes" in advice[1]
+    assert "lambda:ListEventSourceMappings" in advice[2]

@@ -12,8 +12,7 @@ from pynamodb.constants import NULL
 from duebell_shared.errors import InvalidSchedule, UnreadableTask
 from duebell_shared.tasks.task import Task
 
-from .item_update import Item
-from .models import TaskItem, stored
+from .models import Item, TaskItem, stored
 from .past_index import key_of
 
 __all__ = ["changes", "item_of", "task_of"]

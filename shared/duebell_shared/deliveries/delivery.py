@@ -65,6 +65,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     at_most      attempts at a time, over all runs together; None for no limit
     per_second   attempts that are started a second, likewise
     on_failed    the action or delivery that a task is given to when it has failed for good; None for none
+    keep_answers for https: whether a failed attempt tells how the answer begins; it may repeat the payload
     """
 
     name: str
@@ -78,6 +79,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     at_most: int | None = None
     per_second: float | None = None
     on_failed: str | None = None
+    keep_answers: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -88,7 +90,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
             raise InvalidSettings(
                 "name", f"{quoted(self.name)}: names that start with {quoted(RESERVED)} are duebell's own"
             )
-        if self.form not in {None, *Form}:
+        if self.form is not None and self.form not in tuple(Form):
             raise InvalidSettings("form", f"must be payload or envelope, not {quoted(self.form)}")
         attempts: object = self.attempts
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
@@ -106,6 +108,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         kind = self.target.kind
         _check_only(kind, "group", self.group, _GROUPED, "a queue or a topic")
         _check_only(kind, "secret", self.secret, {Kind.HTTPS}, "an https URL")
+        _check_only(kind, "keep_answers", "yes" if self.keep_answers else None, {Kind.HTTPS}, "an https URL")
         _check_only(kind, "detail_type", self.detail_type, {Kind.BUS}, "an event bus")
         if self.group is not None and not _is_group(self.group):
             raise InvalidSettings(

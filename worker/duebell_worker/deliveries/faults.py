@@ -1,4 +1,4 @@
-"""Tells errors that mend by themselves from those that do not, and says what to do about the latter."""
+"""Tells refusals that another attempt may not meet from those that are final, with the way out."""
 
 import re
 from enum import Enum, auto
@@ -75,16 +75,16 @@ def fault_of_call(target: DeliveryTarget | DeliverySecret, error: Exception) -> 
 
 
 def fault_of(target: DeliveryTarget | DeliverySecret, answer: Answer) -> Exception:
-    """The error of an attempt that AWS answered so: Undeliverable if trying again does not help."""
+    """The error of an attempt that AWS answered so: Undeliverable if another attempt does not help."""
     why = _why(answer)
     said = f"({answer.code}: {answer.message})" if answer.message else f"({answer.code})"
     if why is None:
         return Undelivered(f"{target.shown} did not accept it {said}")
-    return Undeliverable(f"{_words(why, target)} {said}", of_target=why in _OF_TARGET)
-
-
-#: What is so for every message to the same target.
-_OF_TARGET = {_Why.KEY, _Why.DENIED, _Why.ABSENT}
+    told = f"{_words(why, target)} {said}"
+    # IAM takes a while to apply a policy, and the target's own may come a minute later: it is tried again.
+    if why is _Why.DENIED or (why is _Why.KEY and "denied" in answer.code.lower()):
+        return Undelivered(told)
+    return Undeliverable(told, of_target=why in {_Why.KEY, _Why.ABSENT})
 
 
 def concerns_all(error: Exception) -> bool:

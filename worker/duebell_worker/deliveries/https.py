@@ -5,11 +5,11 @@ import hmac
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import urllib3
 
-from duebell_shared.deliveries.delivery import Delivery, DeliveryTarget
+from duebell_shared.deliveries.delivery import Delivery
 from duebell_worker.run.outcome import Retry, Undeliverable, Undelivered
 
 from .connections import TIMEOUT, connections
@@ -37,7 +37,7 @@ def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) 
     headers = _headers(message)
     if delivery.key:
         key = secret_text(deliverer, delivery.key)
-        headers["Duebell-Signature"] = signature(key, body, deliverer.clock())
+        headers["Duebell-Signature"] = signature(key, message.key, body, deliverer.clock())
     try:
         response = connections().request(
             "POST",
@@ -58,13 +58,13 @@ def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) 
         said = b""
     finally:
         response.close()
-    return [_error(delivery.target, response.status, response.headers, said)]
+    return [_error(delivery, response.status, response.headers, said)]
 
 
-def signature(key: str, body: bytes, now: datetime) -> str:
-    """The value of the header `Duebell-Signature` at this time."""
+def signature(key: str, idempotency_key: str, body: bytes, now: datetime) -> str:
+    """The header `Duebell-Signature`: it signs the time, the idempotency key and the body."""
     at = int(now.timestamp())
-    signed = hmac.new(key.encode(), f"{at}.".encode() + body, hashlib.sha256)
+    signed = hmac.new(key.encode(), f"{at}.{idempotency_key}.".encode() + body, hashlib.sha256)
     return f"t={at},v1={signed.hexdigest()}"
 
 
@@ -77,11 +77,11 @@ def _headers(message: Message) -> dict[str, str]:
     return {**fixed, **named}
 
 
-def _error(target: DeliveryTarget, status: int, headers: Mapping[str, str], said: bytes) -> Exception | None:
+def _error(delivery: Delivery, status: int, headers: Mapping[str, str], said: bytes) -> Exception | None:
     if 200 <= status < 300:  # noqa: PLR2004
         return None
-    text = said[:_MOST_SHOWN].decode(errors="replace").strip()
-    what = f"{target.shown} answered {status}{f': {text}' if text.isprintable() and text else ''}"
+    text = _shown(delivery, said) if delivery.keep_answers else ""
+    what = f"{delivery.target.shown} answered {status}{f': {text}' if text else ''}"
     if 300 <= status < 400:  # noqa: PLR2004
         return Undeliverable(f"{what}: redirects are not followed, give the address that it leads to")
     if status in _LASTS:
@@ -90,3 +90,18 @@ def _error(target: DeliveryTarget, status: int, headers: Mapping[str, str], said
     if pause.isascii() and pause.isdigit():
         return Retry(what, after=min(int(pause[:9]), _MOST_PAUSE))
     return Undelivered(what)
+
+
+def _shown(delivery: Delivery, said: bytes) -> str:
+    """The beginning of an answer, without the path and the query of the URL; empty if it is not plain text.
+
+    An answer may repeat the request, and the URL may be secret.
+    """
+    text = said.decode(errors="replace")
+    url = urlsplit(delivery.to)
+    values = [pair.partition("=")[2] for pair in url.query.split("&")]
+    for secret in (url.path, url.query, *url.path.split("/"), *values):
+        if len(secret) > 1:
+            text = text.replace(secret, "…")
+    text = text[:_MOST_SHOWN].strip()
+    return text if text.isprintable() else ""

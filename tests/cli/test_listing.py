@@ -27,6 +27,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         return find(editor, **{**given, "limit": 1, "most_keys": 2})
 
     monkeypatch.setattr(Editor, "list", find_little)
+    monkeypatch.setattr("duebell_editor.listing.listing._SEARCH", 1)
 
 
 @pytest.mark.usefixtures("five")

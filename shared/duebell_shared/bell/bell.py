@@ -180,7 +180,7 @@ class Bell(ABC):
         on_silence: Callable[[], None] = lambda: None,
         **arguments: Any,
     ) -> Any:
-        """Return the answer. `on_silence` is called after each try that the server failed or did not answer."""
+        """Return the answer. `on_silence` is called after each try without one, or with status 500."""
         failure: Exception | None = None
         went_unanswered = False
         for pause in _PAUSES:

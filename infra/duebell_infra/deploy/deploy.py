@@ -169,7 +169,7 @@ def _put_back(
         return
     try:
         with aws_calls("the rule, its target and its permission could not be looked at"):
-            missing = put_back(session, settings.rule, settings.function or settings.rule)
+            missing = put_back(session.client, settings.rule, settings.function or settings.rule)
     except DeployFailed as error:
         say(str(error))
     else:

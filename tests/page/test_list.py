@@ -84,7 +84,7 @@ def test_what_is_rare_in_a_long_queue_is_looked_for_further(open_page: Open) -> 
         pages = asked(page, "/api/tasks?")
         held = Held(page, "**/api/tasks?*cursor=*")
         page.get_by_label("Action").fill("rare")
-        expect(note).to_contain_text("None found yet")
+        expect(note).to_contain_text("1 task so far")
         expect(note).to_contain_text("Looking further…")
         held.let_go()
         # For a while, and with what was found

@@ -175,7 +175,7 @@ MUTANTS = (
         _MEANWHILE,
     ),
     Mutant("the record made anew without the heads", "Lane(due=heads[lane])", "Lane()", _ARMER),
-    # editor/duebell_editor/library/queue_keeper.py
+    # editor/duebell_editor/library/editor.py
     Mutant("not armed after a move or a resume", "self._rule.arm([changed])", "self._arm([])", _MEANWHILE),
     Mutant(
         "a repeated change arms nothing",
@@ -192,7 +192,7 @@ MUTANTS = (
     ),
     # shared/duebell_shared/bell/bell.py
     Mutant("a server's failure counts as a refusal", "status >= _SERVER_FAILED", "False", _RULE),
-    # editor/duebell_editor/library/queue_keeper.py
+    # editor/duebell_editor/library/editor.py
     Mutant(
         "not armed for a change that was made and never answered",
         "self._rule.arm_after(conflict, [task])",

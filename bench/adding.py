@@ -12,7 +12,7 @@ from bench.article import Article
 from bench.queues import PAYLOAD, bare_client, fill, item_of
 from bench.timing import Ratio, Rounds, side_by_side
 from duebell_editor import Editor, Settings
-from duebell_shared.queue.models import ARMING
+from duebell_shared.queue.records import ARMING
 
 __all__ = ["GROWTH_LIMIT", "LIMIT", "Adding", "growth", "measure"]
 

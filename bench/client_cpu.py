@@ -8,7 +8,7 @@ from bench.stub import stub
 from bench.timing import Rounds, on_processor, side_by_side
 from duebell_editor import Editor, Settings
 from duebell_infra.local.session import embedded_session
-from duebell_shared.queue.models import ARMING
+from duebell_shared.queue.records import ARMING
 
 __all__ = ["LIMIT", "REPEATS", "measure"]
 

@@ -20,7 +20,7 @@ from duebell_infra.local.ministack import HOST, free_port
 from duebell_infra.local.session import REGION
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.queue.models import ARMING, WORKER
+from duebell_shared.queue.records import ARMING, WORKER
 
 __all__ = ["QUEUE", "stub"]
 

@@ -123,11 +123,15 @@ class TaskExists(DuebellError):
     reserved_until  the end of the reservation, from a minute after which the id is free again; else None
     """
 
-    def __init__(self, id: str, *, reserved_until: datetime | None = None) -> None:
-        exists = (
-            f"a task {quoted(id)} exists already: choose another id, or add with if_exists='keep' "
-            f"(leave it as it is) or if_exists='replace'"
+    def __init__(
+        self, id: str, *, reserved_until: datetime | None = None, in_transaction: bool = False
+    ) -> None:
+        way_out = (
+            "or change that task in the transaction: `tx.update` or `tx.move`"
+            if in_transaction
+            else "or add with if_exists='keep' (leave it as it is) or if_exists='replace'"
         )
+        exists = f"a task {quoted(id)} exists already: choose another id, {way_out}"
         reserved = (
             f"task {quoted(id)} is reserved until {reserved_until} for a transaction that has yet to be "
             f"committed: add it a minute after that, or with if_exists='replace', which makes that "

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, Page
-from duebell_editor.cli import list as listing
+from duebell_editor.cli import tasks as listing
 from duebell_editor.cli.output import Output
 from tests.cli.program import Duebell, fail, lines
 
@@ -27,6 +27,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         return find(editor, **{**given, "limit": 1, "most_keys": 2})
 
     monkeypatch.setattr(Editor, "list", find_little)
+    monkeypatch.setattr("duebell_editor.listing.listing._SEARCH", 1)
 
 
 @pytest.mark.usefixtures("five")

@@ -4,12 +4,14 @@ import hashlib
 import hmac
 import itertools
 import json
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import unquote
@@ -21,9 +23,23 @@ from duebell_editor import Editor
 from duebell_shared.instants import render
 from duebell_shared.tasks.status import Status
 from duebell_worker import Worker
-from duebell_worker.deliveries import connections
+from duebell_worker.deliveries import https
 from tests.deliveries.test_services import HOUR, run_at
 from tests.support import NOON, REGION, Calls, Clock
+
+ROOT = Path(__file__).parents[2]
+
+
+def _documented() -> dict[str, Any]:
+    """The names of the example in the docs that checks a signature."""
+    page = (ROOT / "docs" / "deliveries.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(def is_genuine.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {"hmac": hmac, "hashlib": hashlib}
+    exec(code, names)
+    return names
+
+
+is_genuine = _documented()["is_genuine"]
 
 
 @dataclass
@@ -102,7 +118,7 @@ def test_each_attempt_at_an_occurrence_has_the_same_key(
 
 
 @pytest.mark.parametrize("place", ["secretsmanager", "ssm"])
-def test_the_secret_signs_time_and_body(
+def test_the_secret_signs_time_idempotency_key_and_body(
     worker: Worker, clock: Clock, endpoint: Endpoint, calls: Calls, place: str
 ) -> None:
     if place == "ssm":
@@ -117,10 +133,10 @@ def test_the_secret_signs_time_and_body(
         worker.editor.add("remind", due=HOUR, payload={"number": number})
     assert run_at(worker, clock).done == 3
     for _, headers, body in endpoint.posted:
-        time, _, signature = headers["Duebell-Signature"].partition(",v1=")
-        assert time == f"t={int(clock.now.timestamp())}"
-        expected = hmac.new(b"hush", f"{time[2:]}.".encode() + body, hashlib.sha256).hexdigest()
-        assert hmac.compare_digest(signature, expected)
+        now, key = clock.now.timestamp(), headers["Idempotency-Key"]
+        assert is_genuine(headers["Duebell-Signature"], key, body, b"hush", now)
+        assert not is_genuine(headers["Duebell-Signature"], f"{key}x", body, b"hush", now)
+        assert not is_genuine("t=1,v1=\u00e9", key, body, b"hush", now)
     assert calls["GetParameter"] + calls["GetSecretValue"] == 1
 
 
@@ -141,13 +157,28 @@ def test_a_secret_that_may_not_be_read_fails_the_task_with_its_permission(
 def test_an_answer_that_does_not_mend_fails_the_task(
     worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, status: int
 ) -> None:
+    # The body of the answer is not kept: it may repeat the payload, and a URL that is secret
     worker.deliver("remind", to=f"{endpoint.url}/with/a/secret")
     endpoint.status, endpoint.said = status, b"no such trial"
     editor.add("remind", due=HOUR, id="one")
     assert run_at(worker, clock).failed == 1
     failure = editor.get("one").failure
     assert failure
-    assert failure.message == f"{endpoint.url} answered {status}: no such trial"
+    assert failure.message == f"{endpoint.url} answered {status}"
+
+
+def test_an_answer_that_is_kept_leaves_the_path_and_the_query_out(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
+) -> None:
+    worker.deliver("remind", to=f"{endpoint.url}/hooks/S3CRET?token=T0KEN", keep_answers=True)
+    endpoint.status, endpoint.said = 404, b"Cannot POST /hooks/S3CRET?token=T0KEN: no S3CRET, no T0KEN"
+    editor.add("remind", due=HOUR, id="one")
+    assert run_at(worker, clock).failed == 1
+    failure = editor.get("one").failure
+    assert failure
+    assert failure.message.startswith(f"{endpoint.url} answered 404: Cannot POST ")
+    assert "S3CRET" not in failure.message
+    assert "T0KEN" not in failure.message
 
 
 @pytest.mark.parametrize("status", [401, 408, 409, 429, 500, 502, 503])
@@ -176,7 +207,7 @@ def test_an_answer_that_never_ends_is_no_answer(
 ) -> None:
     # Given an endpoint of which something can be read all the time, and reads that take a second each
     seconds = itertools.count()
-    monkeypatch.setattr(connections, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(https, "monotonic", lambda: next(seconds))
     worker.deliver("remind", to=endpoint.url)
     endpoint.continues = 20_000
     editor.add("remind", due=HOUR, id="one")
@@ -191,10 +222,10 @@ def test_an_answer_that_never_ends_is_no_answer(
 
 def test_each_read_of_an_answer_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(connections, "monotonic", lambda: now[0])
+    monkeypatch.setattr(https, "monotonic", lambda: now[0])
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        answer = connections._Answer(ours)
+        answer = https._Answer(ours)
         limits = []
         for _ in range(3):
             theirs.sendall(b"a\n")
@@ -211,7 +242,7 @@ def test_a_connection_is_used_again_with_the_whole_time(
     worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count()
-    monkeypatch.setattr(connections, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(https, "monotonic", lambda: next(seconds))
     worker.deliver("remind", to=endpoint.url)
     for _ in range(20):
         editor.add("remind", due=HOUR)

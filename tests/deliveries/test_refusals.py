@@ -11,9 +11,10 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell_editor import Editor
 from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.kinds import Answer
 from duebell_shared.tasks.status import Status
 from duebell_worker import Worker
-from duebell_worker.deliveries.faults import Answer, concerns_all, fault_of, fault_of_call
+from duebell_worker.deliveries.faults import concerns_all, fault_of, fault_of_call
 from duebell_worker.run.outcome import Undeliverable, Undelivered
 from tests.deliveries.test_services import HOUR, make_queue, received, run_at
 from tests.support import REGION, Calls, Clock
@@ -25,25 +26,16 @@ TARGET = DeliveryTarget.parse(QUEUE)
 @pytest.mark.parametrize(
     ("code", "status", "words"),
     [
-        ("AccessDenied", 403, f"access denied to {QUEUE}: the worker's role needs sqs:SendMessage on it"),
-        ("AuthorizationError", 403, "needs sqs:SendMessage"),
-        ("SomethingNew", 403, "needs sqs:SendMessage"),
         ("AWS.SimpleQueueService.NonExistentQueue", 400, f"there is no queue {QUEUE}: create it"),
         ("QueueDoesNotExist", 400, "there is no queue"),
         ("ResourceNotFoundException", 404, "there is no queue"),
         ("StateMachineDoesNotExist", 400, "there is no queue"),
-        (
-            "KMS.AccessDeniedException",
-            400,
-            "the worker's role needs kms:GenerateDataKey and kms:Decrypt on the key",
-        ),
         ("KMSNotFound", 400, "the key that encrypts"),
         ("RequestTooLargeException", 413, f"too large for {QUEUE}: keep the data elsewhere"),
         ("AWS.SimpleQueueService.BatchRequestTooLong", 400, "too large for"),
         ("InvalidMessageContents", 400, "refused the message"),
         ("MalformedDetail", 0, "refused the message"),
         ("RedactionFailure", 0, "refused the message"),
-        ("NotAuthorizedForSourceException", 0, "access denied"),
         ("ValidationException", 400, "refused the message"),
     ],
 )
@@ -52,6 +44,27 @@ def test_what_does_not_mend_fails_at_once_with_the_way_out(code: str, status: in
     assert isinstance(error, Undeliverable)
     assert words in str(error)
     assert f"({code}: so it is)" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "words"),
+    [
+        ("AccessDenied", 403, f"access denied to {QUEUE}: the worker's role needs sqs:SendMessage on it"),
+        ("AuthorizationError", 403, "needs sqs:SendMessage"),
+        ("SomethingNew", 403, "needs sqs:SendMessage"),
+        ("NotAuthorizedForSourceException", 0, "access denied"),
+        (
+            "KMS.AccessDeniedException",
+            400,
+            "the worker's role needs kms:GenerateDataKey and kms:Decrypt on the key",
+        ),
+    ],
+)
+def test_what_is_denied_is_tried_again_as_policies_take_a_while(code: str, status: int, words: str) -> None:
+    error = fault_of(TARGET, Answer(code, "so it is", status))
+    assert isinstance(error, Undelivered)
+    assert words in str(error)
+    assert concerns_all(error)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ from duebell_editor import (
 )
 from duebell_shared.keeping import Keeping
 from duebell_shared.log_lines import to_stdout
-from duebell_shared.queue.item_update import ItemUpdate
+from duebell_shared.queue.changes import ItemUpdate, change_of
 from duebell_shared.queue.items import item_of, task_of
-from duebell_shared.queue.task_changes import change_of
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

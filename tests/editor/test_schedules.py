@@ -123,6 +123,18 @@ def test_overdue_tasks_are_told_where_they_were_due_as_the_status_counts_them(sc
         assert scheduler.editor.status().overdue == sum(overdue)
 
 
+def test_overdue_tasks_of_a_long_queue_are_counted_and_not_estimated(scheduler: Scheduler) -> None:
+    # Given a queue of which one lane is read for all, and two overdue tasks
+    scheduler.editor.add_many({"action": "x", "due": 20 * HOUR} for _ in range(1_200))
+    for id in ("a", "b"):
+        scheduler.editor.add("x", due=10 * MINUTE, id=id)
+    scheduler.clock.advance(HOUR)
+    buckets = scheduler.editor.timeline(NOON, count=30)
+    assert buckets[0].is_estimate
+    assert (buckets[0].count, buckets[0].overdue) == (2, 2)
+    assert scheduler.editor.status().overdue == 2
+
+
 def test_of_many_recurring_tasks_some_stand_for_all(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

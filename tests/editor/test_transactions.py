@@ -21,6 +21,7 @@ from duebell_editor import (
     Status,
     TaskChanged,
     TaskConflict,
+    TaskExists,
     TaskNotFound,
     TransactionCancelled,
 )
@@ -151,6 +152,16 @@ def test_a_task_is_in_a_transaction_once(scheduler: Scheduler) -> None:
             tx.cancel("one")
             tx.add("act", due=HOUR, id="one")
     assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_an_id_that_is_taken_is_refused_with_advice_that_works_in_a_transaction(scheduler: Scheduler) -> None:
+    scheduler.editor.add("act", due=HOUR, id="taken")
+    with pytest.raises(TaskExists, match=r"tx\.update") as refused, scheduler.editor.transaction() as tx:
+        tx.add("act", due=HOUR, id="taken")
+    assert "if_exists" not in str(refused.value)
+    with scheduler.editor.transaction() as tx:
+        tx.update("taken", payload=1)
+    assert scheduler.editor.get("taken").payload == 1
 
 
 def test_writes_go_inside_of_the_block(scheduler: Scheduler) -> None:

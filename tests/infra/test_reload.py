@@ -43,10 +43,10 @@ class Reloads:
         self.said: list[str] = []
         self._reloader = Reloader(cast("Any", stack), self.said.append)
 
-    def look(self) -> None:
-        """Look as often as it takes to see that a change is followed by no other."""
-        self._reloader.look()
-        self._reloader.look()
+    def check_twice(self) -> None:
+        """Check twice: a change counts when no other follows."""
+        self._reloader.check()
+        self._reloader.check()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def change(file: Path) -> None:
 
 def test_a_change_is_loaded_and_said(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
     change(tmp_path / "payloads.py")
-    reloads.look()
+    reloads.check_twice()
     assert reloads.said == ["the worker is reloaded: payloads.py changed"]
     assert stack.reloads == 1
 
@@ -74,7 +74,7 @@ def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(
     for number in range(3):
         change(tmp_path / "jobs.py")
         os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
-        reloads.look()
+        reloads.check_twice()
     kept = "the worker is not reloaded, and the one before goes on: "
     assert reloads.said == [
         f"{kept}no module 'x'",
@@ -91,10 +91,10 @@ def test_a_change_that_makes_no_other_worker_is_said_too(
     for number in range(2):
         change(tmp_path / "jobs.py")
         os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
-        reloads.look()
+        reloads.check_twice()
     # And a file in the folder that is no part of the worker
     (tmp_path / "notes.txt").touch()
-    reloads.look()
+    reloads.check_twice()
     assert reloads.said[1:] == [
         f"the worker stays as it is: {what} changed, and makes the version that runs already"
         for what in ("jobs.py", "the folder of its sources")
@@ -105,9 +105,9 @@ def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, reloads
     # Given a module that was missing, so that nothing could be loaded
     stack.results = [BundleFailed("no module 'prices'")]
     change(tmp_path / "jobs.py")
-    reloads.look()
+    reloads.check_twice()
     (tmp_path / "prices.py").touch()
-    reloads.look()
+    reloads.check_twice()
     assert reloads.said[1] == "the worker is reloaded: the folder of its sources changed"
 
 
@@ -121,6 +121,6 @@ def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stac
 
     vars(stack)["reload"] = reload_slowly
     change(tmp_path / "jobs.py")
-    reloads.look()
-    reloads.look()
+    reloads.check_twice()
+    reloads.check_twice()
     assert reloads.said == 2 * ["the worker is reloaded: jobs.py changed"]

@@ -69,11 +69,6 @@ def test_the_key_is_that_of_the_folder(tmp_path: Path) -> None:
         assert state.key != key
 
 
-def test_there_is_no_key_before_the_folder_is_locked(tmp_path: Path) -> None:
-    with pytest.raises(EmbeddedStackFailed, match="not locked"):
-        _ = StateFolder(tmp_path).key
-
-
 def test_a_folder_of_another_user_is_refused_and_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import select
 import shlex
 import socket
 import urllib.error
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.local.worker_command import HealthServer
+from duebell_infra.local import worker_command
+from duebell_infra.local.worker_command import serving_health
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
@@ -84,8 +86,8 @@ def health() -> dict[str, Any]:
 
 @pytest.fixture
 def url(health: dict[str, Any]) -> Iterator[str]:
-    with HealthServer("127.0.0.1", 0, lambda: Health(**health)) as server:
-        yield f"http://127.0.0.1:{server.port}"
+    with serving_health("127.0.0.1", 0, lambda: Health(**health)) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def answer(url: str, method: str = "GET") -> tuple[int, str]:
@@ -111,8 +113,21 @@ def test_it_answers_head_without_a_body_and_changes_nothing(url: str) -> None:
 
 
 def test_an_address_that_is_not_this_machines_is_refused() -> None:
-    with pytest.raises(InvalidSettings, match="--health-host"):
-        HealthServer("192.0.2.1", 0, lambda: Health(is_well=True, state=State.WAITING))
+    given = ("192.0.2.1", 0, lambda: Health(is_well=True, state=State.WAITING))
+    with pytest.raises(InvalidSettings, match="--health-host"), serving_health(*given):
+        pass
+
+
+def test_a_client_that_sends_slowly_is_cut_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_command, "_PATIENCE", 0.05)
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as slow:
+        # Given a client that sends a byte again and again, until something comes back
+        for _ in range(300):
+            if select.select([slow], [], [], 0.01)[0]:
+                break
+            slow.send(b"x")
+        else:
+            pytest.fail("the connection is kept")
 
 
 # Its role, its container.

@@ -332,7 +332,7 @@ MUTANTS = (
     Mutant(
         "of two tasks with one id, one is put back", "task.lane", "0", _RUN_OF_ONE, "Attempts._note_queued"
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant(
         "a batch's own writes taken for another's",
         "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
@@ -357,7 +357,7 @@ MUTANTS = (
         "there is not None",
         _STORE,
     ),
-    # shared/duebell_shared/queue/batching.py
+    # shared/duebell_shared/queue/batches.py
     Mutant(
         "sure of a batch that was sent twice",
         "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
@@ -377,7 +377,7 @@ MUTANTS = (
         _INSERTING,
         "BatchWrite.__call__",
     ),
-    # shared/duebell_shared/queue/item_update.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "many changed whatever they are",
         "{**self.key, **self.where}",
@@ -385,7 +385,7 @@ MUTANTS = (
         _STORE,
         "ItemUpdate.statement",
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _UPDATING),
     # shared/duebell_shared/backend.py
     Mutant(
@@ -501,7 +501,7 @@ MUTANTS = (
     ),
     # worker/duebell_worker/run/run.py
     Mutant("a parked task that has run is its lane's head", "parked or begun_ahead", "begun_ahead", _PARKED),
-    # shared/duebell_shared/queue/task_changes.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "claimed whatever it is queued for",
         "stored(status=status, queued=(key.queued, key.priority))",
@@ -528,30 +528,33 @@ MUTANTS = (
         "'#id <> :now OR #expires_at <= :now'",
         _STORE,
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant(
         "a claim whose answer was lost is nobody's",
         "self.get(key.lane, key.id) if made.was_retried or may_be_made else None",
         "None",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/task_changes.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "another run's claim taken for one's own",
         "is_there and task.run == run and (task.started_at == to_utc(now))",
         "is_there and task.started_at == to_utc(now)",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/table_items.py
+    # shared/duebell_shared/queue/table.py
     Mutant(
         "a change whose answer was lost counts as another's",
         "bool(made) or self.get(old.lane, old.id) == new",
         "bool(made)",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/table.py
+    # shared/duebell_shared/queue/records.py
     Mutant(
-        "the record swapped without a comparison", "item.save(self._is_as_read(old))", "item.save()", _STORE
+        "the record swapped without a comparison",
+        'condition = {"ConditionExpression": "#rev = :rev", "ExpressionAttributeValues": values}',
+        'condition = {"ConditionExpression": "attribute_exists(#rev)"}',
+        _STORE,
     ),
     # shared/duebell_shared/instants.py
     Mutant(
@@ -579,7 +582,7 @@ MUTANTS = (
         "replace(self, status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)",
         _TRANSACTIONS,
     ),
-    # shared/duebell_shared/queue/task_changes.py
+    # shared/duebell_shared/queue/changes.py
     Mutant(
         "a reservation is known by its rev alone",
         "{} if old.reservation is None else stored(reservation=old.reservation)",
@@ -716,7 +719,7 @@ MUTANTS = (
         "a lost lease goes unnoticed", "self._armer.lower(dues)\nself._check_holds(record)", "pass", _RELANE
     ),
     Mutant("lanes given back while a move may still land", "self._may_move_later", "False", _RELANE),
-    # shared/duebell_shared/queue/relocation.py
+    # shared/duebell_shared/queue/transactions.py
     Mutant(
         "a move that overwrites", "put_if_free", "lambda item, _: {'Item': item}", _STORE, "relocate_item"
     ),

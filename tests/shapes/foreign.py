@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.models import ARMING
+from duebell_shared.queue.records import ARMING
 from tests.support import REGION, Calls
 
 __all__ = ["ITEM", "BoundedCalls", "Table", "number", "text"]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duebell_editor import NotArmed, ProblemKind, Status
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.packed_record import pack, unpack
+from duebell_shared.queue.records import pack, unpack
 from tests.support import NOON
 
 from .foreign import Table, number, text

@@ -7,7 +7,7 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.queue.batching import INSERT, BatchWrite
+from duebell_shared.queue.batches import INSERT, BatchWrite
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.queue.table import DynamoTable

@@ -11,7 +11,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.lane import Lane
 from duebell_shared.bell.run_notes import Fullest, LastRun, LateRing
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.packed_record import pack, unpack
+from duebell_shared.queue.records import pack, unpack
 from duebell_shared.settings import MAX_LANES, MAX_RUNS
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

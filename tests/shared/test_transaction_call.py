@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.transaction_call import transact
+from duebell_shared.queue.transactions import transact
 
 PUT = {"Put": {"TableName": "trials", "Item": {"id": {"S": "one"}}}}
 

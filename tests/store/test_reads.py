@@ -13,7 +13,7 @@ from duebell_editor.listing.history import history
 from duebell_editor.listing.timeline import Step, timeline
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.queue.models import WORKER
+from duebell_shared.queue.records import WORKER
 from duebell_worker import Worker
 from tests.support import Clock
 

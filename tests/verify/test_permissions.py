@@ -21,8 +21,6 @@ REFUSED = {
     "events:PutRule": ("PutRule", {"rule"}),
     "lambda:InvokeFunction": ("Invoke", {"call"}),
     "lambda:GetFunctionEventInvokeConfig": ("GetFunctionEventInvokeConfig", {"failed-runs"}),
-    "sqs:GetQueueUrl": ("GetQueueUrl", {"lost-rings", "failed-runs"}),
-    "sqs:GetQueueAttributes": ("GetQueueAttributes", {"lost-rings", "failed-runs"}),
     "kms:Decrypt": ("GetQueueAttributes", {"lost-rings", "failed-runs"}),
 }
 

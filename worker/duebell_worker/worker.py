@@ -234,6 +234,7 @@ class Worker:
         group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
+        keep_answers  for https: whether a failed attempt tells how the answer begins
         at_most, per_second, on_failed  as of `action`
 
         A task is done when the service has accepted it. Returns an action that takes any payload.

@@ -79,7 +79,8 @@ class QueueReader:
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
         most_keys      read at most this many index entries, and a fifth as many tasks: where matches are rare
-                       the page may be short or empty, and its cursor goes on from there
+                       the page may be short, and its cursor goes on from there. The search for the first
+                       task goes on 20 times as far, and with a prefix to the end
 
         Tasks that ended within the last second may be missing: their index is eventually consistent.
         Raises InvalidQuery.

@@ -35,10 +35,9 @@ from duebell_shared.errors import (
     UnreadableTask,
 )
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.lanes import drop_stray_copy, lane_of
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Failed, NotEligible, Relocated
-from duebell_shared.queue.stray_copies import drop_stray_copy
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.tasks.task import QueueKey

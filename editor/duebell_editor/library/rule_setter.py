@@ -9,9 +9,8 @@ from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, TaskConflict
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.lanes import drop_stray_copy, lane_of
 from duebell_shared.queue.store import Failed, Relocated
-from duebell_shared.queue.stray_copies import drop_stray_copy
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task, queue_key
 

@@ -129,7 +129,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     for _ in range(TRIES):
         there = queue.get(task.id, now=task.created_at)
         if there and takes_over and there.status is not Status.RESERVED:
-            raise TaskExists(task.id)
+            raise TaskExists(task.id, in_transaction=True)
         if there and if_exists is IfExists.KEEP:
             return Added(_kept(there), "kept")
         if there and rev is not None and there.rev != rev:

@@ -6,6 +6,7 @@ whichever comes to an end first makes the page.
 """
 
 import itertools
+import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -33,6 +34,9 @@ QUICKLY = 5_000
 #: Keys per task: with `most_keys`, only a fifth as many tasks are read in full.
 _KEYS_PER_TASK = 5
 
+#: How many times `most_keys` are read to find a first task: about as long as a person waits.
+_SEARCH = 20
+
 #: Keys that cost as much to read as a small task of a group.
 _KEYS_PER_MEMBER = 4
 
@@ -41,7 +45,8 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     """The page of tasks that the filter asks for: full, unless it is the last.
 
     `most_keys` limits the search for rare tasks in a long index: the page may then hold fewer tasks than were
-    asked for, or none, and its cursor goes on where the search stopped.
+    asked for, and its cursor goes on where the search stopped. The search for the first task goes on 20 times
+    as far, and with a prefix to the end. Only after that a page is empty and has a cursor.
 
     Within a page, tasks of the same moment are ordered by id. A listing of a group goes on by the way that
     made its first page: between pages, only a way of reading keeps to its own order of the same moment.
@@ -60,13 +65,14 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
             cursor = found[which.limit - 1][0]
             break
         seen, read = seen + len(batch), read + len(named)
-        if most_keys and (seen >= most_keys or read >= most_keys // _KEYS_PER_TASK):
-            if group and group.read_all(most=most_keys):
-                return _page_of(group, which)
-            cursor = batch[-1] if next(keys, None) else None
-            break
         if group and seen >= group.read * _KEYS_PER_MEMBER and group.read_on():
             return _page_of(group, which)
+        limit = most_keys or sys.maxsize
+        if not found:  # an empty page would look like the end
+            limit = sys.maxsize if which.prefix else limit * _SEARCH
+        if seen >= limit or read >= limit // _KEYS_PER_TASK:
+            cursor = batch[-1] if next(keys, None) else None
+            break
     return _page(found, which, cursor=None if cursor is None else Place.of(cursor))
 
 

@@ -26,7 +26,7 @@ from duebell_shared.quoting import quoted
 from .filters import check_instant, check_limit
 from .owing_tasks import due_tasks, owes
 from .queue import Queue
-from .queue_counts import overdue_before
+from .queue_counts import MOST_COUNTED, overdue_before
 from .recurring import coming, recurring_keys
 from .sampling import PAGE, evenly, first_keys, sample_lanes
 
@@ -99,8 +99,19 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
         size=lambda lane: lane.read,
     )
     more, is_all = _occurrences(queue, lanes, borders, now)
-    waiting = [factor * sum(column) for column in zip(*(lane.counts for lane in counted), strict=True)]
-    overdue = [factor * sum(column) for column in zip(*(lane.overdue for lane in counted), strict=True)]
+    late_lanes = counted
+    if factor > 1 and sum(counted[0].overdue) <= MOST_COUNTED:  # few: counted as exactly as by the status
+        until = [border for border in borders if border < late]
+        until += [late] if len(until) < len(borders) else []
+        others = queue.parallel.all(
+            lambda lane: _waiting(queue.store, lane, until, late, parked), range(1, lanes if until[1:] else 1)
+        )
+        late_lanes = [*counted, *others]
+    exact = len(late_lanes) == lanes
+    late_by_lane = itertools.zip_longest(*(lane.overdue for lane in late_lanes), fillvalue=0)
+    overdue = [sum(column) * (1 if exact else factor) for column in late_by_lane]
+    due = [[a - b for a, b in zip(lane.counts, lane.overdue, strict=True)] for lane in counted]
+    waiting = [factor * sum(column) + n for column, n in zip(zip(*due, strict=True), overdue, strict=True)]
     paused = [factor * sum(column) for column in zip(*(lane.paused for lane in counted), strict=True)]
     is_exact = is_all and factor == 1 and all(lane.is_exact for lane in counted)
     return tuple(

@@ -14,7 +14,7 @@ from duebell_shared.errors import (
     TransactionCancelled,
     TransactionUnknown,
 )
-from duebell_shared.queue.batching import pauses
+from duebell_shared.queue.batches import pauses
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.quoting import quoted

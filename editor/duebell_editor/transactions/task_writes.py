@@ -7,17 +7,12 @@ from operator import and_
 from typing import Any, Unpack
 from uuid import uuid4
 
-from pynamodb.attributes import UnicodeAttribute
-from pynamodb.expressions.condition import Condition
-from pynamodb.expressions.operand import Path
-from pynamodb.models import Model
-
 from duebell_editor.library.adder import Adder
 from duebell_editor.library.taken_ids import Policy
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask, TaskChanged
 from duebell_shared.instants import Instant
-from duebell_shared.queue.task_changes import update_of
+from duebell_shared.queue.changes import update_of
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, checked, fields_of
@@ -126,12 +121,27 @@ class TransactionItem:
 
         https://pynamodb.readthedocs.io/en/stable/transaction.html
         """
+        from pynamodb.attributes import UnicodeAttribute  # noqa: PLC0415 (most do not use it)
+        from pynamodb.expressions.operand import Path  # noqa: PLC0415
+        from pynamodb.models import Model  # noqa: PLC0415
+
+        table = self._backend.settings.table
+
+        class Keys(Model):
+            """The table's keys: the transaction's own connection makes the call."""
+
+            class Meta:
+                table_name = table
+
+            lane = UnicodeAttribute(hash_key=True)
+            id = UnicodeAttribute(range_key=True)
+
         update = update_of(self._write.old, self._write.new)
         sets = [Path([name]).set(value) for name, value in update.sets.items()]
         removes = [Path([name]).remove() for name in update.removes]
-        conditions: list[Condition] = [Path([name]) == value for name, value in update.where.items()]
+        conditions: list[Any] = [Path([name]) == value for name, value in update.where.items()]
         return {
-            "model": _keys_of(self._backend.settings.table)(update.key["lane"]["S"], update.key["id"]["S"]),
+            "model": Keys(update.key["lane"]["S"], update.key["id"]["S"]),
             "actions": [*sets, *removes],
             "condition": reduce(and_, conditions),
         }
@@ -171,16 +181,3 @@ def check_grace(grace: object) -> timedelta:
     if not isinstance(grace, timedelta) or not _SHORTEST <= grace <= _LONGEST:
         raise InvalidTask("grace", f"must be a timedelta of 10 seconds to an hour, not {quoted(grace)}")
     return grace
-
-
-def _keys_of(table: str) -> type[Model]:
-    """A model of the table's keys: the transaction's own connection makes the call."""
-
-    class Keys(Model):
-        class Meta:
-            table_name = table
-
-        lane = UnicodeAttribute(hash_key=True)
-        id = UnicodeAttribute(range_key=True)
-
-    return Keys

@@ -23,7 +23,7 @@ from typing import Self
 import msgspec
 
 from duebell_editor import Editor
-from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
+from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.caller import caller
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.delivery_options import without_none
@@ -132,8 +132,8 @@ def serve(
             ended_by_signal(),
             warnings.catch_warnings(),
             stack,
-            _Repeated("watch", _LOG_EVERY, watch.look),
-            _Repeated("reload", _SOURCES_EVERY, reloader.look),
+            _Repeated("watch", _LOG_EVERY, watch.check),
+            _Repeated("reload", _SOURCES_EVERY, reloader.check),
         ):
             # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
             warnings.filterwarnings(
@@ -347,7 +347,7 @@ class _Watch:
         self._log = WorkerLog(stack.worker_log)
         self.stack_died = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Print the lines that came since the last call."""
         if not self._stack.is_running and not self.stack_died:
             self.stack_died = True
@@ -368,7 +368,7 @@ class Reloader:
         self._files = stack.sources()
         self._loaded = self._before = _states_of(self._files)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Reload the worker if its sources have changed, and did not change since the last call."""
         now = _states_of(self._files)
         if now != self._loaded and now == self._before:

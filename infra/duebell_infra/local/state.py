@@ -6,15 +6,15 @@ import re
 import secrets
 import shutil
 import stat
-import tempfile
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 from duebell_infra.errors import EmbeddedStackFailed
 
 __all__ = ["StateFolder", "access_key"]
 
-T = TypeVar("T")
+#: No descriptor.
+_NONE = -1
 
 #: For nobody but the owner.
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -34,6 +34,8 @@ class StateFolder:
     temporary  the functions, unpacked while they run
     log        MiniStack's own log
     worker_log what the worker and its actions write, as it comes, since the stack was started
+    key        the access key that the stack asks for; empty until the folder is locked
+    lock       the descriptor that holds the lock; a child that inherits it holds the lock too
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,27 +45,20 @@ class StateFolder:
         self.temporary = self.path / "tmp"
         self.log = self.path / "ministack.log"
         self.worker_log = self.path / "worker.log"
-        self._lock: int | None = None
-        self._key: str | None = None
-
-    @property
-    def key(self) -> str:
-        """The access key that the stack asks for."""
-        return self._locked(self._key)
-
-    @property
-    def lock(self) -> int:
-        """The descriptor that holds the lock; a child that inherits it holds the lock too."""
-        return self._locked(self._lock)
+        self.key = ""
+        self.lock = _NONE
 
     def __enter__(self) -> Self:
         try:
             self.path.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
             _make_private(self.path)
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._tidy()
-            self._key = access_key(self.path / "key")
+            self.lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            for folder in (self.services, self.objects, self.temporary):
+                folder.mkdir(exist_ok=True)
+            (self.path / ".gitignore").write_text("*\n")
+            self.key = access_key(self.path / "key")
         except BlockingIOError:
             self.__exit__()
             raise EmbeddedStackFailed(
@@ -76,21 +71,9 @@ class StateFolder:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-        self._lock = None
-
-    def _locked(self, held: T | None) -> T:
-        if held is None:
-            raise EmbeddedStackFailed(f"{self.path} is not locked")
-        return held
-
-    def _tidy(self) -> None:
-        """Make the folders, empty the temporary one, and hide them from git."""
-        shutil.rmtree(self.temporary, ignore_errors=True)
-        for folder in (self.services, self.objects, self.temporary):
-            folder.mkdir(exist_ok=True)
-        (self.path / ".gitignore").write_text("*\n")
+        if self.lock != _NONE:
+            os.close(self.lock)
+        self.lock = _NONE
 
 
 def _make_private(folder: Path) -> None:
@@ -98,16 +81,12 @@ def _make_private(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if os.fstat(descriptor).st_uid != os.geteuid():
-            raise EmbeddedStackFailed(
-                f"the state folder {folder} belongs to another user, who could run code as you",
-                field="state",
-            )
+            why = f"the state folder {folder} belongs to another user, who could run code as you"
+            raise EmbeddedStackFailed(why, field="state")
         os.fchmod(descriptor, stat.S_IRWXU)
-        if os.fstat(descriptor).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise EmbeddedStackFailed(
-                f"other users can read the state folder {folder}, and its file system cannot change that",
-                field="state",
-            )
+        if os.fstat(descriptor).st_mode & _FOR_OTHERS:
+            why = f"other users can read the state folder {folder}, and its file system cannot change that"
+            raise EmbeddedStackFailed(why, field="state")
     finally:
         os.close(descriptor)
 
@@ -117,7 +96,14 @@ def access_key(file: Path) -> str:
 
     Raises OSError when the file cannot be written.
     """
-    return _kept(file) or _created(file)
+    if kept := _kept(file):
+        return kept
+    key = f"DUEBELL{secrets.token_hex(16).upper()}"
+    file.unlink(missing_ok=True)
+    # From its first moment, only its owner can read the file.
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as new:
+        new.write(f"{key}\n")
+    return key
 
 
 def _kept(file: Path) -> str | None:
@@ -135,17 +121,3 @@ def _kept(file: Path) -> str | None:
     finally:
         os.close(descriptor)
     return text if _FORM.fullmatch(text) else None
-
-
-def _created(file: Path) -> str:
-    key = f"DUEBELL{secrets.token_hex(16).upper()}"
-    # A temporary file is readable by its owner only, from its first moment.
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
-    try:
-        with os.fdopen(descriptor, "w") as new:
-            new.write(f"{key}\n")
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return key

@@ -11,7 +11,7 @@ from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,14 +31,14 @@ from .signals import at_each_signal
 if TYPE_CHECKING:
     from duebell_worker.process.process import Health
 
-__all__ = ["HealthServer", "app", "worker_here"]
+__all__ = ["app", "serving_health", "worker_here"]
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 #: Seconds that threads without an action have to end.
 _ENDING = 1.0
 
-#: Seconds after which a connection to the health server on which nothing comes is closed.
+#: Seconds that a connection to the health server lasts at most.
 _PATIENCE = 5.0
 
 
@@ -89,8 +89,8 @@ def worker(
         if health_port is not None:
             from duebell_worker.log import emit  # noqa: PLC0415
 
-            server = running.enter_context(HealthServer(health_host, health_port, process.health))
-            emit("health_served", host=health_host, port=server.port)
+            port = running.enter_context(serving_health(health_host, health_port, process.health))
+            emit("health_served", host=health_host, port=port)
         running.enter_context(_drained_by_signal(process.drain))
         try:
             status = Exit.DONE if process.run() else Exit.SOME_FAILED
@@ -173,69 +173,63 @@ def worker_here(context: Context, actions: str) -> Worker:
         ) from error
 
 
-class HealthServer:
-    """Answers GET and HEAD of any path with the health as JSON, in threads of its own. It changes nothing.
+@contextmanager
+def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iterator[int]:
+    """Answer GET and HEAD of any path with the health as JSON, in threads of its own; the port, for 0 any.
 
-    port  the port that it has
+    Each connection ends after five seconds, whatever comes. Raises InvalidSettings if the address cannot be
+    bound.
     """
 
-    def __init__(self, host: str, port: int, health: Callable[[], "Health"]) -> None:
-        """`port` 0 is any. Raises InvalidSettings if the address cannot be bound."""
+    class Handler(BaseHTTPRequestHandler):
+        server_version, sys_version = "duebell", ""
 
-        class Handler(_Handler):
-            def health(self) -> "Health":
-                return health()
+        def setup(self) -> None:
+            super().setup()
+            self._end = threading.Timer(_PATIENCE, self.connection.shutdown, [socket.SHUT_RDWR])
+            self._end.daemon = True
+            self._end.start()
 
-        kind = _OverIPv6 if ":" in host else ThreadingHTTPServer
-        try:
-            self._server = kind((host, port), Handler)
-        except (OSError, OverflowError) as error:
-            raise InvalidSettings(
-                "health_port",
-                f"{host} port {port} cannot be used: {error}; choose another with --health-port, or an "
-                f"address of this machine with --health-host",
-            ) from None
-        self.port = int(self._server.server_address[1])
+        def finish(self) -> None:
+            self._end.cancel()
+            super().finish()
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, name="duebell-health", daemon=True).start()
-        return self
+        def do_GET(self) -> None:
+            now = health()
+            body = to_json(now).encode()
+            self.send_response(200 if now.is_well else 503)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        do_HEAD = do_GET  # noqa: N815 (the name that the base class calls)
 
+        def log_message(self, format: str, *args: object) -> None:
+            """Log no request: one comes every few seconds."""
 
-class _OverIPv6(ThreadingHTTPServer):
-    address_family = socket.AF_INET6
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of a client that is gone or was cut off."""
 
-class _Handler(BaseHTTPRequestHandler):
-    timeout = _PATIENCE
-    server_version, sys_version = "duebell", ""
-
-    def health(self) -> "Health":
-        raise NotImplementedError
-
-    def do_GET(self) -> None:
-        self._answer(has_body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(has_body=False)
-
-    def _answer(self, *, has_body: bool) -> None:
-        health = self.health()
-        body = to_json(health).encode()
-        self.send_response(200 if health.is_well else 503)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        if has_body:
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log no request: one comes every few seconds."""
+    try:
+        server = Server((host, port), Handler)
+    except (OSError, OverflowError) as error:
+        raise InvalidSettings(
+            "health_port",
+            f"{host} port {port} cannot be used: {error}; choose another with --health-port, or an "
+            f"address of this machine with --health-host",
+        ) from None
+    threading.Thread(target=server.serve_forever, name="duebell-health", daemon=True).start()
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 everywhere(app)

@@ -45,15 +45,15 @@ _LAG, _NONE = timedelta(seconds=10), timedelta(0)
 class _Write(NamedTuple):
     """A write, and its right result.
 
-    what     the state of the task, in words
-    given    the arguments of the store's verb
-    is_made  whether it must be made, or else refused
-    id       the id of the task
-    after    the task as it must be stored then; None: it must not be there
+    what       the state of the task, in words
+    arguments  those of the store's verb
+    is_made    whether it must be made, or else refused
+    id         the id of the task
+    after      the task as it must be stored then; None: it must not be there
     """
 
     what: str
-    given: Any
+    arguments: Any
     is_made: bool
     id: str
     after: Task | None
@@ -153,7 +153,7 @@ def each(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) -> Non
     writes = of(scene, name)
     scene.answers.calls.clear()
     for write in (*writes.writes, *writes.alone):
-        _expect(scene, write, writes.one(write.given))
+        _expect(scene, write, writes.one(write.arguments))
     scene.conditions_hold |= name == "insert"
 
 
@@ -161,7 +161,7 @@ def together(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) ->
     """Make the writes with one call; find out whether it made the first two, and in which form."""
     writes = of(scene, name)
     scene.answers.calls.clear()
-    came = writes.many([write.given for write in writes.writes])
+    came = writes.many([write.arguments for write in writes.writes])
     said, batches = str(scene.answers), scene.answers.of(_BATCH)
     for write, one in zip(writes.writes, came, strict=True):
         _expect(scene, write, one)

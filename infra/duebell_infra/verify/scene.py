@@ -23,7 +23,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.models import GAUGE
+from duebell_shared.queue.records import GAUGE
 from duebell_shared.queue.store import Store
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.reserved import VERIFY

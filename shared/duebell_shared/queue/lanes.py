@@ -1,9 +1,22 @@
-"""The lane of a task, from its id."""
+"""The lane of a task, from its id; and stray copies in other lanes.
 
+A stray copy is a task in the lane of its id by an earlier number of lanes, whose id another task has now. A
+process that knew fewer lanes inserted it there, after the queue was given more. Its add moves the task to the
+right lane before it returns, or settles that the id is taken. It cannot when the process ends, or when an
+insert without an answer takes effect later. So no add has returned a stray copy, and it is deleted before it
+runs.
+"""
+
+import logging
 import zlib
 from collections.abc import Sequence
+from datetime import datetime
 
-__all__ = ["lane_of", "places_of"]
+from duebell_shared.tasks.task import QueueKey
+
+from .store import Store
+
+__all__ = ["drop_stray_copy", "lane_of", "places_of"]
 
 
 def lane_of(id: str, lanes: int) -> int:
@@ -14,3 +27,24 @@ def lane_of(id: str, lanes: int) -> int:
 def places_of(id: str, counts: Sequence[int]) -> list[int]:
     """The lanes that a task with this id may be in, by these numbers of lanes: each once, in their order."""
     return list(dict.fromkeys(lane_of(id, lanes) for lanes in counts))
+
+
+_LOG = logging.getLogger("duebell.lanes")
+
+
+def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
+    """Delete the task with this key if it is a stray copy; tell whether it was. The queue has `lanes` lanes.
+
+    A task that has been changed since its add is none. Raises what the store raises.
+    """
+    place = lane_of(key.id, lanes)
+    if place == key.lane:
+        return False
+    there, other = store.get(key.lane, key.id), store.get(place, key.id)
+    if there is None or other is None or (other.expires_at and other.expires_at <= now):
+        return False
+    if there.rev > 1 or not store.save(there, None):
+        _LOG.warning("task %r is there twice: the one in lane %d is a task of its own", key.id, key.lane)
+        return False
+    _LOG.warning("task %r was inserted twice, and the copy that no add has returned is deleted", key.id)
+    return True

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
-from pynamodb.exceptions import PynamoDBException
 
 from duebell_shared.aws.endpoint import way_out
 from duebell_shared.errors import (
@@ -52,8 +51,8 @@ _BACKFILLING = "backfilling global secondary index"
 #: may come without JSON; botocore then takes the bare status for its code.
 _FAILED_IN_THE_SERVER = 500
 
-#: The errors of a failed call, made by the client itself or by pynamodb.
-_FAILED = (PynamoDBException, ClientError, BotoCoreError)
+#: The errors of a failed call.
+_FAILED = (ClientError, BotoCoreError)
 
 
 class Made:
@@ -97,19 +96,19 @@ class calling:  # noqa: N801 (read as a function, and each call is made in one: 
             raise self._as_ours(error) from error
 
     def _as_ours(self, error: Exception) -> DuebellError:
-        what = f"DynamoDB, table {self._table!r}: {_cause(error)}"
+        what = f"DynamoDB, table {self._table!r}: {error}"
         match _code_of(error):
             case "ResourceNotFoundException":
                 return NotDeployed(
                     f"there is no DynamoDB table {self._table!r} in {self._client.meta.region_name}: run "
                     f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
                 )
-            case "ValidationException" if _NO_INDEX in str(_cause(error)):
+            case "ValidationException" if _NO_INDEX in str(error):
                 return NotDeployed(
                     f"the table {self._table!r} has no past-index, which older versions did not make, so "
                     f"what has ended cannot be listed: `duebell deploy` adds it"
                 )
-            case "ValidationException" if _BACKFILLING in str(_cause(error)):
+            case "ValidationException" if _BACKFILLING in str(error):
                 return IndexNotReady(
                     f"DynamoDB is still building the past-index of the table {self._table!r}, so what has "
                     f"ended cannot be listed yet: wait some minutes, for a large table hours, and repeat"
@@ -117,27 +116,19 @@ class calling:  # noqa: N801 (read as a function, and each call is made in one: 
             case "ValidationException" if self._id is not None:  # such as a counter that is no number
                 return UnreadableTask(self._id, _response(error)["Error"].get("Message"))
             case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:
-                return AwsUnavailable(what + way_out(_cause(error)))
+                return AwsUnavailable(what + way_out(error))
             case _:
                 return AwsRefused(what)
 
 
-def _cause(error: BaseException | None) -> BaseException | None:
-    """The error of botocore, out of the one that pynamodb may have wrapped it in."""
-    return (isinstance(error, PynamoDBException) and error.cause) or error
+def _response(error: BaseException) -> Any:
+    """The answer of DynamoDB; empty when there was none."""
+    return error.response if isinstance(error, ClientError) else {}
 
 
-def _response(error: BaseException | None) -> dict[str, Any]:
-    """The answer of DynamoDB; empty when there was none. pynamodb's own trips over `response = None`."""
-    return getattr(_cause(error), "response", None) or {}
-
-
-def _metadata(error: BaseException | None) -> dict[str, Any]:
-    """Status and number of retries of the answer. Of these pynamodb keeps none but in what it wraps."""
-    cause = _cause(error)
-    metadata: dict[str, Any] = _response(getattr(cause, "__cause__", None) or cause).get(
-        "ResponseMetadata", {}
-    )
+def _metadata(error: BaseException) -> dict[str, Any]:
+    """Status and number of retries of the answer."""
+    metadata: dict[str, Any] = _response(error).get("ResponseMetadata", {})
     return metadata
 
 

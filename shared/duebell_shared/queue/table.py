@@ -1,86 +1,241 @@
-"""The queue in DynamoDB: the contract of `store.py`, kept by one table through pynamodb.
+"""The queue in DynamoDB: the contract of `store.py`, kept by one table.
 
 The table is created by the stack (`infra/template.yaml`), never here. Keys are `lane` and `id`; the *local*
 index `due-index` sorts the tasks of a lane by `queued`. A local index, because only that can be read strongly
 consistently (a global one can miss a task that was just added, and a missed task is a lost task).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
-Here are the records and the indexes; what concerns single tasks is in `table_items.py`.
+A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
+of a repeated call, the stored item is compared.
+
+A lane that is nearly full (`lane_sizes.py`) takes no new items. One that is full takes no item that is larger
+than it was: an outcome is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, TypeVar
-
-import msgspec
-from pynamodb.expressions.condition import Condition
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.counts import MAX_PRIORITY
-from duebell_shared.instants import FIRST, NEVER, floor, to_json
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
+from duebell_shared.instants import FIRST, NEVER, floor
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
-from duebell_shared.tasks.task import QueueKey
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .attributes import UNREADABLE
-from .models import ARMING, GAUGE, LIMITS, WORKER, StoredRecord, stored
-from .packed_record import pack, unpack
-from .past_index import RECURRING_KINDS, Past, PastKey
-from .refusals import try_write
-from .store import LARGEST_PAGE
-from .table_items import TableItems
-from .transaction_call import transact
-from .transactions import Other, TaskWrite, Transacted
+from .batches import CHANGE, INSERT, Answer, BatchRead, BatchWrite, Written
+from .changes import (
+    ItemChange,
+    ItemDeletion,
+    ItemUpdate,
+    as_added,
+    change_of,
+    claim_of,
+    is_claim,
+    put_if_free,
+    update_of,
+)
+from .item_size import leaner_forms
+from .items import Item, item_of, parse_queued, render_queued, stored, task_of
+from .lane_sizes import MEASURED, LaneSizes
+from .lanes import lane_of
+from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
+from .records import GAUGE, LIMITS, WORKER, Records
+from .refusals import Made, calling, try_write
+from .store import LARGEST_PAGE, Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken, or_failed
+from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 __all__ = ["DynamoTable"]
 
-_Record = TypeVar("_Record", WorkerRecord, Limits, Gauge)
-
 _LOG = logging.getLogger("duebell.table")
+
+_T = TypeVar("_T")
+_W = TypeVar("_W")
 
 #: Keys read at a time at first: most callers look at few, and the others go on.
 _PAGE = 200
 
+_DUE_INDEX, _PAST_INDEX = "due-index", "past-index"
 
-class DynamoTable(TableItems):
+
+class _Range(NamedTuple):
+    """A range of a sort key, both bounds included; without `low`, from the first."""
+
+    sort: str
+    low: str | None
+    high: str
+
+
+class DynamoTable:
     """The queue in the DynamoDB table of this name. The client brings time-outs, retries and credentials."""
 
+    def __init__(
+        self, name: str, client: "DynamoDBClient", *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.name = name
+        self._client = client
+        self._records = Records(name, client)
+        self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
+        self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
+        self._claim_batch = BatchWrite(name, client, CHANGE, sleep=sleep)  # their form may be refused alone
+        self._get_batch = BatchRead(name, client, sleep=sleep)
+        self._sizes = LaneSizes()
+
     def read_record(self) -> ArmingRecord | None:
-        item = self._read_named((ARMING, ARMING))
-        if item is None:
-            return None
-        rev = item.rev  # beside the text, for a swap compares it
-        try:
-            return msgspec.structs.replace(unpack(item.record or ""), rev=rev)
-        except (ValueError, TypeError, RecursionError) as error:
-            _LOG.error("the arming record cannot be read and is made anew: %s", error)
-            return ArmingRecord(lanes=(), rev=rev)
+        return self._records.read_arming()
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return new if self._swap_named((ARMING, ARMING), old, pack(new), new.rev) else None
+        return self._records.swap_arming(old, new)
 
     def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
         what = "the worker record cannot be read; the worker's next start makes it anew"
-        return self._read_json((WORKER, WORKER), WorkerRecord, what, consistent=consistent)
+        return self._records.read(WORKER, WORKER, WorkerRecord, what, consistent=consistent)
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        return self._swap_json((WORKER, WORKER), old, new)
+        return self._records.swap(WORKER, WORKER, old, new)
 
     def read_limits(self) -> Limits | None:
         what = "the limits that were set cannot be read, so those that code declares hold"
-        return self._read_json((LIMITS, LIMITS), Limits, what)
+        return self._records.read(LIMITS, LIMITS, Limits, what)
 
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        return self._swap_json((LIMITS, LIMITS), old, new)
+        return self._records.swap(LIMITS, LIMITS, old, new)
 
     def read_gauge(self, action: str) -> Gauge | None:
-        return self._read_json((GAUGE, action), Gauge, "an action's gauge cannot be read and is made anew")
+        what = "an action's gauge cannot be read and is made anew"
+        return self._records.read(GAUGE, action, Gauge, what)
 
     def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        return self._swap_json((GAUGE, action), old, new)
+        return self._records.swap(GAUGE, action, old, new)
+
+    def insert(self, task: Task) -> bool:
+        with self._aws():
+            if self._sizes.is_nearly_full(task.lane) and not self._read(stored(lane=task.lane, id=task.id)):
+                raise QueueFull(task.id, task.lane)
+            made = self._write(self._client.put_item, put_if_free(item_of(task), task.created_at))
+            if made or ((made.is_full or made.was_retried) and self._has_added(task)):
+                return True
+            if made.is_full:
+                raise QueueFull(task.id, task.lane)
+            return False
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        measured = self._sizes.adds_to_measure([task.lane for task in tasks], [task.id for task in tasks])
+        return _apart(measured, tasks, self._insert_alone, self._insert_together)
+
+    def save(self, old: Task, new: Task | None) -> bool:
+        with self._aws(old.id):
+            made = self._change(change_of(old, new))
+            if made.is_full:
+                return self._save_leaner(old, new)
+            return bool(made) or self.get(old.lane, old.id) == new
+
+    def delete(self, task: Task) -> bool:
+        with self._aws(task.id):
+            made = self._change(change_of(task, None))
+            if made.was_retried and self.get(task.lane, task.id) is None:
+                raise AwsUnavailable(f"it is not known whether this call has deleted task {quoted(task.id)}")
+            return bool(made)
+
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        measured = self._sizes.to_measure([old.lane for old, _ in changes])
+        return _apart(measured, changes, self._save_alone, self._save_together)
+
+    def get(self, lane: int, id: str) -> Task | None:
+        with self._aws():
+            item = self._read(stored(lane=lane, id=id))
+            return task_of(item) if item else None
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        try:
+            with self._aws():
+                asked = {(key.lane, key.id): stored(lane=key.lane, id=key.id) for key in keys}
+                tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
+            return {task.id: task for task in tasks}
+        except (UnreadableTask, AwsRefused):  # one cannot be read, or a policy allows single reads only
+            found = (self._get_if_readable(key) for key in keys)
+            return {task.id: task for task in found if task}
+
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        asked = {
+            "TableName": self.name,
+            "KeyConditionExpression": "#lane = :lane AND begins_with (#id, :prefix)",
+            "ExpressionAttributeNames": {"#lane": "lane", "#id": "id"},
+            "ExpressionAttributeValues": {":lane": {"S": str(lane)}, ":prefix": {"S": prefix}},
+            "ConsistentRead": True,
+        }
+        behind = None if after is None else stored(lane=lane, id=after)
+        page = self._query(asked, behind=behind, most=most)
+        tasks = [_task_or_none(item) for item in page["Items"]]
+        end = page.get("LastEvaluatedKey")
+        return [task for task in tasks if task], end["id"]["S"] if end else None
+
+    def claim(
+        self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
+    ) -> Task | None:
+        """`may_be_made`: this claim was tried before, with an unknown result."""
+        with self._aws(key.id):
+            made = self._change(claim_of(key, run=run, now=now, status=status))
+            if made:
+                return task_of(made.answer["Attributes"])
+            if made.is_full:
+                raise QueueFull(key.id, key.lane)
+            there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
+            return there if there and is_claim(there, key, run, now) else None
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Claimed | NotEligible | Failed]:
+        def alone(key: QueueKey, *, may_be_made: bool = False) -> Claimed | NotEligible | Failed:
+            claim = partial(self.claim, run=run, now=now, status=status, may_be_made=may_be_made)
+            return or_failed(lambda: Claimed(task) if (task := claim(key)) else NotEligible())
+
+        def together(keys: Sequence[QueueKey]) -> list[Claimed | NotEligible | Failed]:
+            claims = [claim_of(key, run=run, now=now, status=status) for key in keys]
+            written = self._change_many(claims, self._claim_batch)
+            answered = zip(keys, written.answers, strict=True)
+            return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
+
+        def finish(key: QueueKey, answer: Answer, *, is_sure: bool) -> Claimed | NotEligible | Failed:
+            if answer.error:
+                return Failed(answer.error)
+            if answer.is_made and (item := answer.item):
+                return or_failed(lambda: Claimed(task_of(item)))
+            return alone(key, may_be_made=answer.is_made or not is_sure)
+
+        return _apart(self._sizes.to_measure([key.lane for key in keys]), keys, alone, together)
+
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
+    ) -> list[Relocated | NotEligible | Failed]:
+        def move(item: Item | None) -> Relocated | NotEligible:
+            if only_new and item and item.get("rev") != stored(rev=1)["rev"]:
+                return NotEligible()
+            with self._aws():
+                lane = lane_of(item["id"]["S"], lanes) if item else 0
+                is_moved = item and relocate_item(self._client, self.name, item, lane=lane, now=now)
+            return Relocated() if is_moved else NotEligible()
+
+        wanted = [stored(lane=key.lane, id=key.id) for key in keys]
+        try:
+            with self._aws():
+                found = list(self._get_batch(wanted))
+        except DuebellError as error:
+            return [Failed(error)] * len(keys)
+        items = [next((item for item in found if key.items() <= item.items()), None) for key in wanted]
+        return [or_failed(partial(move, item)) for item in items]
 
     def queued(
         self,
@@ -94,15 +249,14 @@ class DynamoTable(TableItems):
         begin = after.queued if isinstance(after, QueueKey) else after
         end = before.queued if isinstance(before, QueueKey) else before
         is_all = begin is None and end == NEVER  # also what sorts behind all times, so that it is told
-        within = None if is_all else self._queued_within(begin, end)
+        within = None if is_all else _queued_within(begin, end)
         if within is None and not is_all:
             return
         place = before if latest_first else after
         behind = None
         if isinstance(place, QueueKey):
             behind = stored(lane=place.lane, id=place.id, queued=(place.queued, place.priority))
-        with self._aws():
-            yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=page_size)
+        yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=page_size)
 
     def past(
         self,
@@ -116,7 +270,7 @@ class DynamoTable(TableItems):
     ) -> Iterator[PastKey]:
         begin = after.at if isinstance(after, PastKey) else after
         end = (before.at or NEVER) if isinstance(before, PastKey) else before
-        if (within := self._past_within(kind, begin, end)) is None:
+        if (within := _past_within(kind, begin, end)) is None:
             return
         place = before if latest_first else after
         behind = None
@@ -127,166 +281,283 @@ class DynamoTable(TableItems):
         )
 
     def recurring(self, lane: int, *, page_size: int = _PAGE) -> Iterator[PastKey]:
-        past: Any = self._tasks.past
-        within = past.between((RECURRING_KINDS[0], None), (RECURRING_KINDS[-1], None))
+        within = _Range("past", render_past(RECURRING_KINDS[0], None), render_past(RECURRING_KINDS[-1], None))
         yield from self._past_keys(lane, within, page_size=page_size)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        within = self._queued_within(after, before)
-        if within is None:
-            return 0
-        with self._aws():
-            return self._count("due-index", lane, within, most=most, consistent_read=True)
+        within = _queued_within(after, before)
+        return self._count(_DUE_INDEX, lane, within, most=most) if within else 0
 
     def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
-        within = self._past_within(kind, None, NEVER, last=last)
-        with self._aws():
-            return self._count("past-index", lane, within, most=most, consistent_read=False)
+        within = _past_within(kind, None, NEVER, last=last)
+        return self._count(_PAST_INDEX, lane, within, most=most) if within else 0
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        with self._aws():
-            keys = self._keys(lane, page_size=1 + len(skipping))
-            return next((key.queued for key in keys if key not in skipping), NEVER)
+        keys = self._keys(lane, page_size=1 + len(skipping))
+        return next((key.queued for key in keys if key not in skipping), NEVER)
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         with self._aws():
             return transact(self._client, self.name, writes, token)
 
-    def _count(self, index: str, lane: int, within: Any, *, most: int, consistent_read: bool) -> int:
-        """Count page by page: pynamodb's own count goes on beyond its limit, through the whole lane."""
-        connection: Any = self._tasks._get_connection()  # noqa: SLF001
-        counted, start = 0, None
-        while counted < most:
-            page = connection.query(
-                str(lane),
-                within,
-                index_name=index,
-                select="COUNT",
-                limit=most - counted,
-                consistent_read=consistent_read,
-                exclusive_start_key=start,
-            )
-            counted += page["Count"]
-            if (start := page.get("LastEvaluatedKey")) is None:
-                break
-        return counted
+    def lane_sizes(self) -> dict[int, int]:
+        return self._sizes.take()
 
     def _keys(
         self,
         lane: int,
-        within: Any = None,
+        within: _Range | None = None,
         *,
-        behind: dict[str, Any] | None = None,
+        behind: Item | None = None,
         latest_first: bool = False,
         page_size: int,
     ) -> Iterator[QueueKey]:
-        items = self._tasks.due_index.query(
-            lane,
-            within,
-            consistent_read=True,
-            page_size=page_size,
-            scan_index_forward=not latest_first,
-            last_evaluated_key=behind,
-        )
-        for item in _in_growing_pages(items):
-            queued, priority = item.queued
-            if queued == UNREADABLE:
-                _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
+        for item in self._entries(
+            _DUE_INDEX, lane, within, behind=behind, latest_first=latest_first, page_size=page_size
+        ):
+            id = item["id"]["S"]
+            try:
+                queued, priority = parse_queued(item["queued"]["S"])
+            except (ValueError, OverflowError):
+                _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", id)
             else:
-                yield QueueKey(queued=queued, id=item.id, lane=lane, priority=priority)
+                yield QueueKey(queued=queued, id=id, lane=lane, priority=priority)
 
     def _past_keys(
         self,
         lane: int,
-        within: Condition,
+        within: _Range,
         *,
-        behind: dict[str, Any] | None = None,
+        behind: Item | None = None,
         latest_first: bool = False,
         page_size: int,
     ) -> Iterator[PastKey]:
+        for item in self._entries(
+            _PAST_INDEX, lane, within, behind=behind, latest_first=latest_first, page_size=page_size
+        ):
+            id = item["id"]["S"]
+            try:
+                kind, at = parse_past(item["past"]["S"])
+            except (ValueError, OverflowError):
+                _LOG.warning("left out of a listing: the item %r has an odd `past`", id)
+            else:
+                yield PastKey(at=at, id=id, lane=lane, kind=kind)
+
+    def _entries(
+        self,
+        index: str,
+        lane: int,
+        within: _Range | None,
+        *,
+        behind: Item | None,
+        latest_first: bool,
+        page_size: int,
+    ) -> Iterator[Item]:
+        """The entries of an index, each page four times as large as the one before, up to the largest."""
+        asked = {**self._asked(index, lane, within), "ScanIndexForward": not latest_first}
+        while True:
+            page = self._query(asked, behind=behind, most=page_size)
+            yield from page["Items"]
+            if (behind := page.get("LastEvaluatedKey")) is None:
+                return
+            page_size = min(page_size * 4, LARGEST_PAGE)
+
+    def _count(self, index: str, lane: int, within: _Range, *, most: int) -> int:
+        asked = {**self._asked(index, lane, within), "Select": "COUNT"}
+        counted, behind = 0, None
+        while counted < most:
+            page = self._query(asked, behind=behind, most=most - counted)
+            counted += page["Count"]
+            if (behind := page.get("LastEvaluatedKey")) is None:
+                break
+        return counted
+
+    def _query(self, asked: Mapping[str, Any], *, behind: Item | None, most: int) -> Any:
+        """One page of a query, of at most so many, from behind this key on."""
+        start: Any = {"ExclusiveStartKey": behind} if behind else {}
         with self._aws():
-            items = self._tasks.past_index.query(
-                lane,
-                within,
-                page_size=page_size,
-                scan_index_forward=not latest_first,
-                last_evaluated_key=behind,
-            )
-            for item in _in_growing_pages(items):
-                if item.past is None:
-                    _LOG.warning("left out of a listing: the item %r has an odd `past`", item.id)
-                else:
-                    kind, at = item.past
-                    yield PastKey(at=at, id=item.id, lane=lane, kind=kind)
+            return self._client.query(**asked, **start, Limit=most)
 
-    def _queued_within(self, after: datetime | None, before: datetime) -> Condition | None:
-        """The condition for these bounds; None if nothing is between them, which DynamoDB would refuse."""
-        queued: Any = self._tasks.queued
-        before = floor(before)  # rendering rounds up
-        if after and after > before:
-            return None
-        first = (after, MAX_PRIORITY)  # of its millisecond
-        condition: Condition = queued.between(first, before) if after else queued <= before
-        return condition
+    def _asked(self, index: str, lane: int, within: _Range | None) -> dict[str, Any]:
+        """The arguments of Query for this range of a lane. A global index cannot be read consistently."""
+        condition, names, values = "#lane = :lane", {"#lane": "lane"}, {":lane": {"S": str(lane)}}
+        if within:
+            sort, low, high = within
+            names["#sort"], values[":high"] = sort, {"S": high}
+            condition += " AND #sort " + ("<= :high" if low is None else "BETWEEN :low AND :high")
+            values |= {} if low is None else {":low": {"S": low}}
+        return {
+            "TableName": self.name,
+            "IndexName": index,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ConsistentRead": index == _DUE_INDEX,
+        }
 
-    def _past_within(
-        self, kind: Past, after: datetime | None, before: datetime, *, last: Past | None = None
-    ) -> Condition | None:
-        """The condition for these kinds and bounds; None likewise."""
-        past: Any = self._tasks.past
-        before = floor(before)
-        if kind.has_time and after and after > before:
-            return None
-        condition: Condition = past == (kind, None)
-        return past.between((kind, after or FIRST), (last or kind, before)) if kind.has_time else condition
+    def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
+        return calling(self.name, self._client, id=id)
 
-    def _read_json(
-        self, place: tuple[str, str], type: type[_Record], what: str, *, consistent: bool = True
-    ) -> _Record | None:
-        """The record that is stored as JSON; an empty one, with an error in the log, if it cannot be read."""
-        item = self._read_named(place, consistent=consistent)
-        if item is None:
-            return None
+    def _change(self, change: ItemChange) -> Made:
+        deletes = isinstance(change, ItemDeletion)
+        return self._write(self._client.delete_item if deletes else self._client.update_item, change.call())
+
+    def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Made:
+        """Write with the client itself: pynamodb takes as long to build the call as the client to make it."""
+        made = try_write(lambda: write(TableName=self.name, **arguments, **MEASURED))
+        if made:
+            self._sizes.note(made.answer)
+        return made
+
+    def _change_many(self, changes: Sequence[ItemChange], batch: BatchWrite[ItemChange]) -> Written:
+        """Send these changes as one batch. Those that are neither made nor failed are to be tried alone."""
+        items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
+        is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
+        nothing = Written.nothing(len(changes))
+        if len(changes) == 1 or len(items) < len(changes) or is_for_one:
+            return nothing
         try:
-            record = msgspec.json.decode(item.record or "", type=type)
-        except (ValueError, TypeError, RecursionError) as error:
-            _LOG.error("%s: %s", what, error)
-            record = type()
-        return msgspec.structs.replace(record, rev=item.rev)
+            with self._aws():
+                return batch(changes) or nothing
+        except AwsRefused as error:
+            _LOG.info("many writes at once were refused, so each is made alone: %s", error)
+            return Written.nothing(len(changes), is_sure=False)
+        except DuebellError as error:
+            return Written.nothing(len(changes), error=error)
 
-    def _swap_json(self, place: tuple[str, str], old: _Record | None, new: _Record) -> _Record | None:
-        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        text = to_json(msgspec.structs.replace(new, rev=0))
-        return new if self._swap_named(place, old, text, new.rev) else None
+    def _save_alone(self, change: tuple[Task, Task | None]) -> Saved | NotEligible | Failed:
+        return or_failed(lambda: Saved() if self.save(*change) else NotEligible())
 
-    def _read_named(self, place: tuple[str, str], *, consistent: bool = True) -> StoredRecord | None:
-        """Read with the client itself, as tasks are: each add reads the arming record."""
-        key = {"lane": {"S": place[0]}, "id": {"S": place[1]}}
-        with self._aws():
-            answer = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=consistent)
-            return StoredRecord.of(answer["Item"]) if "Item" in answer else None
+    def _save_together(
+        self, changes: Sequence[tuple[Task, Task | None]]
+    ) -> list[Saved | NotEligible | Failed]:
+        def finish(change: tuple[Task, Task | None], answer: Answer) -> Saved | NotEligible | Failed:
+            if answer.error:
+                return Failed(answer.error)
+            if answer.is_made:
+                return Saved()
+            if answer.is_full:
+                return or_failed(lambda: Saved() if self._save_leaner(*change) else NotEligible())
+            return self._save_alone(change)
 
-    def _swap_named(
-        self, place: tuple[str, str], old: ArmingRecord | _Record | None, text: str, rev: int
-    ) -> bool:
-        item = self._records(*place, record=text, rev=rev)
-        with self._aws():
-            return bool(try_write(lambda: item.save(self._is_as_read(old))))
+        written = self._change_many([change_of(old, new) for old, new in changes], self._change_batch)
+        return list(map(finish, changes, written.answers))
 
-    def _is_as_read(self, old: ArmingRecord | _Record | None) -> Condition:
-        rev: Any = self._records.rev
-        condition: Condition = rev.does_not_exist()
-        if old and old.rev > 0:
-            condition = rev == old.rev
-        elif old:  # an edit removed it, or made it something else than a number
-            condition = ~rev.is_type() | (rev <= 0)
-        return condition
+    def _save_leaner(self, old: Task, new: Task | None) -> bool:
+        """Save an outcome in the first form that its full lane takes. Raises QueueFull."""
+        with self._aws(old.id):
+            for form in leaner_forms(old, new) if new else ():
+                made = self._change(update_of(old, form))
+                if not made.is_full:
+                    return bool(made) or self.get(old.lane, old.id) in (form, new)
+        raise QueueFull(old.id, old.lane)
+
+    def _read(self, key: Item) -> Item | None:
+        """The item with this key as it is stored."""
+        answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
+        item: Item | None = answer.get("Item")
+        return item
+
+    def _insert_together(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        try:
+            with self._aws():
+                written = self._insert_batch([item_of(task) for task in tasks])
+        except DuebellError as error:
+            return [Failed(error)] * len(tasks)
+        if written is None:
+            return [self._insert_alone(task) for task in tasks]
+
+        def finish(task: Task, answer: Answer) -> Inserted | Failed | None:
+            if answer.is_full and written.is_sure:
+                return Failed(QueueFull(task.id, task.lane))
+            if answer.error:
+                return Failed(answer.error)
+            return Inserted() if answer.is_made else None
+
+        results = list(map(finish, tasks, written.answers))
+        left = [task for task, result in zip(tasks, results, strict=True) if result is None]
+        others = iter(self._insert_left(left, is_sure=written.is_sure))
+        return [result or next(others) for result in results]
+
+    def _insert_alone(self, task: Task) -> Inserted | Taken | Failed:
+        try:
+            return Inserted() if self.insert(task) else Taken()
+        except UnreadableTask:  # whatever it is, the id is taken
+            return Taken()
+        except DuebellError as error:
+            return Failed(error)
+
+    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[Inserted | Taken | Failed]:
+        """Insert the tasks that a batch did not: an id is taken, perhaps by expired history, or it failed.
+
+        Unless `is_sure`, the batch may have stored the task itself.
+        """
+        keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
+        try:
+            found = self.get_many(keys) if keys else {}
+        except DuebellError as error:
+            return [Failed(error)] * len(tasks)
+        return [self._insert_after(task, found.get(task.id), is_sure=is_sure) for task in tasks]
+
+    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> Inserted | Taken | Failed:
+        is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
+        result = Taken() if is_taken else self._insert_alone(task)
+        if is_sure or not isinstance(result, Taken):
+            return result
+        return or_failed(lambda: Inserted() if self._has_added(task) else Taken())
+
+    def _has_added(self, task: Task) -> bool:
+        """Tell whether this task is stored, even if a run has changed it since."""
+        there = self.get(task.lane, task.id)
+        if there is None or as_added(there) != as_added(task):
+            return False
+        return there.payload_dropped is not None or there.payload_json == task.payload_json
+
+    def _get_if_readable(self, key: QueueKey) -> Task | None:
+        try:
+            return self.get(key.lane, key.id)
+        except UnreadableTask as error:
+            _LOG.warning("left out of a listing: %s", error)
+            return None
 
 
-def _in_growing_pages(items: Any) -> Iterator[Any]:
-    """The items of a query, each page four times as large as the one before, up to the largest."""
-    pages = items.page_iter
-    for number, item in enumerate(items, start=1):
-        yield item
-        if number >= pages.page_size and pages.page_size < LARGEST_PAGE:
-            pages.page_size = min(pages.page_size * 4, LARGEST_PAGE)
+def _queued_within(after: datetime | None, before: datetime) -> _Range | None:
+    """The range of `queued` for these bounds; None for an empty one, which DynamoDB would refuse."""
+    before = floor(before)  # rendering rounds up
+    if after and after > before:
+        return None
+    low = render_queued(after, MAX_PRIORITY) if after else None  # the first of its millisecond
+    return _Range("queued", low, render_queued(before))
+
+
+def _past_within(
+    kind: Past, after: datetime | None, before: datetime, *, last: Past | None = None
+) -> _Range | None:
+    """The range of `past` for these kinds and bounds; None likewise."""
+    before = floor(before)
+    if not kind.has_time:
+        return _Range("past", render_past(kind, None), render_past(kind, None))
+    if after and after > before:
+        return None
+    return _Range("past", render_past(kind, after or FIRST), render_past(last or kind, before))
+
+
+def _apart(
+    places: Collection[int],
+    writes: Sequence[_W],
+    alone: Callable[[_W], _T],
+    together: Callable[[Sequence[_W]], list[_T]],
+) -> list[_T]:
+    """The results of these writes, in their order: those at the places made alone, the others together."""
+    results = {place: alone(writes[place]) for place in places}
+    if others := [place for place in range(len(writes)) if place not in results]:
+        results |= zip(others, together([writes[place] for place in others]), strict=True)
+    return [results[place] for place in range(len(writes))]
+
+
+def _task_or_none(item: Item) -> Task | None:
+    try:
+        return task_of(item)
+    except UnreadableTask as error:
+        _LOG.warning("left out of a search: %s", error)
+        return None

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from duebell_shared.queue.models import ARMING, GAUGE, LIMITS, WORKER
+from duebell_shared.queue.records import ARMING, GAUGE, LIMITS, WORKER
 from tests.partiql import FULL
 
 from .refused import Refused

@@ -19,8 +19,7 @@ from botocore.exceptions import (
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.queue.items import task_of
-from duebell_shared.queue.models import ARMING, GAUGE, LIMITS, WORKER
-from duebell_shared.queue.packed_record import unpack
+from duebell_shared.queue.records import ARMING, GAUGE, LIMITS, WORKER, unpack
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from tests.simulation.aws import Aws
@@ -238,7 +237,7 @@ def _subject(sent: Try) -> object:
         case "GetItem" | "PutItem" | "UpdateItem":
             return about["id"]["S"]
         case "Query":
-            return request["ExpressionAttributeValues"][":0"]["S"]
+            return request["ExpressionAttributeValues"][":lane"]["S"]
         case "BatchExecuteStatement":
             return f"{request['Statements'][0]['Statement'][:6]} {len(request['Statements'])}"
         case "PutRule":

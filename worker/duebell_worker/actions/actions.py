@@ -37,6 +37,7 @@ class DeliveryOptions(TypedDict, total=False):
     at_most: int | None
     per_second: float | None
     on_failed: str | None
+    keep_answers: bool
 
 
 class Actions(dict[str, Action[..., Any]]):

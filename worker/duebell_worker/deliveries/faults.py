@@ -1,34 +1,19 @@
-"""Tells errors that mend by themselves from those that do not, and says what to do about the latter."""
+"""Tells refusals that another attempt may not meet from those that are final, with the way out."""
 
 import re
 from enum import Enum, auto
-from typing import NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.endpoint import way_out
 from duebell_shared.deliveries.delivery import DeliverySecret, DeliveryTarget
+from duebell_shared.deliveries.kinds import Answer
 from duebell_worker.run.outcome import Undeliverable, Undelivered
 
-__all__ = ["Answer", "concerns_all", "fault_of", "fault_of_call"]
+__all__ = ["concerns_all", "fault_of", "fault_of_call"]
 
 #: Statuses of HTTP.
 _FORBIDDEN, _NOT_FOUND, _TOO_LARGE, _TOO_MANY, _SERVER_ERROR = 403, 404, 413, 429, 500
-
-
-class Answer(NamedTuple):
-    """An answer of AWS that is no acceptance: of a whole call, or of one message in a batch.
-
-    code             AWS's code of the error
-    message          its words
-    status           the call's HTTP status; 0 for that of a message in a batch
-    is_senders       whether AWS says that the sender is at fault
-    """
-
-    code: str
-    message: str
-    status: int = 0
-    is_senders: bool = False
 
 
 class _Why(Enum):
@@ -75,16 +60,16 @@ def fault_of_call(target: DeliveryTarget | DeliverySecret, error: Exception) -> 
 
 
 def fault_of(target: DeliveryTarget | DeliverySecret, answer: Answer) -> Exception:
-    """The error of an attempt that AWS answered so: Undeliverable if trying again does not help."""
+    """The error of an attempt that AWS answered so: Undeliverable if another attempt does not help."""
     why = _why(answer)
     said = f"({answer.code}: {answer.message})" if answer.message else f"({answer.code})"
     if why is None:
         return Undelivered(f"{target.shown} did not accept it {said}")
-    return Undeliverable(f"{_words(why, target)} {said}", of_target=why in _OF_TARGET)
-
-
-#: What is so for every message to the same target.
-_OF_TARGET = {_Why.KEY, _Why.DENIED, _Why.ABSENT}
+    told = f"{_words(why, target)} {said}"
+    # IAM takes a while to apply a policy, and the target's own may come a minute later: it is tried again.
+    if why is _Why.DENIED or (why is _Why.KEY and "denied" in answer.code.lower()):
+        return Undelivered(told)
+    return Undeliverable(told, of_target=why in {_Why.KEY, _Why.ABSENT})
 
 
 def concerns_all(error: Exception) -> bool:
@@ -115,8 +100,9 @@ def _words(why: _Why, target: DeliveryTarget | DeliverySecret) -> str:
                 f"the key that encrypts {shown} cannot be used: the worker's role needs {needed} on the key"
             )
         case _Why.DENIED:
+            needed = target.kind.sends if isinstance(target, DeliveryTarget) else target.reads
             return (
-                f"access denied to {shown}: the worker's role needs {target.iam_action} on it, and if it "
+                f"access denied to {shown}: the worker's role needs {needed} on it, and if it "
                 f"belongs to another account, its own policy must allow that, too"
             )
         case _Why.ABSENT:

@@ -1,10 +1,12 @@
-"""Writing many items with one call of DynamoDB: statements in PartiQL, each under conditions of its own.
+"""Reading and writing many items with one call of DynamoDB.
 
-One BatchExecuteStatement takes 25 statements. Each is made or refused by itself, and costs what a PutItem or
-an UpdateItem costs; a transaction would cost twice that, and one refusal undo it all. INSERT is refused when
-its key is there, UPDATE when its item is not as its WHERE says.
+Writes are statements in PartiQL, each under conditions of its own. One BatchExecuteStatement takes 25. Each
+is made or refused by itself, and costs what a PutItem or an UpdateItem costs. A transaction would cost twice
+that, and one refusal would undo it all. INSERT is refused when its key is there, UPDATE when its item is not
+as its WHERE says. Reads are BatchGetItem, which gives back the keys that it had no units to read.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
 """
 
 import logging
@@ -18,14 +20,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.errors import AwsUnavailable, DuebellError
 
-from .item_update import Item, ItemChange
+from .changes import ItemChange
+from .items import Item
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["CHANGE", "INSERT", "Answer", "BatchWrite", "Written", "pauses"]
+__all__ = ["CHANGE", "INSERT", "Answer", "BatchRead", "BatchWrite", "Written", "pauses"]
 
-_LOG = logging.getLogger("duebell.batching")
+_LOG = logging.getLogger("duebell.batches")
 
 #: Seconds at most before each further try of what was throttled: a partition has units again each second.
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -213,3 +216,43 @@ INSERT: Sequence[Form[Item]] = (_with_the_item, _with_each_attribute)
 
 #: Changes and deletes items that are as they are expected.
 CHANGE: Sequence[Form[ItemChange]] = (lambda table, change: change.statement(table),)
+
+
+#: Keys that one call takes.
+_MOST = 100
+
+
+class BatchRead:
+    """Strongly consistent reads of many items of the table of this name."""
+
+    def __init__(
+        self, table: str, client: "DynamoDBClient", *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._table = table
+        self._client = client
+        self._sleep = sleep
+
+    def __call__(self, keys: Sequence[Item]) -> Iterator[Item]:
+        """The items of these different keys, those that are there, in no order.
+
+        Items that DynamoDB had no room to read are asked for again, after a pause that grows as long as none
+        is read. Raises AwsUnavailable when the pauses are used up, and what botocore raises.
+        """
+        for first in range(0, len(keys), _MOST):
+            yield from self._read(keys[first : first + _MOST])
+
+    def _read(self, keys: Sequence[Item]) -> Iterator[Item]:
+        left: Any = list(keys)
+        waits = pauses()
+        while left:
+            asked: Any = {self._table: {"Keys": left, "ConsistentRead": True}}
+            answer: Any = self._client.batch_get_item(RequestItems=asked)
+            unread = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+            if len(unread) < len(left):
+                waits = pauses()
+            left = unread
+            yield from answer["Responses"].get(self._table, [])
+            if left:
+                if (pause := next(waits, None)) is None:
+                    raise AwsUnavailable(f"DynamoDB, table {self._table!r}: no room to read, and none later")
+                self._sleep(pause)

@@ -9,6 +9,7 @@ import boto3
 import msgspec
 
 from duebell_editor import Editor
+from duebell_editor.status.wiring import restore
 from duebell_infra.aws import aws_calls
 from duebell_infra.bundle.bundle import Bundle, build
 from duebell_infra.bundle.import_check import Surroundings
@@ -18,7 +19,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.wiring import put_back
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
-from duebell_shared.errors import DuebellError
+from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.settings import Settings
 
 from .alarms import check_alarms, whom_they_tell
@@ -168,7 +169,15 @@ def _put_back(
 
 
 def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
-    """Arm the queue by the bell of the stack. `say` is told what is left to do if there are two."""
+    """Put back what leads to the worker, and arm the queue by the bell of the stack.
+
+    `say` is told what was missing, and what is left to do if there are two bells.
+    """
+    try:
+        if missing := restore(backend):
+            say(f"put back, as somebody had deleted it: {', '.join(missing)}")
+    except AwsRefused as error:  # whoever deploys may not be allowed to look
+        say(str(error))
     head_start = backend.settings.head_start
     backend.armer.change(lambda record: record.ringing_ahead(head_start))
     backend.armer.verify()

@@ -16,8 +16,6 @@ from duebell_infra.bundle.import_check import Surroundings
 from duebell_infra.bundle.target import Architecture, Place, Target
 from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import BellKind
-from duebell_shared.bell.wiring import put_back
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.settings import Settings
@@ -134,7 +132,6 @@ def deploy(
             with suppress(DuebellError):
                 Backend.connect(settings_of(name, before), session).armer.verify()
         raise
-    _put_back(session, settings, parameters, say=say)
     _arm(backend, parameters, say=say)
     table.wait_for_indexes(say)
     if _code_of(before) != _code_of(parameters):
@@ -147,25 +144,6 @@ def deploy(
         say(_NO_ACTIONS)
     sync_declared(editor, say=synced or say)  # what the worker that was just called declares
     return settings
-
-
-def _put_back(
-    session: boto3.Session, settings: Settings, parameters: Mapping[str, str], *, say: Callable[[str], None]
-) -> None:
-    """Put back what somebody deleted of the rule, its target and its permission.
-
-    CloudFormation sees no change in the template, and so answers that there is nothing to do.
-    """
-    if settings.bell is not BellKind.RULE and parameters.get("OtherBell") != "yes":
-        return
-    try:
-        with aws_calls("the rule, its target and its permission could not be looked at"):
-            missing = put_back(session, settings.rule, settings.function or settings.rule)
-    except DeployFailed as error:
-        say(str(error))
-    else:
-        for what in missing:
-            say(f"rule {settings.rule}: put back {what}, which was missing")
 
 
 def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:

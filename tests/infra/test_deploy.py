@@ -300,7 +300,11 @@ def test_a_deleted_rule_is_put_back_with_its_target_and_permission(
 
     said = deployed(unchanged, before=UPDATE)
 
-    assert "put back, as somebody had deleted it: rule, target, permission" in said
+    assert [line for line in said if "put back" in line] == [
+        "rule duebell: put back the rule, which was missing",
+        "rule duebell: put back its target, which was missing",
+        "rule duebell: put back its permission to invoke the worker, which was missing",
+    ]
     assert events.describe_rule(Name="duebell")["ScheduleExpression"] != SENTINEL
     [target] = events.list_targets_by_rule(Rule="duebell")["Targets"]
     assert target["Arn"] == function
@@ -312,4 +316,4 @@ def test_a_deleted_rule_is_put_back_with_its_target_and_permission(
 
 
 def test_a_worker_that_cannot_be_looked_at_is_said(deployed: Any) -> None:
-    assert any("cannot be put back" in line for line in deployed(unchanged, before=UPDATE))
+    assert any("could not be looked at" in line for line in deployed(unchanged, before=UPDATE))

@@ -15,6 +15,7 @@ from duebell_infra.deploy.template import (
     without_types,
 )
 from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.bell.wiring import DESCRIPTION
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -76,6 +77,7 @@ def test_the_worker_learns_of_the_schedule_after_it_is_made(template: Any) -> No
 def test_the_rule_is_created_parked(template: Any) -> None:
     rule = template["Resources"]["Rule"]["Properties"]
     assert (rule["ScheduleExpression"], rule["State"]) == (SENTINEL, "ENABLED")
+    assert rule["Description"] == DESCRIPTION
 
 
 def test_the_table_is_what_the_code_and_its_tests_work_on(template: Any, session: boto3.Session) -> None:

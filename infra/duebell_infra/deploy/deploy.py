@@ -9,15 +9,16 @@ import boto3
 import msgspec
 
 from duebell_editor import Editor
-from duebell_editor.status.wiring import restore
 from duebell_infra.aws import aws_calls
 from duebell_infra.bundle.bundle import Bundle, build
 from duebell_infra.bundle.import_check import Surroundings
 from duebell_infra.bundle.target import Architecture, Place, Target
 from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.wiring import put_back
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
-from duebell_shared.errors import AwsRefused, DuebellError
+from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Settings
 
 from .alarms import check_alarms, whom_they_tell
@@ -132,6 +133,7 @@ def deploy(
             with suppress(DuebellError):
                 Backend.connect(settings_of(name, before), session).armer.verify()
         raise
+    _put_back(session, settings, parameters, say=say)
     _arm(backend, parameters, say=say)
     table.wait_for_indexes(say)
     if _code_of(before) != _code_of(parameters):
@@ -146,16 +148,27 @@ def deploy(
     return settings
 
 
-def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
-    """Put back what leads to the worker, and arm the queue by the bell of the stack.
+def _put_back(
+    session: boto3.Session, settings: Settings, parameters: Mapping[str, str], *, say: Callable[[str], None]
+) -> None:
+    """Put back what somebody deleted of the rule, its target and its permission.
 
-    `say` is told what was missing, and what is left to do if there are two bells.
+    CloudFormation sees no change in the template, and so answers that there is nothing to do.
     """
+    if settings.bell is not BellKind.RULE and parameters.get("OtherBell") != "yes":
+        return
     try:
-        if missing := restore(backend):
-            say(f"put back, as somebody had deleted it: {', '.join(missing)}")
-    except AwsRefused as error:  # whoever deploys may not be allowed to look
+        with aws_calls("the rule, its target and its permission could not be looked at"):
+            missing = put_back(session.client, settings.rule, settings.function or settings.rule)
+    except DeployFailed as error:
         say(str(error))
+    else:
+        for what in missing:
+            say(f"rule {settings.rule}: put back {what}, which was missing")
+
+
+def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
+    """Arm the queue by the bell of the stack. `say` is told what is left to do if there are two."""
     head_start = backend.settings.head_start
     backend.armer.change(lambda record: record.ringing_ahead(head_start))
     backend.armer.verify()

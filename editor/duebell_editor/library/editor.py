@@ -9,6 +9,7 @@ from duebell_editor.listing.filters import check_flag, check_ids
 from duebell_editor.status.health import Diagnosis, Problem, SchedulerStatus, silence_problem
 from duebell_editor.status.queues import look_at_queues
 from duebell_editor.status.status import after_repair
+from duebell_editor.status.wiring import REWIRED, permission_problem, restore
 from duebell_editor.transactions.task_writes import (
     GRACE,
     Reservation,
@@ -338,11 +339,16 @@ class Editor(LimitEditor):
         A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
-        before = self.status().problems if check_flag("fix", fix) else ()
-        if fix:
+        before: tuple[Problem, ...] = ()
+        if check_flag("fix", fix):
+            before = (*self.status().problems, *filter(None, [permission_problem(self._backend)]))
+            if any(one.mendable and one.kind in REWIRED for one in before):
+                restore(self._backend)
             self._backend.armer.verify()
         status = self.status(thorough=True)
         wrong, unseen = self._look_at_targets()
+        if permission := permission_problem(self._backend):
+            wrong = (*wrong, permission)
         status, uncounted = look_at_queues(status.with_problems(*wrong), self._backend)
         unseen = (*unseen, *uncounted)
         still = {problem.kind for problem in status.problems}

@@ -75,8 +75,9 @@ lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: w
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra django --constraint $(LOCK) \
 	  --output-file $(DJANGO_LOCK) $(ARGS) pyproject.toml
 
-reference: $(READY) ## Write docs/reference.md from the docstrings
+reference: $(READY) ## Write docs/reference.md from the docstrings, and what the tables of settings and parameters define
 	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_settings.py
 
 format: $(READY) ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix .

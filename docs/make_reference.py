@@ -10,6 +10,7 @@ from typing import Any, is_typeddict
 import duebell
 import duebell.http
 import duebell.testing
+from duebell_shared.settings import SETTINGS
 from duebell_shared.tasks.fields import FIELDS, names_of
 
 PAGE = Path(__file__).with_name("reference.md")
@@ -56,6 +57,9 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
     else:
         yield f"```python\nclass {name}{_signature(thing)}\n```\n"
         yield _prose(thing)
+        if thing is duebell.Settings:
+            yield "| attribute | variable | what it means |\n|---|---|---|"
+            yield "".join(f"| `{one}` | `{row.variable}` | {row.means} |\n" for one, row in SETTINGS.items())
         yield _prose(thing.__dict__.get("__init__"))
         yield from _members(name, thing)
 

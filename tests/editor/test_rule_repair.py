@@ -38,10 +38,14 @@ def delete_all(session: boto3.Session) -> None:
 
 
 CAUSES: dict[str, tuple[Callable[[boto3.Session], None], set[ProblemKind], tuple[str, ...]]] = {
-    "target": (delete_target, {ProblemKind.NO_TARGET}, ("target",)),
-    "permission": (delete_permission, {ProblemKind.NO_PERMISSION}, ("permission",)),
-    "rule": (delete_rule, {ProblemKind.RULE}, ("rule", "target")),
-    "all": (delete_all, {ProblemKind.RULE}, ("rule", "target", "permission")),
+    "target": (delete_target, {ProblemKind.NO_TARGET}, ("its target",)),
+    "permission": (delete_permission, {ProblemKind.NO_PERMISSION}, ("its permission to invoke the worker",)),
+    "rule": (delete_rule, {ProblemKind.RULE}, ("the rule", "its target")),
+    "all": (
+        delete_all,
+        {ProblemKind.RULE},
+        ("the rule", "its target", "its permission to invoke the worker"),
+    ),
 }
 
 

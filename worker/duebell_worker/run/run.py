@@ -19,18 +19,18 @@ from duebell_shared.queue.lanes import drop_stray_copy
 from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
+from duebell_worker.run.held_tasks import HeldTasks
+from duebell_worker.run.lane_reader import LookAhead
+from duebell_worker.run.not_claimed import Reservations
+from duebell_worker.run.waits import arm_watchdog, claimed_lease
 
 from .attempts import Attempts
 from .context import RunContext
-from .held_tasks import HeldTasks
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
-from .look_ahead import LookAhead
 from .not_claimed import NotClaimed
 from .report import RunReport
-from .reservations import Reservations
 from .shares import Shares
-from .successor import arm_watchdog, claimed_lease
 from .trouble import Call, Trouble
 from .waits import Waits
 

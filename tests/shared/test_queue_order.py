@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_shared.instants import render, to_utc
-from duebell_shared.queue.items import changes, item_of, task_of
-from duebell_shared.queue.models import parse_queued, render_queued
+from duebell_shared.queue.items import changes, item_of, parse_queued, render_queued, task_of
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import queue_key
 from tests.support import NOON

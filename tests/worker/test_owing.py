@@ -10,7 +10,7 @@ from duebell_editor import Editor, Then
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
-from duebell_shared.queue.models import stored
+from duebell_shared.queue.items import stored
 from duebell_shared.queue.store import Failed
 from duebell_worker import Abort, Status, Worker
 from tests.support import NOON, Clock

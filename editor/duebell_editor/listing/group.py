@@ -6,7 +6,7 @@ So a group costs what it holds, its history included, however long the queue is.
 import heapq
 from collections.abc import Iterator
 
-from duebell_shared.queue.models import UNREADABLE
+from duebell_shared.queue.items import UNREADABLE
 from duebell_shared.queue.past_index import key_of
 from duebell_shared.tasks.task import Task, queue_key
 

@@ -21,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duebell_shared.errors import AwsUnavailable, DuebellError
 
 from .changes import ItemChange
-from .models import Item
+from .items import Item
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

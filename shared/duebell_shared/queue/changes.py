@@ -8,8 +8,7 @@ from duebell_shared.instants import to_utc
 from duebell_shared.tasks.fields import STORED
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
-from .items import changes
-from .models import Item, stored
+from .items import Item, changes, stored
 
 __all__ = [
     "ItemChange",

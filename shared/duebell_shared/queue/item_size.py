@@ -18,8 +18,7 @@ from duebell_shared.tasks.owing import paid
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-from .items import item_of
-from .models import Item
+from .items import Item, item_of
 
 __all__ = ["MAX_ITEM", "check_size", "leaner_forms", "size_of"]
 

@@ -1,24 +1,265 @@
-"""Tasks as items, in the terms of DynamoDB's API: written and read by the attributes of TaskItem.
+"""Tasks as items of the DynamoDB table: the one definition of their attributes, by pynamodb's kinds.
 
-pynamodb itself would make an object of each item, which takes it as long as the SDK's call.
+An attribute has a type of DynamoDB's, and functions that write its value to an item and read it from one. It
+follows from the type of the task's field. Calls are made without pynamodb, which would make an object of each
+item, and takes as long for a call as the SDK.
+
+The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority a
+rank stands instead of the Z, `#1` for 9 to `#9` for 1: it sorts before the Z, and higher priorities first.
+So the index itself has the tasks of a millisecond in order, and a key tells the priority without a read of
+the task.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from pynamodb.attributes import Attribute
-from pynamodb.constants import NULL
+import msgspec
+from pynamodb.attributes import Attribute, BooleanAttribute, UnicodeAttribute
+from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 
+from duebell_shared.counts import LARGEST, MAX_PRIORITY
 from duebell_shared.errors import InvalidSchedule, UnreadableTask
+from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
+from duebell_shared.quoting import shortened
+from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
+from duebell_shared.tasks.follow_up import FollowUp, Owed
+from duebell_shared.tasks.given import fit_changed_by
+from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.occurrence import Occurrence
+from duebell_shared.tasks.packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
+from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-from .models import Item, TaskItem, stored
-from .past_index import key_of
+from .past_index import key_of, parse_past, render_past
 
-__all__ = ["changes", "item_of", "task_of"]
+__all__ = ["UNREADABLE", "Item", "changes", "item_of", "parse_queued", "render_queued", "stored", "task_of"]
+
+#: Attributes as DynamoDB's API has them: each by its name, under its type.
+Item = Mapping[str, Mapping[str, Any]]
 
 #: The errors of reading an attribute that no version of duebell has written.
 _NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, RecursionError, TypeError, ValueError)
+
+#: Types of values that are stored even if they are 0 or empty; and the fields that are not.
+_ALWAYS = {int, str}
+_UNLESS_0 = {"priority", "snoozes"}
+
+#: The fields that every item has.
+_REQUIRED = ("id", "lane", "action", "due", "payload_json", "status", "attempt", "rev", "created_at")
+
+#: Between the time and the rank.
+_SEPARATOR = "#"
+
+
+def render_queued(at: datetime, priority: int = 0) -> str:
+    """The text of the attribute."""
+    text = render(at)
+    return f"{text[:-1]}{_SEPARATOR}{MAX_PRIORITY + 1 - priority}" if priority else text
+
+
+def parse_queued(text: str) -> tuple[datetime, int]:
+    """The time and the priority. Raises ValueError for text that duebell does not write."""
+    time, separator, rank = text.partition(_SEPARATOR)
+    at = parse(f"{time}Z" if separator else time)
+    priority = MAX_PRIORITY + 1 - int(rank) if separator else 0
+    if not 0 <= priority <= MAX_PRIORITY or render_queued(at, priority) != text:
+        raise ValueError(f"{text} is no place in the queue")
+    return at, priority
+
+
+_T = TypeVar("_T")
+
+_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+
+#: Stands for a `queued` that duebell did not write: no run can claim such an item, so none is woken for it.
+#: Between two milliseconds, so that no task is ever queued for it.
+UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
+
+
+class _Converted(Attribute[_T]):
+    """An attribute of one of DynamoDB's types, with the functions that write its value and read it.
+
+    otherwise  the value of one that cannot be read: for attributes that only inform. Without it, the task
+               cannot be read
+    retyped    what is read from an attribute of another type; without it, the task cannot be read
+    """
+
+    def __init__(
+        self,
+        type: str,
+        write: Callable[[_T], Any],
+        read: Callable[[Any], _T | None],
+        *,
+        otherwise: Callable[[Any], _T | None] | None = None,
+        retyped: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.attr_type = type
+        self.serialize = write  # type: ignore[assignment, method-assign]  # called for each attribute of each item
+        self._read = read
+        self._otherwise = otherwise
+        self._retyped = retyped
+
+    def get_value(self, value: dict[str, Any]) -> Any:
+        return super().get_value(value) if self._retyped is None else value.get(self.attr_type, self._retyped)
+
+    def deserialize(self, value: Any) -> _T | None:
+        if self._otherwise is None:
+            return self._read(value)
+        try:
+            return self._read(value)
+        except (ValueError, OverflowError, RecursionError):
+            return self._otherwise(value)
+
+
+def _from_json(kind: type[_T], text: str) -> _T:
+    value: _T = in_utc(msgspec.json.decode(text, type=kind))
+    return value
+
+
+def _write_queued(place: datetime | tuple[datetime, int]) -> str:
+    return render_queued(*place) if isinstance(place, tuple) else render_queued(place)
+
+
+def _priority(number: str) -> int:
+    return max(0, min(_count(number), MAX_PRIORITY))
+
+
+def _count(number: str) -> int:
+    return max(-LARGEST, min(int(Decimal(number)), LARGEST))
+
+
+def _rev(number: str) -> int:
+    rev = Decimal(number)
+    if rev != int(rev) or abs(rev) > LARGEST:
+        raise ValueError(f"rev is {shortened(number)}")
+    return int(rev)
+
+
+def _recurrence(text: str) -> Recurrence:
+    recurrence = _from_json(Recurrence, text)
+    recurrence.schedule.check()  # before it is run: its next occurrence could not be stored
+    return recurrence
+
+
+#: A lane is a key of the table, and keys are text.
+LaneNumber = partial(_Converted[int], STRING, str, int)
+
+#: A time as fixed-width text, so that it sorts in the index and reads well in the console.
+Instant = partial(_Converted[datetime], STRING, render, parse)
+
+#: A place in the queue as duebell writes it, by which a task can be claimed: its time and priority, or the
+#: time alone. UNREADABLE for any other text in the index.
+Queued = partial(_Converted[Any], STRING, _write_queued, parse_queued, otherwise=lambda _: (UNREADABLE, 0))
+
+#: The kind of a task's past and its time; None for what duebell does not write.
+PastPlace = partial(
+    _Converted[Any], STRING, lambda place: render_past(*place), parse_past, otherwise=lambda _: None
+)
+
+StatusName = partial(_Converted[Status], STRING, lambda status: status.value, Status)
+
+#: A whole number. An edit by hand may have left a fraction, which is cut off, or one beyond the largest.
+Count = partial(_Converted[int], NUMBER, str, _count)
+
+#: From 0 to 9; an edit by hand may have left any other number.
+Priority = partial(_Converted[int], NUMBER, str, _priority)
+
+#: A whole number that every write compares with the stored one, so none is read as another.
+Rev = partial(_Converted[int], NUMBER, str, _rev)
+
+#: A time in seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
+Expiry = partial(
+    _Converted[datetime],
+    NUMBER,
+    lambda at: str((at - _EPOCH) // _SECOND),
+    lambda number: _EPOCH + float(number) * _SECOND,
+)
+
+#: Whole milliseconds.
+Duration = partial(
+    _Converted[timedelta],
+    NUMBER,
+    lambda duration: str(duration // MILLISECOND),
+    lambda number: int(number) * MILLISECOND,
+)
+
+Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
+
+Following = partial(_Converted[FollowUp], STRING, to_json, partial(_from_json, FollowUp))
+
+Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
+
+# Attributes that only inform: a task runs even if one of them cannot be read.
+
+LastFailure = partial(
+    _Converted[Failure],
+    STRING,
+    to_json,
+    partial(_from_json, Failure),
+    otherwise=lambda text: bounded(Failure(type="Unreadable", message=text)),
+)
+
+FailedAttempts = partial(
+    _Converted[tuple[FailedAttempt, ...]],
+    STRING,
+    to_json,
+    partial(_from_json, tuple[FailedAttempt, ...]),
+    otherwise=lambda _: (),
+)
+
+#: Another version may have stored them as another type.
+Occurrences = partial(
+    _Converted[Any],
+    BINARY,
+    lambda occurrences: pack_occurrences(bounded_occurrences(occurrences)),
+    unpack_occurrences,
+    otherwise=lambda _: (),
+    retyped=b"",
+)
+
+LastMessage = partial(
+    _Converted[IntakeMark], STRING, to_json, partial(_from_json, IntakeMark), otherwise=lambda _: None
+)
+
+ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
+
+#: The attributes of fields of these types.
+_OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
+    str: UnicodeAttribute,
+    bool: BooleanAttribute,
+    int: Count,
+    datetime: Instant,
+    timedelta: Duration,
+    Status: StatusName,
+    Recurrence: Recurring,
+    FollowUp: Following,
+    Owed: Owing,
+    Failure: LastFailure,
+    IntakeMark: LastMessage,
+    tuple[FailedAttempt, ...]: FailedAttempts,
+    tuple[Occurrence, ...]: Occurrences,
+}
+
+#: The attributes of these fields, whatever their types. `past` follows from other fields.
+_OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
+    "lane": LaneNumber,
+    "queued": Queued,
+    "priority": Priority,
+    "rev": Rev,
+    "expires_at": Expiry,
+    "changed_by": ChangedBy,
+    "past": PastPlace,
+}
+
+#: The names of attributes that are not those of their fields.
+_NAMES = {"payload_json": "payload"}
 
 
 class _Stored(NamedTuple):
@@ -31,23 +272,32 @@ class _Stored(NamedTuple):
     attribute: Attribute[Any]
 
 
-def _stored_as(field: str) -> _Stored:
-    attribute = TaskItem.get_attributes()[field]
-    return _Stored(field, attribute.attr_name, attribute.attr_type, attribute.serialize, attribute)
+def _stored_as(field: str, hint: Any = None) -> _Stored:
+    if not (kind := _OF_FIELDS.get(field)):
+        type = get_args(hint)[0] if NoneType in get_args(hint) else hint
+        kind = _OF_TYPES[type]
+    name = _NAMES.get(field, field)
+    attribute = kind(attr_name=name)
+    return _Stored(field, name, attribute.attr_type, attribute.serialize, attribute)
 
 
 #: The fields of a task.
-_ATTRIBUTES: tuple[_Stored, ...] = tuple(map(_stored_as, Task.__struct_fields__))
+_ATTRIBUTES = tuple(_stored_as(field, hint) for field, hint in get_type_hints(Task).items())
+
+#: By field: the attribute's name, its type, and what writes a value.
+_STORED = {each.field: each[1:4] for each in (*_ATTRIBUTES, _stored_as("past"))}
 
 #: The sort key of the queue's index, which the priority is a part of.
 _QUEUED = _stored_as("queued")
 
-#: Types of values that are stored even if they are 0 or empty; and the fields that are not.
-_ALWAYS = {int, str}
-_UNLESS_0 = {"priority", "snoozes"}
 
-#: The fields that every task has.
-_REQUIRED = tuple(each.field for each in _ATTRIBUTES if not each.attribute.null)
+def stored(**values: object) -> dict[str, dict[str, Any]]:
+    """Attributes of a task's item, in the terms of DynamoDB's API; the values are given by their fields."""
+    item = {}
+    for field, value in values.items():
+        name, type, write = _STORED[field]
+        item[name] = {type: write(value)}
+    return item
 
 
 def item_of(task: Task) -> dict[str, dict[str, Any]]:

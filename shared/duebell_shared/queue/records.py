@@ -22,7 +22,7 @@ from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .models import Item
+from .items import Item
 from .refusals import calling, try_write
 
 if TYPE_CHECKING:

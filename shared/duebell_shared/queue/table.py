@@ -43,10 +43,9 @@ from .changes import (
     update_of,
 )
 from .item_size import leaner_forms
-from .items import item_of, task_of
+from .items import Item, item_of, parse_queued, render_queued, stored, task_of
 from .lane_sizes import MEASURED, LaneSizes
 from .lanes import lane_of
-from .models import Item, parse_queued, render_queued, stored
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
 from .records import GAUGE, LIMITS, WORKER, Records
 from .refusals import Made, calling, try_write

@@ -18,7 +18,7 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, ItemRefusal
 from duebell_shared.tasks.task import Task
 
 from .changes import ItemDeletion, put_if_free, update_of
-from .models import Item, stored
+from .items import Item, stored
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

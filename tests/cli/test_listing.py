@@ -1,6 +1,7 @@
 """`list`: what it shows, page after page, and what it says of more."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -131,3 +132,16 @@ def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Dueb
     listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
     assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
     assert list(json.loads(listed.err)) == ["cursor"]
+
+
+def test_stored_values_cannot_command_a_terminal(duebell: Duebell, editor: Editor) -> None:
+    editor.add(
+        "=HYPERLINK(1)", due=timedelta(hours=1), id="@sum", payload={"text": "\x9b31m\u202eevil\x1b]0;x"}
+    )
+    [line] = duebell("list").out.splitlines()
+    assert line.startswith("'@sum\tscheduled\t'=HYPERLINK(1)\t")
+    exported = duebell("export").out
+    assert "\x9b" not in exported
+    assert "\u202e" not in exported
+    assert [json.loads(exported)] == [json.loads(line) for line in editor.export_tasks()]
+    assert duebell("pause", "-", stdin=line).status == 0

@@ -13,7 +13,7 @@ import duebell_editor
 import duebell_shared
 from duebell_editor.cli.errors import _WAYS_OUT
 from duebell_editor.cli.options import duration, instant
-from duebell_editor.cli.output import plain, relative, when
+from duebell_editor.cli.output import id_of, plain, relative, tsv, when
 from tests.cli.program import Duebell
 from tests.support import NOON
 
@@ -145,3 +145,11 @@ def test_what_is_reworded_for_the_command_line_is_said_by_the_library(code: str)
     folders = [Path(package.__file__ or "").parent for package in (duebell_shared, duebell_editor)]
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert any(code == said for file in files for said in _said_in(file))
+
+
+@pytest.mark.parametrize("id", ["=1+1", "+1", "-1", "@x", "'=1", "plain", "'quoted'"])
+def test_a_line_holds_no_formula_and_its_id_can_be_read_again(id: str) -> None:
+    line = tsv(id, "=cmd", "a\x1b]0;x\x07\u202e\u009b\tb")
+    assert line.split("\t")[1:] == ["'=cmd", "a\\x1b]0;x\\x07\\u202e\\x9b b"]
+    assert line[0] not in "=+-@"
+    assert id_of(f"{line}\n") == id

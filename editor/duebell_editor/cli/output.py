@@ -2,10 +2,12 @@
 
 import itertools
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -22,12 +24,15 @@ from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Color
 
 __all__ = [
-    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "console", "first_that_fits",
-    "in_one_line", "local", "occurrences_table", "plain", "relative", "short", "times_table", "when",
+    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "console", "first_that_fits", "id_of",
+    "in_one_line", "local", "occurrences_table", "plain", "relative", "short", "times_table", "tsv", "when",
 ]  # fmt: skip
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
+
+#: The beginning of a command in a text. These two are about this machine, and what has options is in full.
+_COMMAND = re.compile(r"`duebell (?!-|local\b|environments\b)")
 
 #: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
@@ -40,6 +45,18 @@ class Output:
     """Prints the output of a command: for people, or with `as_json` for programs."""
 
     as_json: bool = False
+    account: dict[str, str] = field(
+        default_factory=dict
+    )  # the options that were given: `--name` and the like
+
+    @property
+    def program(self) -> list[str]:
+        """The beginning of a command that reaches the same scheduler in this environment."""
+        return ["duebell", *itertools.chain.from_iterable(self.account.items())]
+
+    def in_full(self, text: str) -> str:
+        """The text, and each command in it with the options that reach the same scheduler."""
+        return _COMMAND.sub(lambda _: f"`{plain(shlex.join(self.program))} ", text)
 
     @property
     def is_watched(self) -> bool:
@@ -61,7 +78,7 @@ class Output:
 
     def note(self, text: str, document: Mapping[str, Any] | None = None) -> None:
         """Print a line on standard error; with --json `document`, if given."""
-        print(json.dumps(document) if self.as_json and document else text, file=sys.stderr)
+        print(json.dumps(document) if self.as_json and document else self.in_full(text), file=sys.stderr)
 
     def note_some(self, lines: Sequence[str]) -> None:
         """Print the first of these lines on standard error, and how many more there are."""
@@ -98,6 +115,21 @@ def plain(text: str) -> str:
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
     )
+
+
+#: The beginning of a cell that a spreadsheet would take for a formula; more apostrophes mask one.
+_FORMULA = re.compile(r"'*[=+\-@]")
+
+
+def tsv(*cells: str) -> str:
+    """A line of cells with tabs between; an apostrophe stands before what looks like a formula."""
+    return "\t".join(f"'{cell}" if _FORMULA.match(cell) else cell for cell in map(in_one_line, cells))
+
+
+def id_of(line: str) -> str:
+    """The id in a line of `tsv`, or the line itself."""
+    cell = line.rstrip("\r\n").partition("\t")[0]
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
 
 
 def in_one_line(text: str) -> str:
@@ -187,7 +219,7 @@ class Grid:
         for heading, size in zip(self.headings, widths, strict=True):
             table.add_column(heading, no_wrap=True, overflow="ellipsis", width=size)
         for row in self.rows:
-            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+            table.add_row(*(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row))
         return table
 
     @property

@@ -1,5 +1,6 @@
 """The commands about whole schedulers: `export`, `import`, `relane`, `environments`, `editor`."""
 
+import json
 import logging
 import sys
 from collections.abc import Iterable, Iterator
@@ -32,7 +33,10 @@ def export_queue(context: Context) -> None:
     """Write every task, history included, to standard output: one JSON document to a line."""
     output = sys.stdout.buffer
     for line in context.editor().export_tasks():
-        output.write(line + b"\n")
+        text = line.decode()
+        if not text.isprintable():  # a terminal obeys control characters; JSON can escape each
+            text = "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+        output.write(f"{text}\n".encode())
 
 
 @app.command("import", epilog="\b\nExample:\n  duebell --profile old export | duebell --profile new import -")

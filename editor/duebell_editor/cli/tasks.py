@@ -37,6 +37,7 @@ from .output import (
     plain,
     relative,
     short,
+    tsv,
     when,
 )
 from .program import with_json
@@ -98,7 +99,7 @@ def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> 
     if zone is None and task.recurrence:
         zone = zone_of(task.recurrence.schedule.timezone)
     due = f"{when(task.due, now)}{_elsewhere(task.due, zone)}"
-    line = Text.assemble(task.id, ": ", status_text(task.status), f", {task.action} due {due}")
+    line = Text.assemble(plain(task.id), ": ", status_text(task.status), f", {plain(task.action)} due {due}")
     console().print(line, soft_wrap=True)
 
 
@@ -133,7 +134,7 @@ def _line(task: Task) -> str:
     schedule = task.recurrence.schedule.expression if task.recurrence else ""
     attempt = str(task.attempt)
     fields = (task.id, task.status.value, task.action, due, queued, attempt, finished, schedule, _why(task))
-    return "\t".join(fields)
+    return tsv(*fields)
 
 
 def tasks_table(
@@ -175,10 +176,10 @@ def _grid(tasks: Sequence[Task], now: datetime, mark: str, detail: _Detail) -> G
 def _block(task: Task, now: datetime, mark: str) -> Iterator[RenderableType]:
     ended = f"ended {short(task.finished_at)}" if task.finished_at else ""
     time = ended or f"due {short(task.due)} ({_far(task, now)})"
-    lines: list[Cell] = [Text.assemble(_state(task, mark), f", {task.action}, {time}")]
+    lines: list[Cell] = [Text.assemble(_state(task, mark), f", {plain(task.action)}, {time}")]
     if task.failure:
         lines.append(Text(_why(task), style="red"))
-    return block(Text(task.id, style="bold", no_wrap=True, overflow="ignore"), *lines)
+    return block(Text(plain(task.id), style="bold", no_wrap=True, overflow="ignore"), *lines)
 
 
 def status_text(status: Status) -> Text:
@@ -303,7 +304,9 @@ def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
             _count(group), f" of {plain(group.action)}: ", (group.error or "no error", "red")
         )
         last = f"last {when(group.last_at, context.now())}"
-        yield from block(title, *filter(None, [in_one_line(group.message), last, *_commands(group)]))
+        yield from block(
+            title, *filter(None, [in_one_line(group.message), last, *_commands(group, context.out.program)])
+        )
 
 
 def _count(group: FailureGroup) -> tuple[str, str]:
@@ -311,11 +314,11 @@ def _count(group: FailureGroup) -> tuple[str, str]:
     return "1 task" if count == 1 else f"{count:,} tasks", "bold"
 
 
-def _commands(group: FailureGroup) -> Iterator[str]:
+def _commands(group: FailureGroup, program: Sequence[str]) -> Iterator[str]:
     """The commands that run the group's tasks again."""
     if group.failed:
         error = ["--error", group.error] if group.error else []
-        words = ["duebell", "retry", "--status", "failed", "--action", group.action, *error]
+        words = [*program, "retry", "--status", "failed", "--action", group.action, *error]
         yield plain(shlex.join(words))
     if group.failing:
-        yield plain(shlex.join(["duebell", "run-now", *group.failing]))
+        yield plain(shlex.join([*program, "run-now", *group.failing]))

@@ -1,8 +1,8 @@
 """Sessions of the AWS SDK, which make its clients by settings that the SDK finds in the environment.
 
 A client is made of several descriptions of AWS's services. The SDK reads these with Python's own JSON, and
-first looks into the folders of all four hundred services for what they hold. That is half of the time that its
-clients take, so a loader of our own reads them.
+first looks into the folders of all four hundred services for what they hold. That is half of the time that
+its clients take, so a loader of our own reads them.
 """
 
 import gzip

@@ -34,7 +34,7 @@ test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARG
 quick: $(READY) ## Run the tests for the loop while developing: no emulator, no browser, nothing slow; a minute and a half on two cores
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not e2e and not slow" --ignore tests/page $(ARGS)
 
-soak: $(READY) ## Play a hundred thousand simulated histories, a fifth over the real table code and SDK; about an hour and a half on two cores
+soak: $(READY) ## Play a hundred thousand simulated histories, a sixth over the real table code and SDK; about two and a half hours on two cores
 	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
 
 mutants: $(READY) ## Break conditions of the protocol, one at a time, and see that a test fails; some minutes (ARGS='--sample 200 --seed 1': so many lines of the whole product at random; what survives is to be read)
@@ -75,8 +75,9 @@ lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: w
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra django --constraint $(LOCK) \
 	  --output-file $(DJANGO_LOCK) $(ARGS) pyproject.toml
 
-reference: $(READY) ## Write docs/reference.md from the docstrings
+reference: $(READY) ## Write docs/reference.md from the docstrings, and what the tables of settings and parameters define
 	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_settings.py
 
 format: $(READY) ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix .

@@ -13,7 +13,7 @@ import msgspec
 
 from bench.words import PRIORITIES
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run import look_ahead
+from duebell_worker.run import lane_reader as look_ahead
 
 __all__ = ["BURST", "Order", "measure", "section"]
 

@@ -10,8 +10,8 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
+from duebell_editor.cli.schedulers import forget_place
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.settings import Color, Precision

@@ -1,3 +1,22 @@
+# By hand, as the template has a text for it: the other variables are in variables.tf.
+variable "deliveries" {
+  description = "Actions that are deliveries: a map, each name with its target and options. to is the ARN of a queue, topic, event bus, function or state machine, or an https URL. The worker may use these, and no others."
+  type = map(object({
+    to           = string
+    form         = optional(string)
+    attempts     = optional(number)
+    backoff      = optional(map(number))
+    group        = optional(string)
+    secret       = optional(string)
+    detail_type  = optional(string)
+    at_most      = optional(number)
+    per_second   = optional(number)
+    on_failed    = optional(string)
+    keep_answers = optional(bool)
+  }))
+  default = {}
+}
+
 # The deliveries as the worker reads them, and the ARNs in them by what the worker may do with each.
 locals {
   deliveries = jsonencode({

@@ -1,15 +1,17 @@
+# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit.
+
 variable "name" {
   description = "Names the table, the rule, the worker and the rest. Cannot be changed later."
   type        = string
   default     = "duebell"
   validation {
     condition     = can(regex("^[a-zA-Z][a-zA-Z0-9-]{2,29}$", var.name))
-    error_message = "3 to 30 letters, digits and hyphens, and a letter first."
+    error_message = "3 to 30 letters, digits and hyphens, and a letter first"
   }
 }
 
 variable "label" {
-  description = "What the status and the editors' page call this environment, such as production."
+  description = "What the status and the page call this environment, such as production: 32 printable characters."
   type        = string
   default     = ""
   validation {
@@ -28,11 +30,6 @@ variable "color" {
   }
 }
 
-variable "bundle" {
-  description = "The worker's bundle, a zip that `duebell bundle` built."
-  type        = string
-}
-
 variable "worker" {
   description = "module:attribute of the Worker in the bundle. Without it the worker's only actions are its deliveries."
   type        = string
@@ -40,7 +37,7 @@ variable "worker" {
 }
 
 variable "bell" {
-  description = "What wakes the worker, a rule of EventBridge or a schedule of EventBridge Scheduler. To change it: docs/operations.md."
+  description = "What wakes the worker: a rule of EventBridge, or a schedule of EventBridge Scheduler."
   type        = string
   default     = "rule"
   validation {
@@ -50,13 +47,13 @@ variable "bell" {
 }
 
 variable "other_bell" {
-  description = "Whether the other bell stays beside it, for editors that still set it."
+  description = "Whether the other bell stays beside it, for editors that still set it. duebell deploy turns it on when Bell changes."
   type        = bool
   default     = false
 }
 
 variable "lanes" {
-  description = "Partitions of the queue. Read once, when the queue is first used; duebell relane gives it more later."
+  description = "Partitions of the queue. Read once, when the queue is first used; duebell relane gives it more."
   type        = number
   default     = 4
   validation {
@@ -66,9 +63,13 @@ variable "lanes" {
 }
 
 variable "retention_days" {
-  description = "How many days ended tasks are kept as history."
+  description = "Days for which ended tasks are kept."
   type        = number
   default     = 14
+  validation {
+    condition     = var.retention_days >= 1 && var.retention_days <= 36500
+    error_message = "1 to 36500."
+  }
 }
 
 variable "history" {
@@ -95,34 +96,50 @@ variable "runtime" {
   description = "The Python that the bundle was built for."
   type        = string
   default     = "python3.13"
+  validation {
+    condition     = contains(["python3.11", "python3.12", "python3.13", "python3.14"], var.runtime)
+    error_message = "python3.11, python3.12, python3.13 or python3.14."
+  }
 }
 
 variable "architecture" {
-  description = "The processor that the bundle was built for: arm64 or x86_64."
+  description = "The processor that the bundle was built for."
   type        = string
   default     = "arm64"
+  validation {
+    condition     = contains(["arm64", "x86_64"], var.architecture)
+    error_message = "arm64 or x86_64."
+  }
 }
 
 variable "memory_size" {
   description = "The worker's memory in MB; its share of the processor grows with it."
   type        = number
   default     = 512
+  validation {
+    condition     = var.memory_size >= 128 && var.memory_size <= 10240
+    error_message = "128 to 10240."
+  }
 }
 
 variable "timeout" {
   description = "The longest that one run may take, in seconds. What is left then goes on in the next run."
   type        = number
   default     = 300
+  validation {
+    condition     = var.timeout >= 30 && var.timeout <= 900
+    error_message = "30 to 900."
+  }
 }
 
 variable "snap_start" {
-  description = "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python 3.12 or newer. Lambda charges for the snapshots that it keeps, one for each version until you delete it, and for each one that it restores."
+  description = "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python 3.12 or newer. Lambda charges for the snapshot that it keeps and for each one that it restores."
   type        = bool
   default     = false
 }
 
 variable "precision" {
-  description = "How near to their due date tasks start. To the second, the worker waits for what is due soon."
+  description = "How near to their due date tasks start. second: the worker also waits for tasks that are due soon, which costs its time."
   type        = string
   default     = "minute"
   validation {
@@ -145,10 +162,14 @@ variable "log_retention_days" {
   description = "How many days the worker's log is kept."
   type        = number
   default     = 30
+  validation {
+    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
+    error_message = "1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653."
+  }
 }
 
 variable "log_format" {
-  description = "The format of what your actions log, and of Lambda's own lines: Text or JSON. The worker's lines are JSON in both. In JSON, Lambda can filter all by their level."
+  description = "The format of what your actions log, and of Lambda's own lines. The worker's lines are JSON in both. In JSON, Lambda can filter all by their level."
   type        = string
   default     = "Text"
   validation {
@@ -171,28 +192,44 @@ variable "min_read_units" {
   description = "The fewest read units that are provisioned."
   type        = number
   default     = 10
+  validation {
+    condition     = var.min_read_units >= 1
+    error_message = "1 or more."
+  }
 }
 
 variable "max_read_units" {
   description = "The most read units that are provisioned."
   type        = number
   default     = 3000
+  validation {
+    condition     = var.max_read_units >= 1
+    error_message = "1 or more."
+  }
 }
 
 variable "min_write_units" {
   description = "The fewest write units that are provisioned."
   type        = number
   default     = 10
+  validation {
+    condition     = var.min_write_units >= 1
+    error_message = "1 or more."
+  }
 }
 
 variable "max_write_units" {
   description = "The most write units that are provisioned."
   type        = number
   default     = 4000
+  validation {
+    condition     = var.max_write_units >= 1
+    error_message = "1 or more."
+  }
 }
 
 variable "deletion_protection" {
-  description = "Whether the table refuses to be deleted."
+  description = "Whether the table refuses to be deleted. duebell destroy --delete-table turns it off first."
   type        = bool
   default     = true
 }
@@ -204,37 +241,13 @@ variable "kms_key_arn" {
 }
 
 variable "environment" {
-  description = "Environment variables for your actions. Not for secrets: give the worker a policy to read those."
+  description = "Environment variables for your actions, as a JSON object of texts. Not for secrets: give the worker a policy to read those where they are kept."
   type        = map(string)
   default     = {}
 }
 
 variable "worker_policies" {
   description = "ARNs of IAM managed policies with what your actions may do, beside what duebell needs."
-  type        = list(string)
-  default     = []
-}
-
-variable "deliveries" {
-  description = "Actions that are deliveries: a map, each name with its target and options. to is the ARN of a queue, topic, event bus, function or state machine, or an https URL. The worker may use these, and no others."
-  type = map(object({
-    to           = string
-    form         = optional(string)
-    attempts     = optional(number)
-    backoff      = optional(map(number))
-    group        = optional(string)
-    secret       = optional(string)
-    detail_type  = optional(string)
-    at_most      = optional(number)
-    per_second   = optional(number)
-    on_failed    = optional(string)
-    keep_answers = optional(bool)
-  }))
-  default = {}
-}
-
-variable "delivery_arns" {
-  description = "ARNs of the targets and secrets of the deliveries that your code declares, as `duebell bundle` names them. Those in deliveries need not be here."
   type        = list(string)
   default     = []
 }
@@ -291,6 +304,10 @@ variable "alarm_mail" {
   description = "An address that the alarms are mailed to; it gets a topic of its own. AWS first sends it a mail with a link, by which it must agree."
   type        = string
   default     = ""
+  validation {
+    condition     = can(regex("^([^@\\s]+@[^@\\s]+)?$", var.alarm_mail))
+    error_message = "An address of mail"
+  }
 }
 
 variable "alarm_topic_arn" {
@@ -303,6 +320,21 @@ variable "lateness_milliseconds" {
   description = "How late one task in a hundred may start before the alarm, in milliseconds."
   type        = number
   default     = 300000
+  validation {
+    condition     = var.lateness_milliseconds >= 60000
+    error_message = "60000 or more."
+  }
+}
+
+variable "bundle" {
+  description = "The worker's bundle, a zip that `duebell bundle` built."
+  type        = string
+}
+
+variable "delivery_arns" {
+  description = "ARNs of the targets and secrets of the deliveries that your code declares, as `duebell bundle` names them. Those in deliveries need not be here."
+  type        = list(string)
+  default     = []
 }
 
 variable "saved_queries" {

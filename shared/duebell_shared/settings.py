@@ -1,10 +1,14 @@
-"""The settings of a scheduler, from the environment or given in code."""
+"""The settings of a scheduler, from the environment or given in code: one row each in SETTINGS.
+
+The checks, the environment's reading, the docs and, where a stack has the same, the parameters of the
+templates are made of this table. Only the attributes of `Settings`, which users read, stand beside it.
+"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Self, TypeVar
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -16,7 +20,7 @@ from .payloads.payload import MAX_BYTES
 from .quoting import quoted
 from .tasks.given import check_changed_by
 
-__all__ = ["LOCAL", "MAX_LANES", "MAX_RUNS", "Color", "Precision", "Settings"]
+__all__ = ["LOCAL", "MAX_LANES", "MAX_RUNS", "SETTINGS", "Color", "Kind", "Precision", "Setting", "Settings"]
 
 #: The name that stands for the stack of `duebell local` on the command line; no other can have it.
 LOCAL = "local"
@@ -34,10 +38,7 @@ _MAX_LABEL = 32
 INTAKE_VERBS = ("add", "move", "update", "cancel")
 
 #: A century.
-MAX_RETENTION = timedelta(days=36500)
-
-_E = TypeVar("_E", bound=StrEnum)
-_D = TypeVar("_D")
+_MAX_RETENTION = timedelta(days=36500)
 
 
 class Precision(StrEnum):
@@ -59,38 +60,197 @@ class Color(StrEnum):
     GRAY = "gray"
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of one scheduler. Raises InvalidSettings for values that cannot be right.
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of value. `read` and `check` get the variable for their messages, and raise InvalidSettings.
 
-    table      name of the DynamoDB table, the queue (`DUEBELL_TABLE`)
-    rule       name of the bell: the EventBridge rule on the default bus, or the schedule (`DUEBELL_RULE`)
-    bell       what wakes the worker: rule, or schedule, one of EventBridge Scheduler in its default group
-               (`DUEBELL_BELL`)
-    lanes      partitions of the queue, 1 to 64; read only when the queue is first used (`DUEBELL_LANES`)
-    retention  how long ended tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
-    history    which of them are: all, failed or none, see History (`DUEBELL_HISTORY`)
-    kept_payload  bytes of the largest payload that a done task keeps; 0 for none (`DUEBELL_KEPT_PAYLOAD`)
-    metrics    whether the worker's log holds metrics for CloudWatch (`DUEBELL_METRICS`, on or off)
-    precision  how near to their due date tasks start; the worker's counts (`DUEBELL_PRECISION`)
-    function   name of the worker's Lambda, to be invoked directly for tasks that are due sooner than the rule
-               can ring; without one they wait for the rule (`DUEBELL_FUNCTION`)
-    max_runs   how many runs share what one cannot do in time, 1 to 16; runs need `function` to start others
-               (`DUEBELL_MAX_RUNS`)
-    changed_by who changes tasks, for an editor's notes: 1 to 128 printable characters (`DUEBELL_CHANGED_BY`)
-    name       the scheduler's name; table, rule and function have it unless they are given (`DUEBELL_NAME`)
-    label      what the status and the page call the environment, such as production; at most 32 printable
-               characters (`DUEBELL_LABEL`)
-    color      the colour of the label, see Color (`DUEBELL_COLOR`)
-    strict_actions  whether an editor refuses tasks for actions that the worker does not have, instead of a
-               warning (`DUEBELL_STRICT_ACTIONS`, on or off)
-    intake     name of the intake queue, whose messages add and change tasks; None if there is none
-               (`DUEBELL_INTAKE`)
-    intake_actions   the only actions whose tasks messages add and change, with commas
-               (`DUEBELL_INTAKE_ACTIONS`)
-    intake_verbs     the only values of `do` that messages have: add, move, update, cancel
-               (`DUEBELL_INTAKE_VERBS`, with commas)
-    intake_prefixes  the only beginnings of ids that messages have (`DUEBELL_INTAKE_PREFIXES`, with commas)
+    read    the value of a text that is not empty
+    check   checks a value that is not None
+    values  the texts that it can be; none if it can be others
+    least   the bounds of a number
+    most    see least
     """
+
+    read: Callable[[str, str], Any] = lambda _, text: text
+    check: Callable[[str, Any], object] = lambda _variable, _value: None
+    values: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+
+
+def _number(least: int, most: int, unit: str = "") -> Kind:
+    def check(variable: str, value: int) -> None:
+        if not least <= value <= most:
+            raise InvalidSettings(variable, f"must be {least} to {most}{unit}, not {value}")
+
+    return Kind(read=_whole_number, check=check, least=least, most=most)
+
+
+def _whole_number(variable: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidSettings(variable, f"must be a whole number, not {quoted(text)}") from None
+
+
+def _choice(of: type[StrEnum]) -> Kind:
+    def read(variable: str, text: str) -> StrEnum:
+        try:
+            return of(text)
+        except ValueError:
+            *most, last = of
+            raise InvalidSettings(
+                variable, f"must be {', '.join(most)} or {last}, not {quoted(text)}"
+            ) from None
+
+    return Kind(read=read, values=tuple(of))
+
+
+def _read_days(variable: str, text: str) -> timedelta:
+    days = _whole_number(variable, text)
+    return timedelta(days=min(max(days, 0), _MAX_RETENTION.days + 1))  # within what a timedelta can hold
+
+
+def _check_days(variable: str, value: timedelta) -> None:
+    if not timedelta(0) < value <= _MAX_RETENTION:
+        raise InvalidSettings(variable, f"must be 1 to {_MAX_RETENTION.days}")
+
+
+def _read_switch(variable: str, text: str) -> bool:
+    if text not in {"on", "off"}:
+        raise InvalidSettings(variable, f"must be on or off, not {quoted(text)}")
+    return text == "on"
+
+
+def _read_several(variable: str, text: str) -> tuple[str, ...]:
+    texts = tuple(map(str.strip, text.split(",")))
+    if not all(texts):
+        raise InvalidSettings(variable, f"must be texts with commas between them, not {quoted(text)}")
+    return texts
+
+
+def _check_given(variable: str, value: str) -> None:
+    if not value:
+        raise InvalidSettings(variable, "is empty: give the name that the stack has")
+
+
+def _check_label(variable: str, value: str) -> None:
+    if len(value) > _MAX_LABEL or not value.isprintable():
+        raise InvalidSettings(
+            variable, f"must be at most {_MAX_LABEL} printable characters, not {quoted(value)}"
+        )
+
+
+def _check_verbs(variable: str, value: tuple[str, ...]) -> None:
+    if unknown := [one for one in value if one not in INTAKE_VERBS]:
+        raise InvalidSettings(variable, f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}")
+
+
+def _check_author(variable: str, value: str) -> None:
+    try:
+        check_changed_by(value)
+    except InvalidTask as error:
+        raise InvalidSettings(variable, error.reason) from None
+
+
+_TEXT = Kind()
+_NAME = Kind(check=_check_given)
+_SWITCH = Kind(read=_read_switch, values=("on", "off"))
+_DAYS = Kind(read=_read_days, check=_check_days, least=1, most=_MAX_RETENTION.days)
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A row of the table.
+
+    variable  its environment variable
+    kind      the values that it takes
+    means     what it means
+    of        who alone reads it, the worker or the editors; empty if both do
+    """
+
+    variable: str
+    kind: Kind
+    means: str
+    of: Literal["", "worker", "editors"] = ""
+
+
+#: All settings, by their attributes.
+SETTINGS = {
+    "name": Setting(
+        "DUEBELL_NAME", _TEXT, "The scheduler's name. Table, rule and function have it unless they are given."
+    ),
+    "table": Setting("DUEBELL_TABLE", _NAME, "Name of the DynamoDB table."),
+    "rule": Setting("DUEBELL_RULE", _NAME, "Name of the EventBridge rule, or of the schedule."),
+    "bell": Setting(
+        "DUEBELL_BELL", _choice(BellKind),
+        "What wakes the worker: a rule of EventBridge, or a schedule of EventBridge Scheduler.",
+    ),
+    "lanes": Setting(
+        "DUEBELL_LANES", _number(1, MAX_LANES),
+        "Partitions of the queue. Read once, when the queue is first used; duebell relane gives it more.",
+    ),
+    "retention": Setting("DUEBELL_RETENTION_DAYS", _DAYS, "Days for which ended tasks are kept."),
+    "history": Setting(
+        "DUEBELL_HISTORY", _choice(History),
+        "Which ended tasks are kept. all: every task, listed. failed: done and cancelled tasks are found by "
+        "their ids, but not listed. none: a done task is deleted when it ends. Failed and expired tasks are "
+        "always kept.",
+    ),
+    "kept_payload": Setting(
+        "DUEBELL_KEPT_PAYLOAD", _number(0, MAX_BYTES, " bytes"),
+        "Bytes of the largest payload that a done task keeps. 0 keeps none.",
+    ),
+    "precision": Setting(
+        "DUEBELL_PRECISION", _choice(Precision),
+        "How near to their due date tasks start. second: the worker also waits for tasks that are due soon, "
+        "which costs its time.", of="worker",
+    ),
+    "function": Setting(
+        "DUEBELL_FUNCTION", _TEXT,
+        "Name of the worker's Lambda. It is invoked for tasks that are due before the rule can ring.",
+    ),
+    "max_runs": Setting(
+        "DUEBELL_MAX_RUNS", _number(1, MAX_RUNS),
+        "How many runs share what one cannot do in time. At most one for each lane.", of="worker",
+    ),
+    "metrics": Setting(
+        "DUEBELL_METRICS", _SWITCH,
+        "Whether the worker's log holds metrics for CloudWatch.", of="worker",
+    ),
+    "changed_by": Setting(
+        "DUEBELL_CHANGED_BY", Kind(check=_check_author),
+        "Who changes tasks, for an editor's notes: 1 to 128 printable characters.", of="editors",
+    ),
+    "label": Setting(
+        "DUEBELL_LABEL", Kind(check=_check_label),
+        "What the status and the page call this environment, such as production: 32 printable characters.",
+    ),
+    "color": Setting("DUEBELL_COLOR", _choice(Color), "The colour of the label."),
+    "strict_actions": Setting(
+        "DUEBELL_STRICT_ACTIONS", _SWITCH,
+        "Whether an editor refuses tasks for actions that the worker does not have, instead of a warning.",
+        of="editors",
+    ),
+    "intake": Setting(
+        "DUEBELL_INTAKE", _TEXT,
+        "Name of the intake queue, whose messages add and change tasks.",
+    ),
+    "intake_actions": Setting(
+        "DUEBELL_INTAKE_ACTIONS", Kind(read=_read_several),
+        "The only actions whose tasks messages add and change, with commas.", of="worker",
+    ),
+    "intake_verbs": Setting(
+        "DUEBELL_INTAKE_VERBS", Kind(read=_read_several, check=_check_verbs),
+        f"The only values of `do` that messages have, with commas: {', '.join(INTAKE_VERBS)}.", of="worker",
+    ),
+    "intake_prefixes": Setting(
+        "DUEBELL_INTAKE_PREFIXES", Kind(read=_read_several),
+        "The only beginnings of ids that messages have, with commas.", of="worker",
+    ),
+}  # fmt: skip
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one scheduler. Raises InvalidSettings for values that cannot be right."""
 
     table: str = "duebell"
     rule: str = "duebell"
@@ -114,33 +274,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     intake_prefixes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.table:
-            raise InvalidSettings("DUEBELL_TABLE", "is empty: give the name of the DynamoDB table")
-        if not self.rule:
-            raise InvalidSettings("DUEBELL_RULE", "is empty: give the name of the rule or schedule")
-        if not 1 <= self.lanes <= MAX_LANES:
-            raise InvalidSettings("DUEBELL_LANES", f"must be 1 to {MAX_LANES}, not {self.lanes}")
-        if not timedelta(0) < self.retention <= MAX_RETENTION:
-            raise InvalidSettings("DUEBELL_RETENTION_DAYS", f"must be 1 to {MAX_RETENTION.days}")
-        if not 0 <= self.kept_payload <= MAX_BYTES:
-            raise InvalidSettings(
-                "DUEBELL_KEPT_PAYLOAD", f"must be 0 to {MAX_BYTES} bytes, not {self.kept_payload}"
-            )
-        if not 1 <= self.max_runs <= MAX_RUNS:
-            raise InvalidSettings("DUEBELL_MAX_RUNS", f"must be 1 to {MAX_RUNS}, not {self.max_runs}")
-        if len(self.label) > _MAX_LABEL or not self.label.isprintable():
-            raise InvalidSettings(
-                "DUEBELL_LABEL",
-                f"must be at most {_MAX_LABEL} printable characters, not {quoted(self.label)}",
-            )
-        if unknown := [one for one in self.intake_verbs if one not in INTAKE_VERBS]:
-            raise InvalidSettings(
-                "DUEBELL_INTAKE_VERBS", f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}"
-            )
-        try:
-            check_changed_by(self.changed_by)
-        except InvalidTask as error:
-            raise InvalidSettings("DUEBELL_CHANGED_BY", error.reason) from None
+        for field, row in SETTINGS.items():
+            if (value := getattr(self, field)) is not None:
+                row.kind.check(row.variable, value)
 
     @property
     def head_start(self) -> timedelta:
@@ -162,66 +298,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 "local stands for the stack of `duebell local` on the command line only: elsewhere, set the "
                 "variables that it prints",
             )
-        return cls(
-            table=environ.get("DUEBELL_TABLE", name or "duebell"),
-            rule=environ.get("DUEBELL_RULE", name or "duebell"),
-            bell=_one_of(BellKind, environ, "DUEBELL_BELL", BellKind.RULE),
-            lanes=_whole_number(environ, "DUEBELL_LANES", 4),
-            retention=_days(environ, "DUEBELL_RETENTION_DAYS", RETENTION.days),
-            history=_one_of(History, environ, "DUEBELL_HISTORY", History.ALL),
-            kept_payload=_whole_number(environ, "DUEBELL_KEPT_PAYLOAD", KEPT_PAYLOAD),
-            metrics=_switch(environ, "DUEBELL_METRICS"),
-            precision=_one_of(Precision, environ, "DUEBELL_PRECISION", Precision.MINUTE),
-            function=environ.get("DUEBELL_FUNCTION", name) or None,
-            max_runs=_whole_number(environ, "DUEBELL_MAX_RUNS", 4),
-            changed_by=environ.get("DUEBELL_CHANGED_BY") or None,
-            name=name,
-            label=environ.get("DUEBELL_LABEL", ""),
-            color=_one_of(Color, environ, "DUEBELL_COLOR", None),
-            strict_actions=_switch(environ, "DUEBELL_STRICT_ACTIONS"),
-            intake=environ.get("DUEBELL_INTAKE") or None,
-            intake_actions=_several(environ, "DUEBELL_INTAKE_ACTIONS"),
-            intake_verbs=_several(environ, "DUEBELL_INTAKE_VERBS"),
-            intake_prefixes=_several(environ, "DUEBELL_INTAKE_PREFIXES"),
-        )
-
-
-def _whole_number(environ: Mapping[str, str], name: str, default: int) -> int:
-    text = environ.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidSettings(name, f"must be a whole number, not {quoted(text)}") from None
-
-
-def _several(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """The texts between commas. Raises InvalidSettings if one is empty."""
-    texts = tuple(map(str.strip, environ[name].split(","))) if environ.get(name) else ()
-    if not all(texts):
-        raise InvalidSettings(name, f"must be texts with commas between them, not {quoted(environ[name])}")
-    return texts
-
-
-def _switch(environ: Mapping[str, str], name: str) -> bool:
-    text = environ.get(name, "off")
-    if text not in {"on", "off"}:
-        raise InvalidSettings(name, f"must be on or off, not {quoted(text)}")
-    return text == "on"
-
-
-def _one_of(kind: type[_E], environ: Mapping[str, str], name: str, default: _D) -> _E | _D:
-    text = environ.get(name)
-    if not text:
-        return default
-    try:
-        return kind(text)
-    except ValueError:
-        *most, last = kind
-        raise InvalidSettings(name, f"must be {', '.join(most)} or {last}, not {quoted(text)}") from None
-
-
-def _days(environ: Mapping[str, str], name: str, default: int) -> timedelta:
-    days = _whole_number(environ, name, default)
-    return timedelta(days=min(max(days, 0), MAX_RETENTION.days + 1))  # within what a timedelta can hold
+        given: dict[str, Any] = dict.fromkeys(("table", "rule", "function"), name) if name else {}
+        for field, row in SETTINGS.items():
+            if (text := environ.get(row.variable)) is None:
+                continue
+            if text.strip() or row.kind is _NAME:
+                given[field] = row.kind.read(row.variable, text.strip())
+            else:
+                given.pop(field, None)  # as a template leaves what is not given
+        return cls(**given)

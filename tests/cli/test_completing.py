@@ -13,7 +13,8 @@ import typer
 from typer.main import get_command
 
 from duebell_editor import Editor
-from duebell_editor.cli import app, completion
+from duebell_editor.cli import app
+from duebell_editor.cli import options as completion
 from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell, fail
 

@@ -133,7 +133,7 @@ def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
         assert f"nobody is told when tasks fail: {silence}" in out
         assert way_out in out
         [document] = lines(duebell("doctor", "--json").out)
-        assert document["advice"] == [f"nobody is told when tasks fail: {silence}"]
+        assert f"nobody is told when tasks fail: {silence}" in document["advice"]
         assert document["healthy"]
     monkeypatch.setattr(Alarms, "silence", lambda _: None)
     assert "nobody is told" not in duebell("doctor").out

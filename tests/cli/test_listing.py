@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor, Page
-from duebell_editor.cli import list as listing
+from duebell_editor.cli import tasks as listing
 from duebell_editor.cli.output import Output
 from tests.cli.program import Duebell, fail, lines
 

@@ -11,11 +11,10 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from duebell_editor.cli import named
+from duebell_editor.cli import schedulers as named
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
-from duebell_editor.cli.local_stack import LocalStack
-from duebell_editor.cli.places import Place, known_places, note_place
+from duebell_editor.cli.schedulers import LocalStack, Place, known_places, note_place
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.settings import Color, Settings
 from tests.cli.program import Duebell, lines
@@ -312,7 +311,7 @@ def test_notes_that_cannot_be_written_are_no_error(tmp_path: Path, monkeypatch: 
 
 
 def test_names_are_completed() -> None:
-    from duebell_editor.cli.completion import names  # noqa: PLC0415
+    from duebell_editor.cli.options import names  # noqa: PLC0415
 
     note_place("sales", Place(region="r", account="1"))
     note_place("stage", Place(region="r", account="1"))

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from duebell_editor import Editor
-from duebell_editor.cli.output import relative
-from duebell_editor.cli.tables import attempts_table, occurrences_table, times_table
+from duebell_editor.cli.output import attempts_table, occurrences_table, relative, times_table
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON

@@ -12,8 +12,8 @@ import pytest
 import duebell_editor
 import duebell_shared
 from duebell_editor.cli.errors import _WAYS_OUT
+from duebell_editor.cli.options import duration, instant
 from duebell_editor.cli.output import plain, relative, when
-from duebell_editor.cli.parsing import duration, instant
 from tests.cli.program import Duebell
 from tests.support import NOON
 

@@ -23,7 +23,7 @@ from duebell_editor import Editor
 from duebell_shared.instants import render
 from duebell_shared.tasks.status import Status
 from duebell_worker import Worker
-from duebell_worker.deliveries import connections
+from duebell_worker.deliveries import https
 from tests.deliveries.test_services import HOUR, run_at
 from tests.support import NOON, REGION, Calls, Clock
 
@@ -207,7 +207,7 @@ def test_an_answer_that_never_ends_is_no_answer(
 ) -> None:
     # Given an endpoint of which something can be read all the time, and reads that take a second each
     seconds = itertools.count()
-    monkeypatch.setattr(connections, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(https, "monotonic", lambda: next(seconds))
     worker.deliver("remind", to=endpoint.url)
     endpoint.continues = 20_000
     editor.add("remind", due=HOUR, id="one")
@@ -222,10 +222,10 @@ def test_an_answer_that_never_ends_is_no_answer(
 
 def test_each_read_of_an_answer_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(connections, "monotonic", lambda: now[0])
+    monkeypatch.setattr(https, "monotonic", lambda: now[0])
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        answer = connections._Answer(ours)
+        answer = https._Answer(ours)
         limits = []
         for _ in range(3):
             theirs.sendall(b"a\n")
@@ -242,7 +242,7 @@ def test_a_connection_is_used_again_with_the_whole_time(
     worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count()
-    monkeypatch.setattr(connections, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(https, "monotonic", lambda: next(seconds))
     worker.deliver("remind", to=endpoint.url)
     for _ in range(20):
         editor.add("remind", due=HOUR)

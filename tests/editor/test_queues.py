@@ -41,6 +41,13 @@ def mapping(session: boto3.Session, queues: Any) -> str:
         Handler="duebell.lambda_handler.handler",
         Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
     )
+    functions.add_permission(
+        FunctionName="duebell",
+        StatementId="stack",
+        Action="lambda:InvokeFunction",
+        Principal="events.amazonaws.com",
+        SourceArn=f"arn:aws:events:{HERE}:rule/duebell",
+    )
     made = functions.create_event_source_mapping(
         FunctionName="duebell", EventSourceArn=f"arn:aws:sqs:{HERE}:{NAME}"
     )

@@ -16,7 +16,7 @@ from duebell_infra.bundle import bundle
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Target
 from duebell_infra.errors import BundleFailed
-from duebell_worker.actions.version import BUNDLE_FILE, duebell_release
+from duebell_worker.actions.registration import BUNDLE_FILE, duebell_release
 
 HERE = Target.this_machine()
 WORKER = "from duebell import Worker\nworker = Worker()\n"

@@ -15,7 +15,7 @@ from duebell_infra.bundle import bundle
 from duebell_infra.bundle.dependencies import install
 from duebell_infra.bundle.sources import Files
 from duebell_infra.bundle.target import Target
-from duebell_infra.deploy.template import parameter_names, template_text
+from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import BundleFailed, InvalidDeployment
 from duebell_shared.errors import InvalidInput
 
@@ -250,7 +250,7 @@ def test_each_condition_that_something_is_given_is_known(template: Any) -> None:
     given = {
         name: parameter
         for name, condition in template["Conditions"].items()
-        for parameter in parameter_names(template_text())
+        for parameter in IN_TEMPLATE
         if json.dumps(condition)
         in (
             json.dumps({"Fn::Not": [{"Fn::Equals": [{"Ref": parameter}, ""]}]}),

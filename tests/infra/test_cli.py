@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment, settings_of
 from duebell_infra.deploy.editors import environment_of
-from duebell_infra.deploy.template import parameter_names, template_text
+from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import DeployFailed
 from duebell_shared.settings import Settings
 from tests.e2e.support import duebell
@@ -150,7 +150,7 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
     arguments = ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options.split()]
     result = CliRunner().invoke(commands.app, arguments)
     assert seen == [given], result.output
-    assert given.keys() - {"Anything"} <= parameter_names(template_text())
+    assert given.keys() - {"Anything"} <= IN_TEMPLATE
 
 
 def test_editors_are_told_of_the_intake() -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.local_stack import LocalStack
+from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
 from duebell_infra.local.service import Registration, clear, start, stop, wait, ways_in

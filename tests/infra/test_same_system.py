@@ -2,25 +2,8 @@
 
 from typing import Any
 
-from duebell_infra.deploy.deliveries import LISTS
 from duebell_shared.bell.expression import FAR_SENTINEL
 from tests.infra.both import properties, snake
-
-#: Parameters and variables with another name, or of one of the two only, and why.
-OTHERWISE = {
-    "CodeBucket": None,  # Terraform uploads the bundle itself
-    "CodeKey": None,
-    "ExistingTable": None,  # Terraform's state knows
-    "IntakeVisibility": None,  # Terraform can multiply
-    "VersionKey": None,  # the provider publishes a version when the worker has changed
-    "WarmThroughput": None,  # the provider takes it from version 6.13 on, and the module must work with 5.80
-}
-#: Terraform reads them off the deliveries by itself, and is told those that the code declares.
-OTHERWISE |= dict.fromkeys(LISTS.values())
-ONLY_TERRAFORM = {"bundle", "delivery_arns", "saved_queries"}
-
-#: Of more than one value; CloudFormation's defaults are texts.
-SEVERAL = {"deliveries", "environment", "layers", "security_group_ids", "subnet_ids", "worker_policies"}
 
 #: What follows the use where capacity is provisioned.
 SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
@@ -64,25 +47,6 @@ UNTAGGABLE = {
     "aws_scheduler_schedule",
     "aws_sns_topic_subscription",
 }
-
-
-def test_they_are_given_the_same(template: Any, module: Any) -> None:
-    parameters = {snake(name): one for name, one in template["Parameters"].items() if name not in OTHERWISE}
-    variables = {name: one for name, one in module["variable"].items() if name not in ONLY_TERRAFORM}
-    assert set(parameters) == set(variables)
-    yes = {"yes": True, "no": False, "on": True, "off": False}
-    for name, parameter in parameters.items():
-        default, variable = parameter["Default"], variables[name]
-        if variable["type"] == "${bool}" or variable["type"] == "bool":
-            assert yes[default] is variable["default"], name
-        elif name in SEVERAL:
-            assert not variable["default"], name
-        else:
-            assert str(variable["default"]) == str(default), name
-        said, also = (
-            str(one["description" if one is variable else "Description"]) for one in (parameter, variable)
-        )
-        assert also.split(".")[0].split(":")[0].replace("<name>", "<Name>") in " ".join(said.split()), name
 
 
 def test_they_give_the_same(template: Any, module: Any) -> None:

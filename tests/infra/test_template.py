@@ -9,7 +9,6 @@ import boto3
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 
 from duebell_infra.deploy.template import (
-    parameter_names,
     template_file,
     template_text,
     unknown_types,
@@ -117,10 +116,6 @@ def test_only_the_rule_may_wake_the_worker(template: Any) -> None:
     permission = template["Resources"]["Permission"]["Properties"]
     assert permission["Principal"] == "events.amazonaws.com"
     assert referred(permission["SourceArn"]) == {"Rule"}
-
-
-def test_its_parameters_are_read_off_it(template: Any) -> None:
-    assert parameter_names(template_text()) == set(template["Parameters"])
 
 
 def test_it_is_small_enough_to_be_given_with_the_call() -> None:

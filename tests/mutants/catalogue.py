@@ -62,14 +62,12 @@ class Mutant(NamedTuple):
 
 
 MUTANTS = (
-    # shared/duebell_shared/bell/lane.py
     Mutant(
         "no watchdog in the target",
         "self.until if self.owner else before(self.due, head_start)",
         "before(self.due, head_start)",
         _PROTOCOL,
     ),
-    # shared/duebell_shared/bell/arming.py
     Mutant(
         "a missed ring counts as settled",
         "if self.rings_at + GRACE < now:\n    return False",
@@ -77,7 +75,6 @@ MUTANTS = (
         _ARMING,
     ),
     Mutant("a parked rule counts as settled whatever is due", "self.armed == self.target", "True", _PROTOCOL),
-    # shared/duebell_shared/bell/lane.py
     Mutant(
         "a dead run's lanes are never free",
         "self.owner is None or self.until <= now",
@@ -85,7 +82,6 @@ MUTANTS = (
         _HISTORIES,
     ),
     Mutant("a live run's lanes are free", "self.owner is None or self.until <= now", "True", _ARMING),
-    # shared/duebell_shared/bell/arming.py
     Mutant(
         "a held lane is never lowered", "due < looked_at", "due < looked_at and (not lane.owner)", _PROTOCOL
     ),
@@ -127,7 +123,6 @@ MUTANTS = (
         _PROTOCOL,
         "ArmingRecord.released",
     ),
-    # shared/duebell_shared/bell/known_rule.py
     Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "KnownRule.applying"),
     Mutant("another's confirmation counts", "self.applier != applier", "False", _PROTOCOL),
     Mutant("confirmed after the hold", "self.applier_until <= now", "False", _PROTOCOL),
@@ -137,7 +132,6 @@ MUTANTS = (
         "confirmed.unheld()",
         _PROTOCOL,
     ),
-    # shared/duebell_shared/bell/ring_times.py
     Mutant("no lead", "now + LEAD", "now", _HISTORIES, "minute_for"),
     Mutant(
         "rounded down to the minute",
@@ -145,7 +139,6 @@ MUTANTS = (
         "max(target, now + LEAD).replace(second=0, microsecond=0)",
         _ARMING,
     ),
-    # shared/duebell_shared/bell/armer.py
     Mutant(
         "the lock ignored",
         "is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now)",
@@ -175,7 +168,6 @@ MUTANTS = (
         _MEANWHILE,
     ),
     Mutant("the record made anew without the heads", "Lane(due=heads[lane])", "Lane()", _ARMER),
-    # editor/duebell_editor/library/queue_keeper.py
     Mutant("not armed after a move or a resume", "self._rule.arm([changed])", "self._arm([])", _MEANWHILE),
     Mutant(
         "a repeated change arms nothing",
@@ -183,30 +175,25 @@ MUTANTS = (
         "[changed] if changed.queued != task.queued else []",
         _REPEATING,
     ),
-    # editor/duebell_editor/library/adder.py
     Mutant(
         "an add that finds its id taken arms nothing",
         "self._rule.arm_after(taken, there.values())",
         "pass",
         _REPEATING,
     ),
-    # shared/duebell_shared/bell/bell.py
     Mutant("a server's failure counts as a refusal", "status >= _SERVER_FAILED", "False", _RULE),
-    # editor/duebell_editor/library/queue_keeper.py
     Mutant(
         "not armed for a change that was made and never answered",
         "self._rule.arm_after(conflict, [task])",
         "pass",
         _CHANGED,
     ),
-    # editor/duebell_editor/library/rule_setter.py
     Mutant(
         "armed without lowering",
         "self._backend.armer.lower(dues, lanes=lanes)",
         "self._backend.armer.ensure()",
         _SCENARIO,
     ),
-    # worker/duebell_worker/run/run.py
     Mutant("not cleared", "quiet = self._lease.clear()", "quiet: dict[int, datetime] = {}", _ADDED_TO),
     Mutant(
         "cleared after the heads are read",
@@ -214,20 +201,15 @@ MUTANTS = (
         "quiet = self._reader.heads(self._lease.lanes)\nself._lease.clear()",
         _GIVING_BACK,
     ),
-    # shared/duebell_shared/bell/arming.py
     Mutant(
         "a lane that was added to is not read again",
         "{number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}",
         "set(self.lanes_of(owner))",
         _GIVING_BACK,
     ),
-    # worker/duebell_worker/run/successor.py
     Mutant("no watchdog armed", "lease.arm()", "pass", _HISTORIES),
-    # worker/duebell_worker/run/waits.py
     Mutant("never renewed", "now >= self._renew_at", "False", _HISTORIES),
-    # worker/duebell_worker/run/lease.py
     Mutant("a lost lease is not noticed", "not set(self.lanes) <= set(lanes)", "False", _LEASE),
-    # worker/duebell_worker/run/lane_writer.py
     Mutant(
         "claimed and written without the lease",
         "not self._lease.is_held()",
@@ -235,16 +217,13 @@ MUTANTS = (
         _LEASE,
         "LaneWriter._write",
     ),
-    # worker/duebell_worker/run/performer.py
     Mutant(
         "called without the lease",
         "isinstance(task, Task) and self._lease.is_held()",
         "isinstance(task, Task)",
         _LEASE,
     ),
-    # worker/duebell_worker/run/lease.py
     Mutant("holds what it has released", "self.until = self.clock()", "pass", _LEASE),
-    # worker/duebell_worker/run/not_claimed.py
     Mutant(
         "what a dead run left running is never claimed",
         "Status.RUNNING",
@@ -252,14 +231,12 @@ MUTANTS = (
         _RUN,
         "NotClaimed.start_next",
     ),
-    # worker/duebell_worker/actions/action.py
     Mutant(
         "a last attempt is not recorded as begun",
         "claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts",
         "False",
         _ABANDONED,
     ),
-    # worker/duebell_worker/run/run.py
     Mutant(
         "started early",
         "self._lease.quiet, keys = self._reader.queued(lanes, now=now)",
@@ -272,25 +249,20 @@ MUTANTS = (
         "is_held",
         _ONE_LANE,
     ),
-    # worker/duebell_worker/run/attempts.py
     Mutant(
         "an outcome that could not be written is forgotten",
         "self._unrecorded.append(attempt)",
         "pass",
         _ONE_LANE,
     ),
-    # worker/duebell_worker/run/lane_reader.py
     Mutant(
         "a lane whose head cannot be read is due never",
         "heads.get(lane) or self._trouble.again_at(lane) or self._clock()",
         "heads.get(lane) or NEVER",
         _ONE_LANE,
     ),
-    # worker/duebell_worker/run/run.py
     Mutant("a run for no lane believes the record", "armer.verify", "armer.ensure", _HANDLER),
-    # shared/duebell_shared/bell/armer.py
     Mutant("a hold counts for a second try", "is_mine = False", "pass", _ARMER, "Armer.ensure"),
-    # worker/duebell_worker/run/lease.py
     Mutant(
         "a hold that failed is used again",
         "applier, self.applier = (self.applier, None)",
@@ -303,7 +275,6 @@ MUTANTS = (
         "False",
         _RUN_OF_ONE,
     ),
-    # worker/duebell_worker/run/run.py
     Mutant(
         "the rule of a run that lost its lease is judged by what it saw",
         "None if lost else self._lease.seen",
@@ -328,11 +299,9 @@ MUTANTS = (
         "attempts.tally.stopped_early",
         _RUN_OF_ONE,
     ),
-    # worker/duebell_worker/run/attempts.py
     Mutant(
         "of two tasks with one id, one is put back", "task.lane", "0", _RUN_OF_ONE, "Attempts._note_queued"
     ),
-    # shared/duebell_shared/queue/table.py
     Mutant(
         "a batch's own writes taken for another's",
         "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
@@ -357,7 +326,6 @@ MUTANTS = (
         "there is not None",
         _STORE,
     ),
-    # shared/duebell_shared/queue/batches.py
     Mutant(
         "sure of a batch that was sent twice",
         "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
@@ -377,7 +345,6 @@ MUTANTS = (
         _INSERTING,
         "BatchWrite.__call__",
     ),
-    # shared/duebell_shared/queue/changes.py
     Mutant(
         "many changed whatever they are",
         "{**self.key, **self.where}",
@@ -385,16 +352,13 @@ MUTANTS = (
         _STORE,
         "ItemUpdate.statement",
     ),
-    # shared/duebell_shared/queue/table.py
     Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _UPDATING),
-    # shared/duebell_shared/backend.py
     Mutant(
         "called while the rule is disabled",
         "self.rule.read().is_enabled and self.armer.call()",
         "self.armer.call()",
         _CALLING,
     ),
-    # shared/duebell_shared/bell/function.py
     Mutant(
         "an invocation that is refused fails",
         "(BotoCoreError, ClientError)",
@@ -402,7 +366,6 @@ MUTANTS = (
         _CALLING,
         "Function.start",
     ),
-    # shared/duebell_shared/bell/known_rule.py
     Mutant(
         "the echo of a ring that is still to come",
         "self.rings_at is not None and self.rings_at <= now and (self.echo_of is None)",
@@ -415,7 +378,6 @@ MUTANTS = (
         "replace(self, armed=None, rings_at=None)",
         _ARMING,
     ),
-    # shared/duebell_shared/bell/arming.py
     Mutant(
         "an echo is enough when all lanes are given back",
         "self.armed == self.lease_end and (free == NEVER or self.rings_at <= minute_for(free, now))",
@@ -428,14 +390,12 @@ MUTANTS = (
         "record",
         _ARMING,
     ),
-    # shared/duebell_shared/bell/armer.py
     Mutant(
         "a hold of a rule that another process is setting",
         "applier and (not changed.is_settled(now)) and (not changed.is_being_applied(now))",
         "applier and (not changed.is_settled(now))",
         _ARMER,
     ),
-    # shared/duebell_shared/tasks/task.py
     Mutant(
         "a task that owes a follow-up can be changed",
         "self.owes",
@@ -443,30 +403,25 @@ MUTANTS = (
         _FOLLOW_UPS,
         "Task.check_owes_nothing",
     ),
-    # worker/duebell_worker/run/follow_ups.py
     Mutant(
         "any task with the id counts as the follow-up",
         "is_or_was and (there.id, there.created_at) == (new.id, new.created_at)",
         "there.id == new.id",
         _FOLLOW_UPS,
     ),
-    # worker/duebell_worker/run/attempts.py
     Mutant(
         "a task that owes a follow-up is not looked at by other runs",
         "owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}",
         "owing: dict[QueueKey, Task] = {}",
         _FOLLOW_UPS,
     ),
-    # worker/duebell_worker/run/follow_ups.py
     Mutant(
         "a follow-up that the rule is not set for",
         "deleted = {task.id for task in self._rule.arm_added(added, lanes)}",
         "deleted: set[str] = set()",
         _FOLLOW_UPS,
     ),
-    # editor/duebell_editor/library/export_lines.py
     Mutant("an imported task owes without an end", "_check_owes(task, task.owes)", "pass", _IMPORTING),
-    # shared/duebell_shared/limits/gauge.py
     Mutant(
         "permits of dead runs",
         "{owner: one for owner, one in gauge.permits.items() if one.until > now}",
@@ -474,34 +429,27 @@ MUTANTS = (
         _GAUGE,
     ),
     Mutant("permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _GAUGE),
-    # worker/duebell_worker/run/limiter.py
     Mutant(
         "started early by chance",
         "self._released.get(at) != task.action or task.limited_since is None",
         "False",
         _LIMITS,
     ),
-    # shared/duebell_shared/bell/armer.py
     Mutant("a new record without limits", "limits.rev if limits else 0", "0", _LIMITS),
-    # worker/duebell_worker/run/lane_reader.py
     Mutant(
         "heads without what was parked",
         "head > self._clock() and any((key not in passed_over for key in self._parked_in(lane)))",
         "False",
         _LIMITS,
     ),
-    # worker/duebell_worker/run/run.py
     Mutant("a lane with parked tasks counts as quiet", "self._lease.quiet.pop(lane, None)", "pass", _LIMITS),
-    # worker/duebell_worker/run/limiter.py
     Mutant(
         "what waits in a run that has ended is started",
         "self._is_closed or not self._lease.is_held()",
         "not self._lease.is_held()",
         _LIMITS_AT_THE_END,
     ),
-    # worker/duebell_worker/run/run.py
     Mutant("a parked task that has run is its lane's head", "parked or begun_ahead", "begun_ahead", _PARKED),
-    # shared/duebell_shared/queue/changes.py
     Mutant(
         "claimed whatever it is queued for",
         "stored(status=status, queued=(key.queued, key.priority))",
@@ -528,51 +476,43 @@ MUTANTS = (
         "'#id <> :now OR #expires_at <= :now'",
         _STORE,
     ),
-    # shared/duebell_shared/queue/table.py
     Mutant(
         "a claim whose answer was lost is nobody's",
         "self.get(key.lane, key.id) if made.was_retried or may_be_made else None",
         "None",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/changes.py
     Mutant(
         "another run's claim taken for one's own",
         "is_there and task.run == run and (task.started_at == to_utc(now))",
         "is_there and task.started_at == to_utc(now)",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/table.py
     Mutant(
         "a change whose answer was lost counts as another's",
         "bool(made) or self.get(old.lane, old.id) == new",
         "bool(made)",
         _TABLE,
     ),
-    # shared/duebell_shared/queue/records.py
     Mutant(
         "the record swapped without a comparison",
         'condition = {"ConditionExpression": "#rev = :rev", "ExpressionAttributeValues": values}',
         'condition = {"ConditionExpression": "attribute_exists(#rev)"}',
         _STORE,
     ),
-    # shared/duebell_shared/instants.py
     Mutant(
         "times rounded down",
         "instant + timedelta(microseconds=1000 - beyond) if beyond else instant",
         "instant - timedelta(microseconds=beyond)",
         _INSTANTS,
     ),
-    # editor/duebell_editor/library/taken_ids.py
     Mutant("the limit of a task that has begun", "there.status not in _WAITING", "False", _PUSHING),
-    # editor/duebell_editor/library/taken_ids.py
     Mutant(
         "pushed without looking at what is there",
         "replacement = pushed(there, replacement, at_most)",
         "pass",
         _PUSHING,
     ),
-    # shared/duebell_shared/tasks/task.py
     Mutant(
         "a reservation expires by the editor's clock", "to_utc(until) + MOST_SKEW", "to_utc(until)", _RESERVED
     ),
@@ -582,14 +522,12 @@ MUTANTS = (
         "replace(self, status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)",
         _TRANSACTIONS,
     ),
-    # shared/duebell_shared/queue/changes.py
     Mutant(
         "a reservation is known by its rev alone",
         "{} if old.reservation is None else stored(reservation=old.reservation)",
         "{}",
         _TRANSACT,
     ),
-    # worker/duebell_worker/run/reservations.py
     Mutant(
         "a reserved task is dropped within its grace",
         "task.expires_at is None or task.expires_at <= now",
@@ -602,14 +540,12 @@ MUTANTS = (
         "pass",
         _RESERVED,
     ),
-    # editor/duebell_editor/library/taken_ids.py
     Mutant(
         "a reservation replaces any task",
         "there and takes_over and (there.status is not Status.RESERVED)",
         "False",
         _TRANSACTIONS,
     ),
-    # editor/duebell_editor/transactions/commit.py
     Mutant("each try of a commit is another transaction", "token", "uuid4().hex", _TRANSACTIONS, "_tried"),
     Mutant(
         "a refusal after a lost answer is believed",
@@ -629,21 +565,18 @@ MUTANTS = (
         "backend.store.get(write.old.lane, write.old.id)",
         _RELANE,
     ),
-    # editor/duebell_editor/transactions/transaction.py
     Mutant(
         "an unknown transaction loses its reservations",
         "not isinstance(error, TransactionUnknown)",
         "True",
         _TRANSACTIONS,
     ),
-    # shared/duebell_shared/bell/arming.py
     Mutant(
         "a run that is for some lanes claims all",
         "[number for number in free if only is None or number in only]",
         "free",
         _ARMING,
     ),
-    # worker/duebell_worker/run/shares.py
     Mutant("not cleared before handing over", "self._lease.clear()", "pass", _SHARING, "Shares.hand_over"),
     Mutant(
         "cleared after the heads of what is handed over are read",
@@ -657,7 +590,6 @@ MUTANTS = (
         "list(self._shares)",
         _SHARING,
     ),
-    # shared/duebell_shared/bell/arming.py
     Mutant(
         "lanes are given to a run whose lease has run out",
         "self.taker in self.owners(now) - {owner}",
@@ -677,7 +609,6 @@ MUTANTS = (
         "NEVER",
         _ARMING,
     ),
-    # worker/duebell_worker/run/lease.py
     Mutant(
         "a run that is given lanes takes its lease for lost",
         "not set(self.lanes) <= set(lanes)",
@@ -694,56 +625,45 @@ MUTANTS = (
         _PROCESS,
         "Lease.claim_more.claim",
     ),
-    # worker/duebell_worker/run/waits.py
     Mutant(
         "lanes whose claim was not answered are not looked into", "self._must_look = True", "pass", _PROCESS
     ),
-    # editor/duebell_editor/library/relane.py
     Mutant("lanes added while runs hold some", "record.owners(self._clock())", "set()", _RELANE),
-    # shared/duebell_shared/bell/armer.py
     Mutant(
         "a task placed by the earlier number of lanes stays",
         "lanes is not None and len(record.lanes) != lanes",
         "False",
         _RELANE,
     ),
-    # editor/duebell_editor/library/adder.py
     Mutant(
         "an id that is taken where it was before is given away",
         "not is_elsewhere and self._queue.store.insert(new)",
         "self._queue.store.insert(new)",
         _RELANE,
     ),
-    # editor/duebell_editor/library/relane.py
     Mutant(
         "a lost lease goes unnoticed", "self._armer.lower(dues)\nself._check_holds(record)", "pass", _RELANE
     ),
     Mutant("lanes given back while a move may still land", "self._may_move_later", "False", _RELANE),
-    # shared/duebell_shared/queue/transactions.py
     Mutant(
         "a move that overwrites", "put_if_free", "lambda item, _: {'Item': item}", _STORE, "relocate_item"
     ),
-    # worker/duebell_worker/invocation.py
     Mutant(
         "each try is a request of its own",
         "getattr(context, 'aws_request_id', '') or uuid.uuid4().hex",
         "uuid.uuid4().hex",
         _TRIES,
     ),
-    # worker/duebell_worker/run/lease.py
     Mutant(
         "claimed before the other try's lease has ended", "if claim_at:\n    return record", "pass", _TRIES
     ),
-    # worker/duebell_worker/run/successor.py
     Mutant("waits without a watchdog", "arm_watchdog(context, lease)", "pass", _TRIES),
-    # worker/duebell_worker/run/not_claimed.py
     Mutant(
         "what was left running goes by its place in the queue",
         "min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))",
         "self._keys[0]",
         _TRIES,
     ),
-    # worker/duebell_worker/actions/registration.py
     Mutant(
         "new code is imported before the rule is armed",
         "self._arm()",
@@ -757,23 +677,19 @@ MUTANTS = (
         "return",
         _REGISTRATION,
     ),
-    # editor/duebell_editor/intake/effects.py
     Mutant("a change is made each time its message comes", "change.mark in made", "False", _INTAKE),
-    # editor/duebell_editor/intake/made.py
     Mutant(
         "a change that is made late holds over the later ones of its list",
         "{place for place in self._made if place < mark.place}",
         "{place for place in self._made}",
         _INTAKE,
     ),
-    # editor/duebell_editor/intake/batch.py
     Mutant(
         "what AWS did not answer counts as done",
         "[{'itemIdentifier': one.id} for one in again]",
         "[]",
         _INTAKE,
     ),
-    # editor/duebell_editor/intake/effects.py
     Mutant(
         "an older push holds over a later one",
         "push.mark in made or made.is_before_push(push.sent)",
@@ -786,9 +702,7 @@ MUTANTS = (
         "made.is_before_push(push.sent)",
         _INTAKE,
     ),
-    # worker/duebell_worker/deliveries/message.py
     Mutant("each attempt has a key of its own", "render(task.created_at)", "str(task.attempt)", _DELIVERIES),
-    # worker/duebell_worker/run/performer.py
     Mutant(
         "deliveries are sent after the run has left",
         "[] if has_left else self._send([task for _, task in tasks])",

@@ -11,7 +11,7 @@ import pytest
 from duebell_editor import Editor, ProblemKind, Status
 from duebell_shared.bell.expression import SENTINEL
 from duebell_worker import Worker
-from duebell_worker.run.pool import ThreadPool
+from duebell_worker.run.context import ThreadPool
 from tests.support import Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from duebell_editor import Editor, NewTask, Status
 from duebell_worker import Task, Worker
-from duebell_worker.run.pool import ThreadPool
+from duebell_worker.run.context import ThreadPool
 from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked

@@ -11,10 +11,10 @@ from duebell_shared.deliveries.delivery import (
     Delivery,
     DeliverySecret,
     DeliveryTarget,
-    Kind,
     deliveries_in,
     deliveries_text,
 )
+from duebell_shared.deliveries.kinds import HTTPS
 from duebell_shared.errors import InvalidSettings
 
 QUEUE = "arn:aws:sqs:eu-central-1:123456789012:orders"
@@ -25,30 +25,30 @@ PARAMETER = "arn:aws:ssm:eu-west-1:123456789012:parameter/shop/signing"
 @pytest.mark.parametrize(
     ("rest", "kind", "name", "iam_action"),
     [
-        ("sqs:eu-central-1:123456789012:orders", Kind.QUEUE, "orders", "sqs:SendMessage"),
-        ("sqs:eu-central-1:123456789012:orders.fifo", Kind.FIFO_QUEUE, "orders.fifo", "sqs:SendMessage"),
-        ("sns:us-east-1:123456789012:news", Kind.TOPIC, "news", "sns:Publish"),
-        ("sns:us-east-1:123456789012:news.fifo", Kind.FIFO_TOPIC, "news.fifo", "sns:Publish"),
-        ("events:us-east-1:123456789012:event-bus/default", Kind.BUS, "default", "events:PutEvents"),
-        ("events:us-east-1:123456789012:event-bus/a/b.fifo", Kind.BUS, "a/b.fifo", "events:PutEvents"),
-        ("lambda:us-east-1:123456789012:function:f", Kind.FUNCTION, "f", "lambda:InvokeFunction"),
-        ("lambda:us-east-1:123456789012:function:f:live", Kind.FUNCTION, "f", "lambda:InvokeFunction"),
-        ("states:us-east-1:123456789012:stateMachine:m", Kind.STATE_MACHINE, "m", "states:StartExecution"),
-        ("states:us-east-1:123456789012:stateMachine:m:2", Kind.STATE_MACHINE, "m", "states:StartExecution"),
+        ("sqs:eu-central-1:123456789012:orders", "queue", "orders", "sqs:SendMessage"),
+        ("sqs:eu-central-1:123456789012:orders.fifo", "queue", "orders.fifo", "sqs:SendMessage"),
+        ("sns:us-east-1:123456789012:news", "topic", "news", "sns:Publish"),
+        ("sns:us-east-1:123456789012:news.fifo", "topic", "news.fifo", "sns:Publish"),
+        ("events:us-east-1:123456789012:event-bus/default", "bus", "default", "events:PutEvents"),
+        ("events:us-east-1:123456789012:event-bus/a/b.fifo", "bus", "a/b.fifo", "events:PutEvents"),
+        ("lambda:us-east-1:123456789012:function:f", "function", "f", "lambda:InvokeFunction"),
+        ("lambda:us-east-1:123456789012:function:f:live", "function", "f", "lambda:InvokeFunction"),
+        ("states:us-east-1:123456789012:stateMachine:m", "state machine", "m", "states:StartExecution"),
+        ("states:us-east-1:123456789012:stateMachine:m:2", "state machine", "m", "states:StartExecution"),
     ],
 )
-def test_a_target_is_known_by_its_arn(rest: str, kind: Kind, name: str, iam_action: str) -> None:
+def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_action: str) -> None:
     arn = f"arn:aws:{rest}"
     target = DeliveryTarget.parse(arn)
-    assert (target.to, target.kind, target.name, target.iam_action) == (arn, kind, name, iam_action)
+    assert (target.to, str(target.kind), target.name, target.kind.sends) == (arn, kind, name, iam_action)
     assert (target.region, target.account) == (rest.split(":")[1], "123456789012")
-    assert target.default_form == ("envelope" if kind is Kind.BUS else "payload")
+    assert target.default_form == ("envelope" if kind == "bus" else "payload")
 
 
 @pytest.mark.parametrize("url", ["https://example.com:8443/due?from=us", "http://localhost:8080/x"])
 def test_an_https_url_is_a_target_without_permissions(url: str) -> None:
     target = DeliveryTarget.parse(url)
-    assert (target.kind, target.iam_action, target.region) == (Kind.HTTPS, None, "")
+    assert (target.kind, target.kind.sends, target.region) == (HTTPS, "", "")
 
 
 def test_targets_of_other_partitions_are_known() -> None:
@@ -89,7 +89,7 @@ def test_what_is_no_target_is_refused_with_the_way_out(to: Any, words: str) -> N
 )
 def test_a_secret_is_known_by_its_arn(arn: str, iam_action: str) -> None:
     secret = DeliverySecret.parse(arn)
-    assert secret.iam_action == iam_action
+    assert secret.reads == iam_action
     assert Delivery(name="a", to="https://example.com", secret=arn).permissions == {iam_action: arn}
 
 

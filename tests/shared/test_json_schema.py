@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_shared.payloads.json_schema import find_fault
-from duebell_worker.actions.payload_type import InvalidPayload, decoder, schema_of
+from duebell_worker.actions.parameters import InvalidPayload, decoder, schema_of
 
 
 class Colour(enum.Enum):

@@ -20,7 +20,7 @@ OWN_NAMES = {
     "worker/duebell_worker/actions/handles.py",
     "worker/duebell_worker/actions/loader.py",
     "worker/duebell_worker/actions/parameters.py",
-    "worker/duebell_worker/actions/payload_type.py",
+    "infra/duebell_infra/pytest_plugin.py",
     "worker/duebell_worker/worker.py",
 }
 

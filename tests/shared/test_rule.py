@@ -163,6 +163,12 @@ def test_a_call_that_nobody_answers_is_made_again_and_told_of(
     is_all_answered = rule.ring_at(MINUTE, within=LONG)
     assert not is_all_answered
     assert eventbridge.expression == SetFor(MINUTE)
+    # AWS accepts it for five minutes, and no refused or read call counts
+    clock.now = NOON + timedelta(minutes=5)
+    assert rule.may_change_for() == timedelta(seconds=6)
+    eventbridge.troubles |= {"DescribeRule": [silence(clock)], "PutRule": [refusal(eventbridge.busy)]}
+    assert rule.ring_at(MINUTE, within=LONG)
+    assert rule.may_change_for() == timedelta(0)
 
 
 def test_a_refusal_after_silence_does_not_mean_that_nothing_was_done(

@@ -31,8 +31,8 @@ def test_from_the_environment(environ: dict[str, str], settings: Settings) -> No
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("DUEBELL_TABLE", "", "is empty: give the name of the DynamoDB table"),
-        ("DUEBELL_RULE", "", "is empty: give the name of the rule or schedule"),
+        ("DUEBELL_TABLE", "", "is empty: give the name that the stack has"),
+        ("DUEBELL_RULE", "", "is empty: give the name that the stack has"),
         ("DUEBELL_LANES", "0", "must be 1 to 64, not 0"),
         ("DUEBELL_LANES", "65", "must be 1 to 64, not 65"),
         ("DUEBELL_LANES", "-1", "must be 1 to 64, not -1"),

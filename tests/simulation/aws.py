@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+from botocore.exceptions import ReadTimeoutError
+
 from duebell_infra.testing import MemoryStore
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
@@ -19,6 +21,9 @@ _T = TypeVar("_T")
 
 #: Seconds until a call takes effect that was answered with a failure of the server, at most.
 _LATER = 5.0
+
+#: Seconds until a late setting of a bell takes effect.
+_LATE = (20.0, 300.0)
 
 
 class Aws:
@@ -44,7 +49,7 @@ class Aws:
         self.removed: set[BellKind] = set()
         self.put_rules: list[tuple[datetime, str]] = []
         self.rings = self.lost_rings = 0
-        self.crashes = 0
+        self.crashes = self.late_settings = 0
         self.trace: list[str] = []
         self.called_at: list[datetime] = []  # when the worker was invoked directly
         self.quiet_from = world.now + timedelta(seconds=faults.seconds)
@@ -151,6 +156,14 @@ class Aws:
         settings.append(self.world.now + timedelta(seconds=lag))
         if expression not in {SENTINEL, FAR_SENTINEL}:
             self._ring_next(kind, len(settings) - 1, minutes_of(expression, self.world.now))
+
+    def may_set_late(self, process: Process, put: Callable[[], object]) -> None:
+        """Raise what a caller sees whose setting of a bell takes effect minutes later, if this one does."""
+        if self.faults.late_setting and self._happens(self.faults.late_setting):
+            self.late_settings += 1
+            self.world.after(self.world.random.uniform(*_LATE), put)
+            process.sleep(4)
+            raise ReadTimeoutError(endpoint_url="simulated")
 
     def _ring_next(self, kind: BellKind, setting: int, minutes: Iterator[datetime]) -> None:
         """Have the bell ring in the next of these minutes that is not over when the setting takes effect."""

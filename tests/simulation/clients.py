@@ -38,6 +38,7 @@ class EventsClient:
             self._aws.put_rule(arguments["ScheduleExpression"], self.kind)
             return {}
 
+        self._aws.may_set_late(self._process, put)
         return self._call(f"PutRule {arguments['ScheduleExpression']}", put)
 
     def list_targets_by_rule(self, **_: Any) -> dict[str, Any]:

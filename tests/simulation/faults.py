@@ -22,6 +22,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     duplicate: float = 0.0  # of a ring
     drop: float = 0.0  # of an invocation's first try
     lose: float = 0.0  # a ring that comes to nothing; as likely, a change of the rule takes minutes
+    late_setting: float = 0.0  # of a setting of the bell: not answered, and it takes effect minutes later
     outage: float = 0.0  # of a history: a service is out, for an hour at most
     lane_outage: float = 0.0  # of a history: everything for one lane is refused or unanswered for an hour
     seconds: float = 900.0

@@ -9,11 +9,11 @@ from duebell_editor import Editor, Task
 from duebell_worker import Worker
 
 from .history import History
-from .long_running import LongRunning
+from .long_running import ACTIONS, LongRunning
 from .notes import LIMITS
 from .world import Process
 
-__all__ = ["AT_MOST", "PER_SECOND", "Changed", "Limited", "LimitedProcesses"]
+__all__ = ["ACTIONS", "AT_MOST", "PER_SECOND", "Changed", "Limited", "LimitedProcesses"]
 
 #: The limits, by action.
 PER_SECOND = {"quick": 0.2, "flaky": 0.05}

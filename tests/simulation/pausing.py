@@ -9,11 +9,13 @@ from msgspec.structs import replace
 
 from duebell_editor import Editor, Task
 
+from .faults import Faults
+from .history import Over
 from .limited import Limited
 from .notes import LIMITS
 from .world import Process
 
-__all__ = ["Pausing"]
+__all__ = ["Pausing", "everything"]
 
 #: Seconds in which actions are limited, for how long each, and when all of them are as declared again.
 _BUSY, _FOR, _OVER = 2400, (5, 60, 600, 1800, 3600), 6600
@@ -80,3 +82,16 @@ class Pausing(Limited):
             self.parked += 1
             task = replace(task, queued=task.limited_since)
         super()._note_start(process, task)
+
+
+def everything(seed: int, faults: Faults, *, over: Over = Over.TWIN) -> Pausing:
+    """A history with limits, pauses and most else: all of it with all, over many seeds."""
+    return Pausing(
+        seed,
+        faults,
+        over=over,
+        follows=seed % 5 != 0,
+        puts_off=seed % 2 == 0,
+        relanes=seed % 3 == 0,
+        transactions=seed % 4 == 0,
+    )

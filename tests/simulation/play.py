@@ -1,94 +1,122 @@
 """Plays simulated histories from the command line: `make soak`, and the replay of a seed.
 
-python -m tests.simulation.play --count 100000 --start 0        many, a fifth with AWS failing below the SDK
+python -m tests.simulation.play --count 100000 --start 0        many, a sixth with AWS failing below the SDK
 python -m tests.simulation.play --count 100000 --over wire      the same, all of them so
 python -m tests.simulation.play --seed 4711 --trace             one, with every call it made
+
+Most have everything in them: limits, pauses, follow-ups, snoozes, pushes, transactions and relanes, among all
+faults.
 """
 
 import argparse
 import logging
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle
 from random import SystemRandom
 
 from .history import History, Over
+from .limited import ACTIONS, Changed
+from .pausing import everything
 from .weather import CALM, ONE_LANE_OUT, ROUGH
 
 _WEATHER = {"calm": CALM, "rough": ROUGH, "one-lane-out": ONE_LANE_OUT}
 
-#: In what weather and over what one batch after the other is played, unless that is given. The wire takes
-#: four times longer.
+#: What is in a history. "limits" has long-running processes, too.
+_SCENARIOS: dict[str, Callable[..., History]] = {
+    "plain": History,
+    "everything": everything,
+    "limits": lambda seed, faults, *, over: Changed(seed, faults, actions=ACTIONS, relanes=False, over=over),
+}
+
+#: The scenario, weather and store of one batch after the other, unless they are given.
 _MIXED = (
-    ("rough", Over.TWIN),
-    ("rough", Over.TWIN),
-    ("rough", Over.TWIN),
-    ("one-lane-out", Over.TWIN),
-    ("rough", Over.WIRE),
+    ("plain", "rough", Over.TWIN),
+    ("everything", "rough", Over.TWIN),
+    ("everything", "one-lane-out", Over.TWIN),
+    ("limits", "rough", Over.TWIN),
+    ("everything", "rough", Over.WIRE),
+    ("everything", "rough", Over.TWIN),
 )
 
-_BATCH = 200
+_BATCH = 25
+
+_Kind = tuple[str, str, Over]
 
 
 def main() -> int:
     """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
+    parser.add_argument("--scenario", choices=_SCENARIOS, help="of many, a mix; of one, everything")
     parser.add_argument("--weather", choices=_WEATHER, help="of many, a mix of the last two; of one, rough")
     parser.add_argument("--over", choices=Over, type=Over, help="the store: of many, both; of one, the twin")
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--processes", type=int, help="processes that play; as many as cores if not given")
     parser.add_argument("--start", type=int, help="first seed; by chance if not given, and printed")
     parser.add_argument("--seed", type=int, help="play this one only")
     parser.add_argument("--trace", action="store_true", help="print every call")
     options = parser.parse_args()
     if options.seed is not None:
-        return _one(options.seed, options.weather or "rough", options.over or Over.TWIN, trace=options.trace)
+        kind = (options.scenario or "everything", options.weather or "rough", options.over or Over.TWIN)
+        return _one(options.seed, kind, trace=options.trace)
     start = SystemRandom().randrange(2**40) if options.start is None else options.start
-    kinds = tuple((options.weather or weather, options.over or over) for weather, over in _MIXED)
-    return _many(range(start, start + options.count), kinds)
+    kinds = tuple(
+        (options.scenario or scenario, options.weather or weather, options.over or over)
+        for scenario, weather, over in _MIXED
+    )
+    return _many(range(start, start + options.count), kinds, options.processes)
 
 
-def _one(seed: int, weather: str, over: Over, *, trace: bool) -> int:
+def _history(seed: int, kind: _Kind) -> History:
+    scenario, weather, over = kind
+    return _SCENARIOS[scenario](seed, _WEATHER[weather], over=over).run()
+
+
+def _one(seed: int, kind: _Kind, *, trace: bool) -> int:
     logging.disable(logging.CRITICAL)
-    history = History(seed, _WEATHER[weather], over=over).run()
+    history = _history(seed, kind)
     if trace:
         print("\n".join(history.aws.trace))
     for problem in history.problems():
         print(problem)
-    print(
-        f"seed {seed}, {weather}, over {over}: "
-        f"{len(history.starts)} starts in {history.invocations} invocations"
-    )
+    print(f"seed {seed}, {_words(kind)}: {len(history.starts)} starts in {history.invocations} invocations")
     return bool(history.problems())
 
 
-def _many(seeds: range, kinds: tuple[tuple[str, Over], ...]) -> int:
+def _many(seeds: range, kinds: tuple[_Kind, ...], workers: int | None) -> int:
     broken, starts, crashes = 0, 0, 0
-    with ProcessPoolExecutor() as processes:
+    with ProcessPoolExecutor(workers) as processes:
         batches = (seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH))
         played = [
-            (weather, over, processes.submit(_batch, batch, weather, over))
-            for batch, (weather, over) in zip(batches, cycle(kinds), strict=False)
+            (kind, processes.submit(_batch, batch, kind))
+            for batch, kind in zip(batches, cycle(kinds), strict=False)
         ]
-        for weather, over, job in played:
+        for kind, job in played:
             found, batch_starts, batch_crashes = job.result()
             starts += batch_starts
             crashes += batch_crashes
             broken += len(found)
             for seed, problems in found:
-                print(f"seed {seed}, {weather}, over {over}: {'; '.join(problems)}", flush=True)
-    played_as = ", ".join(dict.fromkeys(f"{weather} over {over}" for weather, over in kinds))
+                print(f"seed {seed}, {_words(kind)}: {'; '.join(problems)}", flush=True)
+    played_as = "; ".join(dict.fromkeys(map(_words, kinds)))
     print(
-        f"{len(seeds):,} histories, {played_as}, from seed {seeds[0]}: "
+        f"{len(seeds):,} histories ({played_as}) from seed {seeds[0]}: "
         f"{starts:,} starts, {crashes:,} crashes, {broken} broke a promise"
     )
     return bool(broken)
 
 
-def _batch(seeds: range, weather: str, over: Over) -> tuple[list[tuple[int, list[str]]], int, int]:
+def _words(kind: _Kind) -> str:
+    scenario, weather, over = kind
+    return f"{scenario}, {weather}, over {over}"
+
+
+def _batch(seeds: range, kind: _Kind) -> tuple[list[tuple[int, list[str]]], int, int]:
     logging.disable(logging.CRITICAL)
     found, starts, crashes = [], 0, 0
     for seed in seeds:
-        history = History(seed, _WEATHER[weather], over=over).run()
+        history = _history(seed, kind)
         starts += len(history.starts)
         crashes += history.aws.crashes
         if problems := history.problems():

@@ -5,16 +5,13 @@ from datetime import timedelta
 import pytest
 
 from tests.simulation.faults import Faults
-from tests.simulation.limited import AT_MOST, Changed, Limited, LimitedProcesses
-from tests.simulation.notes import LIMITS
+from tests.simulation.limited import ACTIONS, AT_MOST, Changed, Limited, LimitedProcesses
 from tests.simulation.weather import CALM, ROUGH
 
 pytestmark = pytest.mark.slow
 
 #: Processes die at any call, and calls fail; but clocks agree, and no process stands still past its lease.
 CRASHES = Faults(crash=0.02, refuse=0.02, fail=0.01, duplicate=0.1, drop=0.1)
-
-ACTIONS = tuple(name for name in LIMITS if name != "hangs")
 
 #: The time from the start that the gauge counts to that of the action: a last attempt is recorded between.
 SLACK = timedelta(seconds=5)

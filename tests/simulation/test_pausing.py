@@ -1,25 +1,13 @@
 """Nothing is lost, early or late for hours where actions are paused and go on, whatever else goes wrong."""
 
-from typing import Any
-
 import pytest
 
 from tests.simulation.faults import Faults
 from tests.simulation.history import Over
-from tests.simulation.pausing import Pausing
+from tests.simulation.pausing import everything
 from tests.simulation.weather import CALM, ROUGH
 
 pytestmark = pytest.mark.slow
-
-
-def options(seed: int) -> dict[str, Any]:
-    """What else is in the history of this seed: all of it with all, in the end."""
-    return {
-        "follows": seed % 5 != 0,
-        "puts_off": seed % 2 == 0,
-        "relanes": seed % 3 == 0,
-        "transactions": seed % 4 == 0,
-    }
 
 
 @pytest.mark.parametrize(
@@ -34,7 +22,7 @@ def options(seed: int) -> dict[str, Any]:
 def test_what_is_parked_is_neither_lost_nor_early_nor_late(seeds: range, faults: Faults, over: Over) -> None:
     broken, parked = {}, 0
     for seed in seeds:
-        history = Pausing(seed, faults, over=over, **options(seed)).run()
+        history = everything(seed, faults, over=over).run()
         if problems := history.problems():
             broken[seed] = problems
         parked += history.parked

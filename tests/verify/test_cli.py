@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from duebell_editor.cli import run
-from duebell_editor.cli.named import Found
+from duebell_editor.cli.schedulers import Found
 from duebell_infra import commands
 from duebell_infra import verify as cli
 from duebell_infra.verify import Finding, Result, When

@@ -10,7 +10,7 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_worker import entry
-from duebell_worker.actions import version
+from duebell_worker.actions import registration as version
 
 __all__ = ["CONTEXT", "WORKING", "deploy", "start"]
 

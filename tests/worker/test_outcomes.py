@@ -14,7 +14,7 @@ from duebell_shared.tasks.task import Failure, Status, Task
 from duebell_worker import Abort, Backoff, Retry
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
-from duebell_worker.actions.payload_type import InvalidPayload
+from duebell_worker.actions.parameters import InvalidPayload
 from duebell_worker.run.outcome import Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
 from tests.support import NOON

@@ -9,8 +9,7 @@ from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker import Backoff, Retry, Task, Worker
-from duebell_worker.run.lane_reader import LaneReader
-from duebell_worker.run.look_ahead import LookAhead
+from duebell_worker.run.lane_reader import LaneReader, LookAhead
 from duebell_worker.run.trouble import Trouble
 from tests.support import NOON, Clock
 
@@ -130,8 +129,8 @@ def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
 
 
 def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duebell_worker.run.look_ahead._AT_ONCE", 1)
-    monkeypatch.setattr("duebell_worker.run.look_ahead._MOST_WITH_PRIORITIES", 10)
+    monkeypatch.setattr("duebell_worker.run.lane_reader._AT_ONCE", 1)
+    monkeypatch.setattr("duebell_worker.run.lane_reader._MOST_WITH_PRIORITIES", 10)
     mixed = keys(*[9 if number % 2 else 0 for number in range(200)])
     found = order(LookAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
     # The eleventh task of priority 0 that comes into sight lets the first of them go
@@ -166,7 +165,7 @@ def test_a_burst_is_in_order_of_priority_beyond_what_is_in_sight_at_first(
     started: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("duebell_worker.run.look_ahead._AT_ONCE", 2)
+    monkeypatch.setattr("duebell_worker.run.lane_reader._AT_ONCE", 2)
     for number in range(20):
         editor.add("act", due=NOON + number * SECOND, id=f"{number:02}", priority=9 * (number == 8))
     clock.advance(MINUTE)

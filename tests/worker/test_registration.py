@@ -13,7 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import Settings
 from duebell_worker import Worker, entry
-from duebell_worker.actions import version
+from duebell_worker.actions import registration as version
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

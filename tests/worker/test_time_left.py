@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_worker import RunReport, Status, Worker
-from duebell_worker.run.pool import ThreadPool
+from duebell_worker.run.context import ThreadPool
 from tests.support import NOON, Clock, SetFor
 from tests.worker.stage import Stage
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from duebell_infra.testing import Rehearsal
 from duebell_worker import Worker
-from duebell_worker.whole_lines import WholeLines, keep_lines_whole
+from duebell_worker.log import WholeLines, keep_lines_whole
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
+from duebell_worker.process.host import Host
+from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
 from .actions.actions import Actions, DeliveryOptions
@@ -27,9 +29,7 @@ from .actions.registration import Registration
 from .invocation import FailedOnPurpose, LambdaContext, run_invocation
 from .log import invocation
 from .metrics import Metrics
-from .process.host import Host
 from .run.context import Deliver, RunContext, end_of_run
-from .run.pool import Pool, ThreadPool
 from .run.report import RunReport
 from .run.run import execute
 

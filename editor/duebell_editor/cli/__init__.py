@@ -3,11 +3,10 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import add, change, environments, failures, limit, queue, serve, show, watch, worker
-from . import list as list_
+from . import add, change, queue, show, tasks, watch, worker
 from .program import app, everywhere, run
 
 __all__ = ["app", "everywhere", "run"]
 
-for part in (add, list_, failures, show, watch, change, queue, worker, limit, environments, serve):
+for part in (add, tasks, show, watch, change, queue, worker):
     app.add_typer(everywhere(part.app))

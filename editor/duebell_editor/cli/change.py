@@ -21,10 +21,10 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import TaskChange, names_of
 
 from . import options
-from .completion import ids as ids_completed
 from .context import Context
 from .errors import Exit, WrongUsage, words_of
 from .options import flag, option, with_fields, with_filters
+from .options import ids as ids_completed
 from .output import Output, plain
 from .program import with_json
 from .tasks import print_change

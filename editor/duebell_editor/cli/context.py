@@ -24,10 +24,8 @@ from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.settings import LOCAL
 
 from .errors import WrongUsage, describe, describe_as_json
-from .local_stack import LocalStack
-from .named import OURS, find, is_embedded
 from .output import Output
-from .places import Place, known_places, note_place
+from .schedulers import OURS, LocalStack, Place, find, is_embedded, known_places, note_place
 
 __all__ = ["EVERYWHERE", "Context"]
 

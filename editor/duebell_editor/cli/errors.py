@@ -152,7 +152,8 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
         case TaskExists():
             return _taken(error)
         case NotArmed():
-            return f"{error.what}; `duebell doctor --fix` sets it right"
+            is_there = not isinstance(error.__cause__, NotDeployed)
+            return f"{error.what}; `duebell doctor --fix` sets it right" if is_there else error.what
         case InvalidInput(field="change"):
             return "nothing is given to change"
         case InvalidInput(code=code, field=field) if code in _WAYS_OUT:

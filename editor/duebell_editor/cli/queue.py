@@ -1,17 +1,26 @@
-"""The commands about a whole queue: `export`, `import`, `relane`."""
+"""The commands about whole schedulers: `export`, `import`, `relane`, `environments`, `editor`."""
 
+import logging
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
+import msgspec
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.table import Table
+from rich.text import Text
 
-from duebell_shared.settings import MAX_LANES
+from duebell_shared.errors import DuebellError
+from duebell_shared.log_lines import to_stdout
+from duebell_shared.settings import LOCAL, MAX_LANES, Color
 
 from .context import Context
 from .errors import Exit, words_of
-from .output import plain
-from .parsing import opened
+from .options import flag, opened, option
+from .output import COLORS, console, plain
+from .program import with_json
+from .schedulers import LocalStack, deployed_names, find, is_embedded, known_places
 
 __all__ = ["app"]
 
@@ -69,3 +78,144 @@ def relane(
     done = context.editor().relane(lanes, progress=context.out.note)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
     context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """A scheduler that a command can name.
+
+    where  `here`, in the account and region that were asked; `noted`, where it was when it was last named; or
+           `this machine`
+    """
+
+    name: str
+    label: str = ""
+    color: Color | None = None
+    region: str = ""
+    account: str = ""
+    profile: str | None = None
+    where: str
+
+
+@app.command()
+@with_json("JSON for programs, one environment to a line.")
+def environments(context: Context) -> None:
+    """List the schedulers that --name finds: here, on this machine, and where they were last found.
+
+    Here is the account and the region of the options, or else of the environment. A scheduler is noted with
+    its region and profile whenever it is deployed, or found by its name.
+    """
+    if context.out.as_json:
+        for one in _all(context):
+            context.out.print_json(msgspec.to_builtins(one))
+        return
+    found = list(_all(context))
+    if not found:
+        context.out.note("none: `duebell local` starts one on this machine, `duebell deploy` one on AWS")
+        return
+    console().print(_table(found))
+
+
+def _all(context: Context) -> Iterator[Environment]:
+    """List each environment once; `here` before `noted`."""
+    if (stack := LocalStack.find()) and stack.environment:
+        label = stack.environment.get("DUEBELL_LABEL", "")
+        yield Environment(name=LOCAL, label=label, where="this machine")
+    seen = set()
+    try:
+        for one in _here(context):
+            seen.add(one.name)
+            yield one
+    except (BotoCoreError, ClientError, DuebellError) as error:
+        context.out.warn(f"AWS could not be asked: {error}")
+    for name, place in known_places().items():
+        if name not in seen:
+            yield Environment(
+                name=name, region=place.region, account=place.account, profile=place.profile, where="noted"
+            )
+
+
+def _here(context: Context) -> Iterator[Environment]:
+    session = context.session
+    if is_embedded(session):
+        return
+    known = known_places()
+    for name in sorted(deployed_names(session)):
+        found = find(session, name, {})
+        place = known.get(name)
+        yield Environment(
+            name=name,
+            label=found.settings.label,
+            color=found.settings.color,
+            region=session.region_name,
+            account=found.account,
+            profile=context.profile or (place.profile if place else None),
+            where="here",
+        )
+
+
+def _table(found: list[Environment]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("NAME", "LABEL", "REGION", "ACCOUNT", "PROFILE", "WHERE"):
+        table.add_column(column, no_wrap=True)
+    for one in found:
+        label = Text(plain(one.label), style=COLORS[one.color] if one.color else "")
+        table.add_row(plain(one.name), label, one.region, one.account, plain(one.profile or ""), one.where)
+    return table
+
+
+_HOST = "Address of this machine; one that others reach needs a token."
+_PROOF = (
+    "What requests must carry, 16 characters or more. Others on this machine can see a command line: better "
+    "set the variable."
+)
+_ALLOWED_HOST = "Another name it answers to, such as a proxy's; may be repeated."
+_IDENTITY_HEADER = (
+    "Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on the tasks that "
+    "they change. Only where nobody can reach it without the proxy."
+)
+
+
+@app.command()
+def editor(
+    context: Context,
+    *,
+    port: Annotated[int, typer.Option(help="Port to serve on; 0 is any.")] = 8125,
+    host: Annotated[str, option("--host", "ADDRESS", _HOST)] = "127.0.0.1",
+    token: Annotated[str | None, option("--token", "TOKEN", _PROOF, envvar="DUEBELL_EDITOR_TOKEN")] = None,
+    allowed_host: Annotated[list[str] | None, option("--allowed-host", "NAME", _ALLOWED_HOST)] = None,
+    read_only: Annotated[
+        bool, flag("--read-only", "Show the queue only: nobody can change anything.")
+    ] = False,
+    identity_header: Annotated[str | None, option("--identity-header", "NAME", _IDENTITY_HEADER)] = None,
+    access_log: Annotated[
+        bool | None,
+        typer.Option(help="A line of JSON for each request and each change. [on with a token]"),
+    ] = None,
+) -> None:
+    """Serve the HTTP editor and its page, until Ctrl-C; on this machine only, unless told otherwise."""
+    try:
+        from duebell_editor.http import serve  # noqa: PLC0415 - an extra, and slow to import
+    except ModuleNotFoundError as error:
+        if error.name not in {"fastapi", "starlette", "pydantic", "uvicorn"}:
+            raise
+        raise DuebellError(
+            f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
+        ) from error
+    if (token is not None) if access_log is None else access_log:
+        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")))
+
+    def started(url: str) -> None:
+        asking = "" if token is None else ", and asks for the token"
+        print(f"duebell is at {url}{asking} (Ctrl-C ends it)", flush=True)
+
+    serve(
+        # Without a token, only the users of this machine can reach it.
+        context.editor(by="http" if token is None else None),
+        host=host,
+        port=port,
+        token=token,
+        allowed_hosts=allowed_host or (),
+        read_only=read_only,
+        identity_header=identity_header,
+        started=started,
+    )

@@ -25,12 +25,11 @@ from duebell_shared.tasks.fields import FIELDS, STORED
 
 from .context import Context
 from .errors import Exit
-from .limit import in_words
 from .options import Id, flag, option, with_fields
-from .output import console, plain, short, when
+from .output import COLORS, attempts_table, console, occurrences_table, plain, short, times_table, when
 from .program import with_json
-from .tables import COLORS, attempts_table, occurrences_table, times_table
 from .tasks import status_text
+from .worker import in_words
 
 __all__ = ["app", "status_facts"]
 

@@ -1,28 +1,47 @@
-"""Printing tasks: as a table for people, as lines or JSON for programs.
+"""The commands `list` and `failures`, and printing tasks: a table for people, lines or JSON for programs."""
 
-The JSON has the names and values of the HTTP editor's.
-"""
-
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from duebell_editor.library.json_fields import task_fields
+from duebell_editor import FailureGroup, Failures, Page
+from duebell_editor.library.json_fields import plain_values, task_fields
+from duebell_editor.listing.failures import MOST_READ
+from duebell_editor.listing.filters import MAX_LIMIT
+from duebell_editor.listing.listing import QUICKLY
+from duebell_editor.listing.places import place_from
 from duebell_shared.instants import render
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.task import Status, Task
 
 from .context import Context
-from .output import console, in_one_line, local, relative, short, when
-from .tables import Cell, Grid, block, first_that_fits
+from .errors import WrongUsage
+from .options import Timezone, filters_from, flag, option, with_filters
+from .output import (
+    Cell,
+    Grid,
+    Output,
+    block,
+    console,
+    first_that_fits,
+    in_one_line,
+    local,
+    plain,
+    relative,
+    short,
+    when,
+)
+from .program import with_json
 
-__all__ = [
-    "FIELDS", "print_change", "print_tasks", "status_text", "tasks_table",
-]  # fmt: skip
+__all__ = ["FIELDS", "app", "print_change", "print_tasks", "status_text", "tasks_table"]
 
 #: The fields of a line for programs, with a tab between each; a missing value is empty.
 FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "schedule", "failure")
@@ -189,3 +208,114 @@ def _is_looked_at_later(task: Task) -> bool:
 def _why(task: Task) -> str:
     """The failure of the task, in one line without tabs."""
     return in_one_line(str(task.failure)) if task.failure else ""
+
+
+app = typer.Typer()
+
+_EPILOG = """\b
+Examples:
+  duebell list --status failed --after 2026-12-01 --timezone Europe/Berlin
+  duebell list --action put_on_sale --all | cut -f1
+
+On a terminal it is a table; ↻ marks what recurs. In a pipe it is a line for each task, with a tab between
+id, status, action, due date, next look, attempt, end, schedule and error; --json gives all of a task.
+
+A page ends early when matches are rare in a long queue. When there is more, the last line on standard error
+says how to go on: with --json as {"cursor": "…"}. --all goes on to the end by itself.
+"""
+
+
+@app.command("list", epilog=_EPILOG)
+@with_json("JSON for programs, one task to a line.")
+@with_filters()
+def list_(
+    context: Context,
+    *,
+    timezone: Timezone = None,
+    latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
+    limit: Annotated[int | None, option("--limit", "N", "At most this many, 1 to 1000. [100]")] = None,
+    cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
+    every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
+    **given: Any,
+) -> None:
+    """List tasks by time: those in the queue by when they are due, others by when they ended.
+
+    Lists scheduled and running tasks, unless a status is given.
+    """
+    if every and limit is not None:
+        raise WrongUsage("give --all or --limit, not both")
+    find = partial(context.editor().list, latest_first=latest_first, **filters_from(given))
+    out = context.out
+    shown = 0
+    page = Page(tasks=())
+    limit = 100 if limit is None else limit
+    for page in _all_pages(find, cursor) if every else [_page(out, find, limit, cursor)]:
+        shown += len(page.tasks)
+        print_tasks(context, page.tasks)
+        sys.stdout.flush()
+    if page.cursor:
+        out.note(f"there is more: repeat with --cursor {page.cursor}", {"cursor": page.cursor})
+    elif not shown and not out.as_json:
+        print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
+
+
+def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None) -> Page:
+    """A page of up to `limit` tasks. On a terminal, search until the page is full, and print the progress."""
+    page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
+    tasks = page.tasks
+    while page.cursor and len(tasks) < limit and out.is_watched:
+        out.note(f"looked as far as {local(place_from(page.cursor).at)} so far; {len(tasks)} found")
+        page = find(limit=limit - len(tasks), cursor=page.cursor, most_keys=QUICKLY)
+        tasks += page.tasks
+    return Page(tasks=tasks, cursor=page.cursor)
+
+
+def _all_pages(find: Callable[..., Page], cursor: str | None) -> Iterator[Page]:
+    page = find(limit=MAX_LIMIT, cursor=cursor)
+    yield page
+    while page.cursor:
+        page = find(limit=MAX_LIMIT, cursor=page.cursor)
+        yield page
+
+
+@app.command(epilog="\b\nExample:\n  duebell retry --status failed --action charge --error TimeoutError")
+@with_json()
+def failures(context: Context) -> None:
+    """Group the failed tasks by action and type of error, with the command that runs each group again.
+
+    Recurring tasks whose last occurrence failed count, too. Reads the latest, and says so if that is not all.
+    """
+    found, out = context.editor().failures(), console()
+    if context.out.as_json:
+        context.out.print_json(plain_values(found))
+        return
+    if not found.groups:
+        print("no failed tasks", file=sys.stdout if out.is_terminal else sys.stderr)
+    for part in _parts(context, found):
+        out.print(part, soft_wrap=True)
+    if not found.is_all:
+        context.out.note(f"more tasks have failed: these are the {MOST_READ} latest")
+
+
+def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
+    for group in found.groups:
+        title = Text.assemble(
+            _count(group), f" of {plain(group.action)}: ", (group.error or "no error", "red")
+        )
+        last = f"last {when(group.last_at, context.now())}"
+        yield from block(title, *filter(None, [in_one_line(group.message), last, *_commands(group)]))
+
+
+def _count(group: FailureGroup) -> tuple[str, str]:
+    count = group.failed + len(group.failing)
+    return "1 task" if count == 1 else f"{count:,} tasks", "bold"
+
+
+def _commands(group: FailureGroup) -> Iterator[str]:
+    """The commands that run the group's tasks again."""
+    if group.failed:
+        error = ["--error", group.error] if group.error else []
+        words = ["duebell", "retry", "--status", "failed", "--action", group.action, *error]
+        yield plain(shlex.join(words))
+    if group.failing:
+        yield plain(shlex.join(["duebell", "run-now", *group.failing]))

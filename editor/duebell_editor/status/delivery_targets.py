@@ -4,15 +4,14 @@ Only reads are made, and nothing is sent. They tell whether a target is there an
 worker's role may send to it, they cannot tell: that shows when the first task is due.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.endpoint import is_here
-from duebell_shared.deliveries.delivery import DeliveryTarget, Kind
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief, quoted
@@ -33,50 +32,6 @@ _MISSING = {
     "QueueDoesNotExist",
     "ResourceNotFoundException",
     "StateMachineDoesNotExist",
-}
-
-
-class _Look(NamedTuple):
-    """How to look at a kind of target: the service, the action, the call, and what is wrong in its answer."""
-
-    service: str
-    iam_action: str
-    call: Callable[[Any, DeliveryTarget], Any]
-    fault: Callable[[Any], str] = lambda _: ""
-
-
-def _queue(client: Any, target: DeliveryTarget) -> Any:
-    url = f"{client.meta.endpoint_url}/{target.account}/{target.name}"
-    return client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-
-
-def _bus(client: Any, target: DeliveryTarget) -> Any:
-    # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
-    return client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
-
-
-_QUEUE = _Look("sqs", "sqs:GetQueueAttributes", _queue)
-_TOPIC = _Look("sns", "sns:GetTopicAttributes", lambda sns, one: sns.get_topic_attributes(TopicArn=one.to))
-_LOOKS: Mapping[Kind, _Look] = {
-    Kind.QUEUE: _QUEUE,
-    Kind.FIFO_QUEUE: _QUEUE,
-    Kind.TOPIC: _TOPIC,
-    Kind.FIFO_TOPIC: _TOPIC,
-    Kind.BUS: _Look("events", "events:DescribeEventBus", _bus),
-    Kind.FUNCTION: _Look(
-        "lambda",
-        "lambda:GetFunctionConfiguration",
-        lambda function, one: function.get_function_configuration(FunctionName=one.to),
-        # An inactive function wakes when it is invoked.
-        # https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
-        lambda answer: "its state is Failed" if answer.get("State") == "Failed" else "",
-    ),
-    Kind.STATE_MACHINE: _Look(
-        "stepfunctions",
-        "states:DescribeStateMachine",
-        lambda states, one: states.describe_state_machine(stateMachineArn=one.to),
-        lambda answer: "it is being deleted" if answer.get("status") == "DELETING" else "",
-    ),
 }
 
 
@@ -109,19 +64,19 @@ class DeliveryTargets:
             target = DeliveryTarget.parse(action.to)
         except InvalidSettings:
             return None  # a newer version's
-        look = _LOOKS.get(target.kind)
-        if look is None:  # nothing is sent to an https URL to try it
+        kind = target.kind
+        if not kind.looks:  # nothing is sent to an https URL to try it
             return None
         named = f"the delivery {quoted(action.name)} goes to {target.to}"
         try:
             with self._lock:
-                client = self._client(look.service, region_name=target.region, config=_LOOKING)
-            fault = look.fault(look.call(client, target))
+                client = self._client(kind.client, region_name=target.region, config=_LOOKING)
+            fault = kind.look(client, target)
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
             if code not in _MISSING:
-                return _unknown(named, f"{look.iam_action} is refused here ({code})")
-            return _wrong(f"{named}, and there is no such {target.kind}, or it may not be seen from here")
+                return _unknown(named, f"{kind.looks} is refused here ({code})")
+            return _wrong(f"{named}, and there is no such {kind}, or it may not be seen from here")
         except BotoCoreError as error:
             return _unknown(named, in_brief(error))
         return _wrong(f"{named}, and {fault}") if fault else None

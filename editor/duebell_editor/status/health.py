@@ -255,7 +255,8 @@ def rule_problems(
         yield Problem(
             kind=ProblemKind.NO_TARGET,
             what=f"{bell.kind} {quoted(bell.name)} has no target, so it wakes nobody",
-            way_out="`duebell deploy` gives it one",
+            way_out="`duebell doctor --fix` or `duebell deploy` gives it one",
+            mendable=True,
         )
     if record.is_settled(now):
         if not rule.is_at(record.set_to):

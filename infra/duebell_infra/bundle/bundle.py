@@ -20,7 +20,7 @@ from pathlib import Path
 
 from duebell_infra.errors import BundleFailed
 from duebell_shared.deliveries.delivery import Delivery
-from duebell_worker.actions.version import BUNDLE_FILE, duebell_release
+from duebell_worker.actions.registration import BUNDLE_FILE, duebell_release
 
 from .dependencies import IN_RUNTIME, install
 from .import_check import Imported, Surroundings, check_import

@@ -24,7 +24,8 @@ from .deploy import settings_of
 from .derived import INTAKE_VISIBILITY, VERSION_KEY, intake_visibility, version_parameter
 from .editors import environment_of
 from .naming import check_scheduler_name
-from .template import parameter_names, template_file, template_text
+from .parameters import IN_TEMPLATE
+from .template import template_file, template_text
 
 __all__ = ["GIVEN", "Scheduler"]
 
@@ -97,7 +98,7 @@ class Scheduler(Construct):
         super().__init__(scope, id)
         check_scheduler_name(name)
         given = dict(parameters or {})
-        if wrong := sorted(given.keys() - (parameter_names(template_text()) - _OURS)):
+        if wrong := sorted(given.keys() - (IN_TEMPLATE - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
         delivered = CdkDeliveries(deliveries or {})
         target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
@@ -132,7 +133,7 @@ class Scheduler(Construct):
             parameters=_texts(parameters_given),
             preserve_logical_ids=False,  # a stack may have several
         )
-        self._narrow(parameter_names(template_text()) - parameters_given.keys())
+        self._narrow(IN_TEMPLATE - parameters_given.keys())
         for condition, parameter in GIVEN.items():
             if _is_made(parameters_given.get(parameter)):
                 self._template.get_condition(condition).expression = Fn.condition_equals("yes", "yes")

@@ -8,6 +8,7 @@ from aws_cdk import Token
 
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
+from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.quoting import quoted
 
 from .deliveries import LISTS
@@ -19,13 +20,8 @@ _HERE = "eu-central-1:123456789012"
 #: The attribute with the ARN, by which the CDK's constructs are told apart, and an ARN that stands for it in
 #: checks, as the CDK does not know it before CloudFormation makes it.
 _KINDS = {
-    "queue_arn": f"arn:aws:sqs:{_HERE}:made",
-    "topic_arn": f"arn:aws:sns:{_HERE}:made",
-    "event_bus_arn": f"arn:aws:events:{_HERE}:event-bus/made",
-    "function_arn": f"arn:aws:lambda:{_HERE}:function:made",
-    "state_machine_arn": f"arn:aws:states:{_HERE}:stateMachine:made",
-    "secret_arn": f"arn:aws:secretsmanager:{_HERE}:secret:made",
-    "parameter_arn": f"arn:aws:ssm:{_HERE}:parameter/made",
+    **{kind.made: f"arn:aws:{kind.service}:{_HERE}:{kind.example}" for kind in KINDS.values()},
+    **{one.made: f"arn:aws:{one.service}:{_HERE}:{one.beginning}made" for one in SECRETS.values()},
 }
 
 
@@ -45,7 +41,7 @@ class CdkDeliveries:
                 fields[field], checked[field] = _arn_of(name, field, fields[field])
             [delivery] = deliveries_in(json.dumps({name: checked}, default=str), where="deliveries").values()
             for action, arn in delivery.permissions.items():
-                field = "to" if delivery.target.iam_action == action else "secret"
+                field = "to" if delivery.target.kind.sends == action else "secret"
                 is_made = Token.is_unresolved(fields[field])
                 self._arns.setdefault(LISTS[action], []).append(fields[field] if is_made else arn)
             self.fields[name] = fields

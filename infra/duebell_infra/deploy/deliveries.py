@@ -6,6 +6,7 @@ from typing import Any
 
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
+from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.quoting import quoted
 
 __all__ = ["BESIDES", "DELIVERIES", "LISTS", "Given", "check_size", "merged", "permitted"]
@@ -18,13 +19,8 @@ DELIVERIES = "Deliveries"
 
 #: The template's parameters with ARNs, by the one action that the worker's role gets on them.
 LISTS = {
-    "sqs:SendMessage": "DeliveryQueues",
-    "sns:Publish": "DeliveryTopics",
-    "events:PutEvents": "DeliveryBuses",
-    "lambda:InvokeFunction": "DeliveryFunctions",
-    "states:StartExecution": "DeliveryStateMachines",
-    "secretsmanager:GetSecretValue": "DeliverySecrets",
-    "ssm:GetParameter": "DeliveryParameters",
+    **{kind.sends: kind.parameter for kind in KINDS.values()},
+    **{store.reads: store.parameter for store in SECRETS.values()},
 }
 
 #: Bytes of a parameter's value.

@@ -1,6 +1,6 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,9 +30,10 @@ from .derived import INTAKE_VISIBILITY, VERSION_KEY, function_called, intake_vis
 from .editors import environment_of
 from .first_call import call_once
 from .naming import check_scheduler_name
+from .parameters import IN_TEMPLATE, PARAMETERS
 from .queue_table import QueueTable, TableSettings
 from .stack import Outcome, Stack
-from .template import parameter_names, template_text, unknown_types, without_types
+from .template import template_text, unknown_types, without_types
 
 __all__ = ["Deployment", "deploy", "settings_of"]
 
@@ -42,18 +43,8 @@ _NO_ACTIONS = (
     "one that makes the Worker"
 )
 
-#: The variables with the scheduler's name, and those with a parameter that editors and worker share.
+#: The variables with the scheduler's name.
 _NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE")
-_VARIABLES = {
-    "Lanes": "DUEBELL_LANES",
-    "RetentionDays": "DUEBELL_RETENTION_DAYS",
-    "History": "DUEBELL_HISTORY",
-    "KeptPayload": "DUEBELL_KEPT_PAYLOAD",
-    "Precision": "DUEBELL_PRECISION",
-    "Bell": "DUEBELL_BELL",
-    "Label": "DUEBELL_LABEL",
-    "Color": "DUEBELL_COLOR",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +100,9 @@ def deploy(
         account = session.client("sts").get_caller_identity()["Account"]
         stack = Stack(session.client("cloudformation"), name, progress=progress)
     template = template_text()
-    known = parameter_names(template)
-    before = {key: value for key, value in stack.parameters().items() if key in known}
+    before = {key: value for key, value in stack.parameters().items() if key in IN_TEMPLATE}
 
-    given = _given(deployment, before, known)
+    given = _given(deployment, before)
     given |= keep_other_bell(before, given, deployment.parameters)
     if deployment.actions is None:
         deployment = replace(deployment, actions=_actions_of(before, given))
@@ -169,7 +159,7 @@ def _put_back(
         return
     try:
         with aws_calls("the rule, its target and its permission could not be looked at"):
-            missing = put_back(session, settings.rule, settings.function or settings.rule)
+            missing = put_back(session.client, settings.rule, settings.function or settings.rule)
     except DeployFailed as error:
         say(str(error))
     else:
@@ -192,13 +182,13 @@ def _has_no_actions(editor: Editor) -> bool:
     return worker is not None and worker.error is None and not worker.actions
 
 
-def _given(deployment: Deployment, before: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
     """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
     if derived := sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values()}):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
     if derived := sorted(deployment.parameters.keys() & {VERSION_KEY, INTAKE_VISIBILITY}):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from others: leave it out")
-    given = _checked({**before, **deployment.parameters}, known)
+    given = _checked({**before, **deployment.parameters})
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
     check_size(given[DELIVERIES], given.get("Environment", ""))
@@ -230,11 +220,12 @@ def _permissions(
     return permitted(without_code.values(), before=before)
 
 
-def _checked(parameters: dict[str, str], known: Collection[str]) -> dict[str, str]:
+def _checked(parameters: dict[str, str]) -> dict[str, str]:
     """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
-    if unknown := sorted(parameters.keys() - known):
+    if unknown := sorted(parameters.keys() - IN_TEMPLATE):
         raise InvalidDeployment(
-            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
+            "parameters",
+            f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(IN_TEMPLATE))}",
         )
     check_alarms(parameters)
     if bool(parameters.get("SubnetIds")) != bool(parameters.get("SecurityGroupIds")):
@@ -324,7 +315,9 @@ def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
     """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
-    variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
+    variables = {
+        PARAMETERS[one].variable: value for one, value in parameters.items() if PARAMETERS[one].variable
+    }
     if parameters.get("Intake") == "yes":
         variables["DUEBELL_INTAKE"] = f"{name}-intake"
     names = {**dict.fromkeys(_NAMES, name), "DUEBELL_FUNCTION": function_called(name, parameters)}

@@ -1,8 +1,13 @@
 """The environment of services with an editor."""
 
-from duebell_shared.settings import Settings
+from datetime import timedelta
+
+from duebell_shared.settings import SETTINGS, Settings
 
 __all__ = ["environment_of"]
+
+#: What editors have in common with the worker.
+_SHARED = ("retention", "history", "kept_payload", "label", "color", "bell", "intake")
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
@@ -13,17 +18,13 @@ def environment_of(settings: Settings) -> dict[str, str]:
     """
     default = Settings()
     kept = {
-        "DUEBELL_RETENTION_DAYS": (settings.retention.days, default.retention.days),
-        "DUEBELL_HISTORY": (settings.history, default.history),
-        "DUEBELL_KEPT_PAYLOAD": (settings.kept_payload, default.kept_payload),
-        "DUEBELL_LABEL": (settings.label, default.label),
-        "DUEBELL_COLOR": (settings.color, default.color),
-        "DUEBELL_BELL": (settings.bell, default.bell),
-        "DUEBELL_INTAKE": (settings.intake, default.intake),
+        SETTINGS[field].variable: value.days if isinstance(value, timedelta) else value
+        for field in _SHARED
+        if (value := getattr(settings, field)) != getattr(default, field)
     }
     return {
         "DUEBELL_TABLE": settings.table,
         "DUEBELL_RULE": settings.rule,
         "DUEBELL_FUNCTION": settings.function or "",
-        **{name: str(value) for name, (value, usual) in kept.items() if value != usual},
+        **{variable: str(value) for variable, value in kept.items()},
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from duebell_infra.errors import DeployFailed
 
-__all__ = ["parameter_names", "template_file", "template_text", "unknown_types", "without_types"]
+__all__ = ["template_file", "template_text", "unknown_types", "without_types"]
 
 _NAME = "template.yaml"
 
@@ -61,12 +61,6 @@ def _with_less_indent(lines: Iterable[str]) -> Iterator[str]:
             levels.append((column + 2, narrowed + 2))
         if re.search(r"(\||>-)$", line):
             text_at = column
-
-
-def parameter_names(template: str) -> set[str]:
-    """The names of the template's parameters, read off its layout (which is ours) without a YAML parser."""
-    section, *_ = re.split(r"\n(?=\w)", template.partition("\nParameters:\n")[2])
-    return set(re.findall(r"^  (\w+):$", section, flags=re.MULTILINE))
 
 
 def unknown_types(message: str) -> set[str]:

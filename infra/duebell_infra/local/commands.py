@@ -8,8 +8,8 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.cli.program import everywhere
+from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_infra.deploy.delivery_options import Deliver, NoDeliver, deliveries_given
 from duebell_infra.deploy.intake_option import Intake
 from duebell_infra.deploy.options import ACTIONS, Requirements

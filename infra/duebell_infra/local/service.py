@@ -23,7 +23,7 @@ from typing import Self
 import msgspec
 
 from duebell_editor import Editor
-from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
+from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.caller import caller
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.delivery_options import without_none

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
     from duebell_shared.deliveries.delivery import Delivery
-    from duebell_worker.deliveries import Message
+    from duebell_shared.deliveries.message import Message
 
 __all__ = ["Bell", "FrozenClock", "InlinePool", "Rehearsal"]
 
@@ -158,7 +158,7 @@ class Rehearsal:
 
     def _deliver(self, tasks: Sequence[tuple["Delivery", Task]]) -> list[None]:
         """Keep what is sent, and accept it."""
-        from duebell_worker.deliveries import message_of  # noqa: PLC0415 (most workers have no delivery)
+        from duebell_shared.deliveries.message import message_of  # noqa: PLC0415 (most workers have no delivery)
 
         self.delivered += [message_of(delivery, task) for delivery, task in tasks]
         return [None] * len(tasks)

@@ -279,7 +279,7 @@ def permissions(scene: Scene) -> Found:
     for action in record.worker.actions if record and record.worker else ():
         with suppress(InvalidSettings):  # a newer version's
             target = DeliveryTarget.parse(action.to or "")
-            needed += [(target.iam_action, target.resource)] if target.iam_action else []
+            needed += [(target.kind.sends, target.kind.resource(target.to))] if target.kind.sends else []
     if not needed and scene.backend.intake is None:
         return Found("the worker has no deliveries and no intake")
     role: str = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))["Role"]

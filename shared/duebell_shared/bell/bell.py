@@ -31,6 +31,10 @@ Setting = tuple[Callable[..., Any], dict[str, Any]]
 #: The longest that one call about the bell may take: the client's connect and read time-outs together.
 CALL_LIMIT = timedelta(seconds=6)
 
+#: AWS accepts a call for so long after its signature, so an unanswered one may take effect until then.
+#: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
+_ACCEPTED_FOR = timedelta(minutes=5)
+
 #: Seconds between tries, at most; each is jittered.
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
 
@@ -116,6 +120,7 @@ class Bell(ABC):
         self._client = client
         self._clock = clock
         self._sleep = sleep
+        self._unanswered_at: datetime | None = None
 
     def read(self, *, within: timedelta = 3 * CALL_LIMIT) -> BellState:
         """The bell as it stands, with no call begun that could end later than `within` from now.
@@ -139,8 +144,17 @@ class Bell(ABC):
         self.puts += 1
         expression = expression_at(minute, early=early, now=self._clock()) if minute else self.sentinel
         call, arguments = self._setting_of(found, expression)
-        _, went_unanswered = self._try(call, deadline, **arguments)
-        return not went_unanswered
+        began = self._clock()
+        self._call(call, deadline, on_silence=self._note_silence, **arguments)
+        return self._unanswered_at is None or self._unanswered_at < began
+
+    def may_change_for(self) -> timedelta:
+        """Return how long an unanswered setting of this process may still take effect; 0 if there is none."""
+        left = self._unanswered_at + _ACCEPTED_FOR - self._clock() if self._unanswered_at else timedelta(0)
+        return max(left, timedelta(0))
+
+    def _note_silence(self) -> None:
+        self._unanswered_at = self._clock()
 
     @abstractmethod
     def count_targets(self) -> int:
@@ -158,28 +172,29 @@ class Bell(ABC):
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
         """The call that sets the expression, and leaves all else as it was found."""
 
-    def _call(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> Any:
-        answer, _ = self._try(call, deadline, **arguments)
-        return answer
-
-    def _try(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> tuple[Any, bool]:
-        """The answer, and whether a try before it went unanswered: silence, or the server's failure."""
+    def _call(
+        self,
+        call: Callable[..., Any],
+        deadline: datetime,
+        *,
+        on_silence: Callable[[], None] = lambda: None,
+        **arguments: Any,
+    ) -> Any:
+        """Return the answer. `on_silence` is called after each try without one, or with status 500."""
         failure: Exception | None = None
         went_unanswered = False
         for pause in _PAUSES:
             if self._clock() + CALL_LIMIT > deadline:
                 break
             try:
-                return call(**arguments), went_unanswered
-            except ClientError as error:
+                return call(**arguments)
+            except (ClientError, BotoCoreError) as error:
                 failure = error
-                if _has_failed_in_the_server(error):
+                if not isinstance(error, ClientError) or _has_failed_in_the_server(error):
                     went_unanswered = True
+                    on_silence()
                 elif not went_unanswered:
                     self._raise_if_refused(error)
-            except BotoCoreError as error:
-                failure = error
-                went_unanswered = True
             self._sleep(random.uniform(pause / 2, pause))
         why = f"{failure or 'out of time'}{way_out(failure)}"
         raise AwsUnavailable(f"{self._of_whom}: {why}") from failure

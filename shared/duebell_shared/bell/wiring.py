@@ -1,14 +1,12 @@
 """What lets the rule wake the worker: the rule itself, its target, and the permission to invoke it."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from .expression import SENTINEL
 
-if TYPE_CHECKING:
-    import boto3
-
-__all__ = ["DESCRIPTION", "STATEMENT", "put_back"]
+__all__ = ["DESCRIPTION", "STATEMENT", "is_permitted", "put_back"]
 
 #: The description of rules and schedules in the templates.
 DESCRIPTION = "Rings when the earliest task of the duebell queue is due. Set by duebell; do not edit."
@@ -17,13 +15,13 @@ DESCRIPTION = "Rings when the earliest task of the duebell queue is due. Set by 
 STATEMENT = "duebell-rule"
 
 
-def put_back(session: "boto3.Session", rule: str, function: str) -> list[str]:
+def put_back(client: Callable[..., Any], rule: str, function: str) -> list[str]:
     """Put back what somebody deleted of the rule, its target and its permission; returns the names of these.
 
-    `function` is DUEBELL_FUNCTION. A rule that is put back rings never, until the queue is armed. Raises the
-    SDK's errors; with a ResourceNotFoundException, the function is gone as well.
+    `client` makes clients; `function` is DUEBELL_FUNCTION. A rule that is put back rings never, until the
+    queue is armed. Raises the SDK's errors; with a ResourceNotFoundException, the function is gone as well.
     """
-    events, functions = session.client("events"), session.client("lambda")
+    events, functions = client("events"), client("lambda")
     missing = []
     try:
         arn = events.describe_rule(Name=rule)["Arn"]
@@ -44,14 +42,10 @@ def put_back(session: "boto3.Session", rule: str, function: str) -> list[str]:
             "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185},
             "DeadLetterConfig": {"Arn": lost_rings},
         }
-        events.put_targets(Rule=rule, Targets=[target])  # type: ignore[list-item]
+        events.put_targets(Rule=rule, Targets=[target])
         missing.append("its target")
 
-    try:
-        policy = json.loads(functions.get_policy(FunctionName=worker)["Policy"])
-    except functions.exceptions.ResourceNotFoundException:
-        policy = {"Statement": []}
-    if all(_source_of(statement) != arn for statement in policy["Statement"]):
+    if not is_permitted(functions, worker, arn):
         functions.add_permission(
             FunctionName=worker,
             StatementId=STATEMENT,
@@ -61,6 +55,15 @@ def put_back(session: "boto3.Session", rule: str, function: str) -> list[str]:
         )
         missing.append("its permission to invoke the worker")
     return missing
+
+
+def is_permitted(functions: Any, worker: str, rule: str) -> bool:
+    """Tell whether the function's policy lets the rule invoke it; both are ARNs. Raises as `put_back`."""
+    try:
+        policy = json.loads(functions.get_policy(FunctionName=worker)["Policy"])
+    except functions.exceptions.ResourceNotFoundException:
+        return False
+    return any(_source_of(statement) == rule for statement in policy["Statement"])
 
 
 def _source_of(statement: dict[str, dict[str, dict[str, str]]]) -> str:

@@ -18,7 +18,8 @@ from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.given import check_name
 from duebell_shared.tasks.reserved import RESERVED, is_reserved
 
-from .delivery_target import DeliverySecret, DeliveryTarget, Kind
+from .delivery_target import DeliverySecret, DeliveryTarget
+from .kinds import BUS, HTTPS
 
 __all__ = [
     "ENVIRONMENT",
@@ -26,7 +27,6 @@ __all__ = [
     "DeliverySecret",
     "DeliveryTarget",
     "Form",
-    "Kind",
     "deliveries_in",
     "deliveries_text",
 ]
@@ -40,8 +40,6 @@ _MOST_GROUP = 128
 
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
 _MOST_DETAIL_TYPE = 128
-
-_GROUPED = {Kind.QUEUE, Kind.FIFO_QUEUE, Kind.TOPIC, Kind.FIFO_TOPIC}
 
 
 class Form(StrEnum):
@@ -105,11 +103,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
                 check_name("on_failed", self.on_failed)
         except InvalidTask as error:
             raise InvalidSettings(error.field, error.reason) from None
-        kind = self.target.kind
-        _check_only(kind, "group", self.group, _GROUPED, "a queue or a topic")
-        _check_only(kind, "secret", self.secret, {Kind.HTTPS}, "an https URL")
-        _check_only(kind, "keep_answers", "yes" if self.keep_answers else None, {Kind.HTTPS}, "an https URL")
-        _check_only(kind, "detail_type", self.detail_type, {Kind.BUS}, "an event bus")
+        self._check_fields_of_kinds()
         if self.group is not None and not _is_group(self.group):
             raise InvalidSettings(
                 "group",
@@ -119,6 +113,22 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         if self.detail_type is not None and not 1 <= len(self.detail_type) <= _MOST_DETAIL_TYPE:
             raise InvalidSettings("detail_type", f"must be 1 to {_MOST_DETAIL_TYPE} characters")
         self.key  # noqa: B018 (checked)
+
+    def _check_fields_of_kinds(self) -> None:
+        kind = self.target.kind
+        keeps = "yes" if self.keep_answers else None
+        for field, given, fits, meant in (
+            ("group", self.group, kind.has_groups, "a queue or a topic"),
+            ("secret", self.secret, kind is HTTPS, "an https URL"),
+            ("keep_answers", keeps, kind is HTTPS, "an https URL"),
+            ("detail_type", self.detail_type, kind is BUS, "an event bus"),
+        ):
+            if given is not None and not fits:
+                raise InvalidSettings(
+                    field, f"is for {meant} only, and this target is a {kind}: leave it out"
+                )
+            if given is not None and not isinstance(given, str):
+                raise InvalidSettings(field, f"must be text, not {quoted(given)}")
 
     @cached_property
     def target(self) -> DeliveryTarget:
@@ -143,9 +153,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     @property
     def permissions(self) -> dict[str, str]:
         """The permissions that the worker's role needs for it: the ARN by IAM action."""
-        target = self.target
-        needed = {} if target.iam_action is None else {target.iam_action: target.resource}
-        return needed if self.key is None else {**needed, self.key.iam_action: self.key.arn}
+        kind = self.target.kind
+        needed = {kind.sends: kind.resource(self.to)} if kind.sends else {}
+        return needed if self.key is None else {**needed, self.key.reads: self.key.arn}
 
 
 def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:
@@ -189,13 +199,6 @@ def _delivery(name: str, given: Any, where: str) -> Delivery:
     except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
         why = str(error.__cause__ or error).replace("`$.", "`")
         raise InvalidSettings(where, f"the delivery {quoted(name)}: {why}") from None
-
-
-def _check_only(kind: Kind, field: str, given: object, kinds: set[Kind], meant: str) -> None:
-    if given is not None and kind not in kinds:
-        raise InvalidSettings(field, f"is for {meant} only, and this target is a {kind}: leave it out")
-    if given is not None and not isinstance(given, str):
-        raise InvalidSettings(field, f"must be text, not {quoted(given)}")
 
 
 def _is_group(text: str) -> bool:

@@ -1,7 +1,6 @@
 """The targets of deliveries and the secrets that sign them: their ARNs, and the permissions they need."""
 
 import re
-from enum import StrEnum
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -11,73 +10,23 @@ from duebell_shared.aws.endpoint import is_here
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
-__all__ = ["DeliverySecret", "DeliveryTarget", "Kind"]
+from .kinds import BUS, HTTPS, KINDS, SECRETS, Kind
+
+__all__ = ["DeliverySecret", "DeliveryTarget"]
 
 _ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}):(.+)", re.DOTALL)
 
 _LAYOUT = "arn:aws:<service>:<region>:<account, 12 digits>:<name>"
 
 
-class Kind(StrEnum):
-    """The kinds of targets."""
-
-    QUEUE = "queue"
-    FIFO_QUEUE = "fifo queue"
-    TOPIC = "topic"
-    FIFO_TOPIC = "fifo topic"
-    BUS = "bus"
-    FUNCTION = "function"
-    STATE_MACHINE = "state machine"
-    HTTPS = "https"
-
-    @property
-    def is_fifo(self) -> bool:
-        """True if what is sent has a group, and is dropped if it was sent before."""
-        return self in {Kind.FIFO_QUEUE, Kind.FIFO_TOPIC}
-
-    @property
-    def has_batches(self) -> bool:
-        """True if one call takes several messages."""
-        return self in {Kind.QUEUE, Kind.FIFO_QUEUE, Kind.TOPIC, Kind.FIFO_TOPIC, Kind.BUS}
-
-
-#: By the ARN's service: the pattern of its last part, an example of one, the kind, and the IAM action.
-_SERVICES = {
-    "sqs": (r"[\w-]{1,80}(\.fifo)?", "orders", Kind.QUEUE, "sqs:SendMessage"),
-    "sns": (r"[\w-]{1,256}(\.fifo)?", "orders", Kind.TOPIC, "sns:Publish"),
-    "events": (r"event-bus/([\w./-]{1,256})", "event-bus/default", Kind.BUS, "events:PutEvents"),
-    "lambda": (
-        r"function:([\w-]{1,140})(:[\w$-]{1,128})?",
-        "function:remind",
-        Kind.FUNCTION,
-        "lambda:InvokeFunction",
-    ),
-    "states": (
-        r"stateMachine:([\w.-]{1,80})(:[\w.-]{1,80})?",
-        "stateMachine:reminding",
-        Kind.STATE_MACHINE,
-        "states:StartExecution",
-    ),
-}
-
-_FIFO = {Kind.QUEUE: Kind.FIFO_QUEUE, Kind.TOPIC: Kind.FIFO_TOPIC}
-
-#: By the ARN's service: the beginning of its last part, and the IAM action.
-_SECRETS = {
-    "secretsmanager": ("secret:", "secretsmanager:GetSecretValue"),
-    "ssm": ("parameter/", "ssm:GetParameter"),
-}
-
-
 class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A target of deliveries. Make it with `parse`.
 
-    to          its ARN, or its URL if the kind is https
-    kind        what it is
-    region      its region; "" for https, as are the account and the IAM action
-    account     the account that it belongs to
-    name        its name without what stands before it in the ARN; the URL's host for https
-    iam_action  the permission that sending to it needs, on exactly this ARN; None for https
+    to       its ARN, or its URL if the kind is https
+    kind     what it is
+    region   its region; "" for https, as is the account
+    account  the account that it belongs to
+    name     its name without what stands before it in the ARN; the URL's host for https
     """
 
     to: str
@@ -85,12 +34,16 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     region: str = ""
     account: str = ""
     name: str = ""
-    iam_action: str | None = None
+
+    @property
+    def is_fifo(self) -> bool:
+        """True if what is sent has a group, and is dropped if it was sent before."""
+        return self.kind.has_groups and self.to.endswith(".fifo")
 
     @property
     def shown(self) -> str:
         """The text for messages and records: the ARN; of a URL the host alone, as the rest may be secret."""
-        if self.kind is not Kind.HTTPS:
+        if self.kind is not HTTPS:
             return self.to
         parts = urlsplit(self.to)
         return f"{parts.scheme}://{parts.netloc}"
@@ -98,15 +51,7 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def default_form(self) -> str:
         """The form of what is sent if none is given: `envelope` for buses, `payload` for all others."""
-        return "envelope" if self.kind is Kind.BUS else "payload"
-
-    @property
-    def resource(self) -> str:
-        """The ARN that a policy names for it: that of the state machine for one of its versions and aliases.
-
-        https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
-        """
-        return ":".join(self.to.split(":")[:7]) if self.kind is Kind.STATE_MACHINE else self.to
+        return "envelope" if self.kind is BUS else "payload"
 
     @classmethod
     def parse(cls, to: object) -> Self:
@@ -114,38 +59,38 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(to, str) or not to:
             raise _invalid(to, f"must be an ARN or an https URL, not {quoted(to)}")
         if to.startswith(("https://", "http://")):
-            return cls(to=to, kind=Kind.HTTPS, name=_checked_host(to))
+            return cls(to=to, kind=HTTPS, name=_checked_host(to))
         partition, service, region, account, rest = _split("to", to)
-        if service not in _SERVICES:
+        kind = KINDS.get(service)
+        if kind is None:
             raise _invalid(
                 to,
                 f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
-                f"there are {', '.join(_SERVICES)} and https URLs",
+                f"there are {', '.join(KINDS)} and https URLs",
             )
-        pattern, example, kind, iam_action = _SERVICES[service]
-        matched = re.fullmatch(pattern, rest, re.ASCII)
+        matched = re.fullmatch(kind.pattern, rest, re.ASCII)
         if not matched or not region:
-            like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{example}"
+            like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{kind.example}"
             raise _invalid(to, f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
-        if rest.endswith(".fifo"):
-            kind = _FIFO.get(kind, kind)
-        name = rest if kind in {*_FIFO, *_FIFO.values()} else matched[1]
-        return cls(to=to, kind=kind, region=region, account=account, name=name, iam_action=iam_action)
+        return cls(to=to, kind=kind, region=region, account=account, name=matched[1])
 
 
 class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
     """The secret or the SSM parameter whose text signs deliveries. Make it with `parse`.
 
-    arn         its ARN
-    service     secretsmanager or ssm
-    region      its region
-    iam_action  the permission that reading it needs, on exactly this ARN
+    arn      its ARN
+    service  secretsmanager or ssm
+    region   its region
     """
 
     arn: str
     service: str
     region: str
-    iam_action: str
+
+    @property
+    def reads(self) -> str:
+        """The permission that reading it needs, on exactly this ARN."""
+        return SECRETS[self.service].reads
 
     @property
     def shown(self) -> str:
@@ -156,15 +101,15 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
     def parse(cls, arn: object) -> Self:
         """The secret that an ARN means. Raises InvalidSettings."""
         _, service, region, _, rest = _split("secret", arn)
-        beginning, iam_action = _SECRETS.get(service, ("", ""))
-        if not iam_action or not region or not rest.startswith(beginning) or rest == beginning:
+        store = SECRETS.get(service)
+        if not store or not region or not rest.startswith(store.beginning) or rest == store.beginning:
             raise InvalidSettings(
                 "secret",
                 f"{quoted(arn)} is no ARN of a secret: it must be like "
                 f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:signing-AbCdEf "
                 f"or arn:aws:ssm:eu-central-1:123456789012:parameter/signing",
             )
-        return cls(arn=str(arn), service=service, region=region, iam_action=iam_action)
+        return cls(arn=str(arn), service=service, region=region)
 
 
 def _split(field: str, arn: object) -> tuple[str, str, str, str, str]:

@@ -19,10 +19,10 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import AddFields, NewTask
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, warn_user
+from duebell_worker.actions.parameters import InvalidPayload, may_convert
 from duebell_worker.log import emit
 
 from .parameters import Parameters
-from .payload_type import InvalidPayload, may_convert
 
 if TYPE_CHECKING:
     from duebell_editor import Editor, Transaction

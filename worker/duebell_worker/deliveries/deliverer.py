@@ -1,56 +1,56 @@
 """Sends the messages of tasks to their targets, in as few calls as they fit in."""
 
+import threading
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from importlib import import_module
-from typing import Any, Protocol
+from datetime import datetime, timedelta
+from typing import Any
 
-from duebell_shared.deliveries.delivery import Delivery, Kind
+import botocore
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duebell_shared.deliveries.delivery import Delivery, DeliverySecret
+from duebell_shared.deliveries.kinds import HTTPS, Answer
+from duebell_shared.deliveries.message import BATCH, Message, fitting, message_of
 from duebell_shared.tasks.task import Task
+from duebell_worker.run.outcome import Undeliverable
 
-from .clients import Clients
-from .faults import Answer, concerns_all, fault_of, fault_of_call
-from .message import BATCH, Message, fitting, message_of
+from .faults import concerns_all, fault_of, fault_of_call
 
-__all__ = ["Deliverer", "Service"]
+__all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Deliverer"]
 
+#: An attempt that begins when its run stops starting others must have ended when the run leaves, 10 seconds
+#: later: two tries take 9 seconds at most, with the pause between them. What fails is tried again anyway, as
+#: another attempt.
+CONNECT_TIMEOUT, READ_TIMEOUT = 1, 3
 
-class Service(Protocol):
-    """One service: the module that makes its call."""
+#: As many threads as a worker has by default.
+_CONNECTIONS = 16
 
-    def send(self, deliverer: "Deliverer", delivery: Delivery, messages: Sequence[Message]) -> Sequence[Any]:
-        """Send these messages in one call; return for each None if it was accepted, or an Answer.
+_CONFIG = Config(
+    connect_timeout=CONNECT_TIMEOUT,
+    read_timeout=READ_TIMEOUT,
+    max_pool_connections=_CONNECTIONS,
+    parameter_validation=False,  # as for DynamoDB: checking costs a fifth of each call
+    user_agent=f"duebell Botocore/{botocore.__version__}",
+    retries={"mode": "standard", "total_max_attempts": 2},
+)
 
-        An exception in place of an Answer is the attempt's error. What is raised is the error of all of them.
-        """
-
-
-#: The modules by kind.
-_MODULES = {
-    Kind.QUEUE: "queue",
-    Kind.FIFO_QUEUE: "queue",
-    Kind.TOPIC: "topic",
-    Kind.FIFO_TOPIC: "topic",
-    Kind.BUS: "bus",
-    Kind.FUNCTION: "function",
-    Kind.STATE_MACHINE: "state_machine",
-    Kind.HTTPS: "https",
-}
+#: A secret that is changed counts after this time at the latest.
+_KEPT = timedelta(minutes=5)
 
 
 class Deliverer:
-    """Sends tasks to the targets of their deliveries. Thread-safe; one serves many runs.
-
-    clients  the clients of AWS
-    clock    the time that signatures tell
-    """
+    """Sends tasks to the targets of their deliveries. Thread-safe; one serves many runs."""
 
     def __init__(self, client: Callable[..., Any], clock: Callable[[], datetime]) -> None:
-        """`client` makes a client, by the name of a service."""
-        self.clients = Clients(client)
-        self.clock = clock
+        """`client` makes a client by the name of a service; `clock` is the time that signatures tell."""
+        self._make = client
+        self._clock = clock
+        self._lock = threading.Lock()  # a session makes one client at a time
+        self._clients: dict[tuple[str, str], Any] = {}
         #: The texts of secrets by their ARN, and when each was read.
-        self.secrets: dict[str, tuple[datetime, str]] = {}
+        self._secrets: dict[str, tuple[datetime, str]] = {}
 
     def __call__(self, tasks: Sequence[tuple[Delivery, Task]]) -> list[BaseException | None]:
         """Send these tasks, all to one target; return for each None if it was accepted, or the error."""
@@ -70,14 +70,47 @@ class Deliverer:
 
     def _send(self, delivery: Delivery, messages: Sequence[Message]) -> Sequence[BaseException | None]:
         """Send these in one call; if it is refused for what may be one message's fault, each alone."""
-        service: Any = import_module(f"{__package__}.{_MODULES[delivery.target.kind]}")
+        target = delivery.target
         try:
-            answers = service.send(self, delivery, messages)
+            if target.kind is HTTPS:
+                return [self._post(delivery, messages[0])]
+            answers = target.kind.send(self._client(target.kind.client, target.region), target, messages)
         except Exception as raised:  # noqa: BLE001
-            error = fault_of_call(delivery.target, raised)
+            error = fault_of_call(target, raised)
             if messages[1:] and not concerns_all(error):
                 return [self._send(delivery, [message])[0] for message in messages]
             return [error] * len(messages)
-        return [
-            fault_of(delivery.target, answer) if isinstance(answer, Answer) else answer for answer in answers
-        ]
+        return [fault_of(target, answer) if isinstance(answer, Answer) else None for answer in answers]
+
+    def _post(self, delivery: Delivery, message: Message) -> Exception | None:
+        from .https import post  # noqa: PLC0415 (most deliveries go to services of AWS)
+
+        key = self._text_of(delivery.key) if delivery.key else None
+        return post(delivery, message, key, self._clock())
+
+    def _client(self, service: str, region: str) -> Any:
+        """The client of this service in this region, made when it is first needed."""
+        with self._lock:
+            if (service, region) not in self._clients:
+                self._clients[service, region] = self._make(service, region_name=region, config=_CONFIG)
+            return self._clients[service, region]
+
+    def _text_of(self, secret: DeliverySecret) -> str:
+        """The text of this secret, read every five minutes at most. Raises Undelivered, Undeliverable."""
+        now = self._clock()
+        if (known := self._secrets.get(secret.arn)) and now - known[0] < _KEPT:
+            return known[1]
+        client = self._client(secret.service, secret.region)
+        try:
+            if secret.service == "ssm":
+                text = client.get_parameter(Name=secret.arn, WithDecryption=True)["Parameter"]["Value"]
+            else:
+                text = client.get_secret_value(SecretId=secret.arn).get("SecretString", "")
+        except (BotoCoreError, ClientError) as error:
+            raise fault_of_call(secret, error) from None
+        if not text:
+            raise Undeliverable(
+                f"the secret {secret.arn} has no text: give it the key of the signature as text"
+            )
+        self._secrets[secret.arn] = now, str(text)
+        return str(text)

@@ -2,33 +2,18 @@
 
 import re
 from enum import Enum, auto
-from typing import NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.endpoint import way_out
 from duebell_shared.deliveries.delivery import DeliverySecret, DeliveryTarget
+from duebell_shared.deliveries.kinds import Answer
 from duebell_worker.run.outcome import Undeliverable, Undelivered
 
-__all__ = ["Answer", "concerns_all", "fault_of", "fault_of_call"]
+__all__ = ["concerns_all", "fault_of", "fault_of_call"]
 
 #: Statuses of HTTP.
 _FORBIDDEN, _NOT_FOUND, _TOO_LARGE, _TOO_MANY, _SERVER_ERROR = 403, 404, 413, 429, 500
-
-
-class Answer(NamedTuple):
-    """An answer of AWS that is no acceptance: of a whole call, or of one message in a batch.
-
-    code             AWS's code of the error
-    message          its words
-    status           the call's HTTP status; 0 for that of a message in a batch
-    is_senders       whether AWS says that the sender is at fault
-    """
-
-    code: str
-    message: str
-    status: int = 0
-    is_senders: bool = False
 
 
 class _Why(Enum):
@@ -115,8 +100,9 @@ def _words(why: _Why, target: DeliveryTarget | DeliverySecret) -> str:
                 f"the key that encrypts {shown} cannot be used: the worker's role needs {needed} on the key"
             )
         case _Why.DENIED:
+            needed = target.kind.sends if isinstance(target, DeliveryTarget) else target.reads
             return (
-                f"access denied to {shown}: the worker's role needs {target.iam_action} on it, and if it "
+                f"access denied to {shown}: the worker's role needs {needed} on it, and if it "
                 f"belongs to another account, its own policy must allow that, too"
             )
         case _Why.ABSENT:

@@ -1,23 +1,35 @@
-"""Delivery to an HTTPS endpoint: a POST, signed if there is a secret."""
+"""Delivery to an HTTPS endpoint: a POST, signed if there is a secret.
+
+Problem: a time-out of urllib3 limits each read, so that an endpoint that sends a byte from time to time, or
+one `100 Continue` after the other, holds a place for hours. Solution: each read of an answer has the time
+that the reads before have left.
+https://urllib3.readthedocs.io/en/stable/reference/urllib3.util.html#urllib3.util.Timeout
+"""
 
 import hashlib
 import hmac
+import io
 import re
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
+from http.client import HTTPResponse
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.deliveries.message import Message
 from duebell_worker.run.outcome import Retry, Undeliverable, Undelivered
 
-from .connections import TIMEOUT, connections
-from .deliverer import Deliverer
-from .message import Message
-from .secret import secret_text
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
-__all__ = ["send", "signature"]
+__all__ = ["post", "signature"]
 
 #: Bytes of an answer that are read; it says nothing but whether the message was accepted.
 _MOST_READ, _MOST_SHOWN = 64 * 1024, 200
@@ -29,36 +41,42 @@ _LASTS = {*range(300, 400), 400, 403, 404, 405, 406, 410, 411, 413, 414, 415, 42
 
 _MOST_PAUSE = 24 * 60 * 60
 
+#: Seconds for a connection, for sending the message, and for an answer with its headers and all that is read
+#: of its body; together less than a run has left when it starts its last attempts.
+_CONNECT, _ANSWER = 2, 6
 
-def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) -> list[Exception | None]:
-    """Post this message. Any status of 2xx accepts it."""
-    [message] = messages
+_TIMEOUT = urllib3.Timeout(connect=_CONNECT, read=_ANSWER)
+
+_CONNECTIONS = 16
+
+
+def post(delivery: Delivery, message: Message, key: str | None, now: datetime) -> Exception | None:
+    """Post this message, signed with `key` if there is one. Any status of 2xx accepts it; else the error."""
     body = message.body.encode()
     headers = _headers(message)
-    if delivery.key:
-        key = secret_text(deliverer, delivery.key)
-        headers["Duebell-Signature"] = signature(key, message.key, body, deliverer.clock())
+    if key:
+        headers["Duebell-Signature"] = signature(key, message.key, body, now)
     try:
-        response = connections().request(
+        response = _connections().request(
             "POST",
             delivery.to,
             body=body,
             headers=headers,
-            timeout=TIMEOUT,
+            timeout=_TIMEOUT,
             retries=False,
             redirect=False,
             preload_content=False,
         )
     except urllib3.exceptions.HTTPError as error:
         why = re.sub(r"^.*?(Connection|Pool)\(.*?\): ", "", str(error))  # it may repeat the URL
-        return [Undelivered(f"{delivery.target.shown} did not answer: {type(error).__name__}: {why}")]
+        return Undelivered(f"{delivery.target.shown} did not answer: {type(error).__name__}: {why}")
     try:
         said = response.read(_MOST_READ, decode_content=False)
     except urllib3.exceptions.HTTPError:  # the status has told already whether the message was accepted
         said = b""
     finally:
         response.close()
-    return [_error(delivery, response.status, response.headers, said)]
+    return _error(delivery, response.status, response.headers, said)
 
 
 def signature(key: str, idempotency_key: str, body: bytes, now: datetime) -> str:
@@ -105,3 +123,60 @@ def _shown(delivery: Delivery, said: bytes) -> str:
             text = text.replace(secret, "…")
     text = text[:_MOST_SHOWN].strip()
     return text if text.isprintable() else ""
+
+
+@cache
+def _connections() -> urllib3.PoolManager:
+    """The connections of this process."""
+    manager = urllib3.PoolManager(maxsize=_CONNECTIONS)
+    manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+    return manager
+
+
+class _Limited(io.RawIOBase):
+    """What a socket receives, for so long from now on."""
+
+    def __init__(self, sock: socket.socket, seconds: float) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._by = monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
+        left = self._by - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(HTTPResponse):
+    """An answer that is read within its time."""
+
+    def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
+        super().__init__(sock, *arguments, **options)
+        received = self.fp
+        self.fp = io.BufferedReader(_Limited(sock, _ANSWER))
+        received.close()
+
+
+class _Connection(HTTPConnection):
+    response_class = _Answer
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _Answer
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection

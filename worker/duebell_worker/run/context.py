@@ -1,11 +1,12 @@
 """Everything that the parts of one run share: its id, what it runs, where, and until when."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.reserved import is_reserved
@@ -15,12 +16,44 @@ from duebell_worker.log import emit
 from duebell_worker.metrics import Metrics
 from duebell_worker.process.host import Host
 
-from .pool import Pool
-
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
 
-__all__ = ["RESERVE", "Deliver", "RunContext", "end_of_run"]
+__all__ = ["RESERVE", "Deliver", "Pool", "RunContext", "ThreadPool", "end_of_run"]
+
+
+class Pool(Protocol):
+    """Runs calls side by side. A simulation has its own, in simulated time."""
+
+    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+        """Start the call; an error that it raises is in the future."""
+
+    def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
+        """Wait until one of these has ended, at most this long; return those that have."""
+
+    def close(self) -> None:
+        """Start nothing more, and do not wait for the calls under way."""
+
+
+class ThreadPool:
+    """A pool of threads, at most this many at a time."""
+
+    def __init__(self, size: int) -> None:
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="duebell-action")
+
+    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+        """Start the call in a thread."""
+        return self._threads.submit(call, *arguments)
+
+    def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
+        """Wait in real time."""
+        seconds = max(patience.total_seconds(), 0)
+        return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done
+
+    def close(self) -> None:
+        """Do not wait for actions that hang; their threads end with the process."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
 
 #: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
 RESERVE = timedelta(seconds=20)

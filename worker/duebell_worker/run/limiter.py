@@ -20,16 +20,36 @@ from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
 from duebell_shared.tasks.task import QueueKey, Status
+from duebell_worker.run.attempt import Attempt, as_run
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.lane_writer import Batcher
+from duebell_worker.run.lease import Lease
+from duebell_worker.run.outcome import Ended, without_attempt
+from duebell_worker.run.report import Outcome
 
-from .attempt import Attempt, as_run
-from .attempt_times import AttemptTimes
-from .batcher import Batcher
-from .context import RunContext
-from .lease import Lease
-from .outcome import Ended, without_attempt
-from .report import Outcome
+__all__ = ["AttemptTimes", "Limiter"]
 
-__all__ = ["Limiter"]
+#: The time that an attempt takes, until one has ended; how much the last one counts then. Too long costs
+#: nothing, as a run starts what it has put back when it can; too short has tasks put back again and again.
+_AN_ATTEMPT, _WEIGHT = timedelta(seconds=5), 0.2
+_SHORTEST = timedelta(milliseconds=50)
+
+
+class AttemptTimes:
+    """The mean times of attempts, by action; the latest ones count most."""
+
+    def __init__(self) -> None:
+        self._means: dict[str, timedelta] = {}
+
+    def ended(self, action: str, took: timedelta) -> None:
+        """Count an attempt that took so long."""
+        before = self._means.get(action, took)
+        self._means[action] = before + (took - before) * _WEIGHT
+
+    def of(self, action: str, *, longest: timedelta) -> timedelta:
+        """How long an attempt takes; at least as long as the longest one that is under way."""
+        return max(self._means.get(action, _AN_ATTEMPT), longest, _SHORTEST)
+
 
 #: Changes of a gauge are tried so often when other runs get in first.
 _TRIES = 20

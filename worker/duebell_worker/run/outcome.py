@@ -23,7 +23,7 @@ from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
-from duebell_worker.actions.payload_type import InvalidPayload
+from duebell_worker.actions.parameters import InvalidPayload
 
 from .report import Outcome
 

@@ -19,18 +19,18 @@ from duebell_shared.queue.lanes import drop_stray_copy
 from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
+from duebell_worker.run.held_tasks import HeldTasks
+from duebell_worker.run.lane_reader import LookAhead
+from duebell_worker.run.not_claimed import Reservations
+from duebell_worker.run.waits import arm_watchdog, claimed_lease
 
 from .attempts import Attempts
 from .context import RunContext
-from .held_tasks import HeldTasks
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
-from .look_ahead import LookAhead
 from .not_claimed import NotClaimed
 from .report import RunReport
-from .reservations import Reservations
 from .shares import Shares
-from .successor import arm_watchdog, claimed_lease
 from .trouble import Call, Trouble
 from .waits import Waits
 
@@ -59,6 +59,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     puts = rule.puts
     with closing(context.pool):
         report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
+        _outlast_late_setting(context)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
         now = context.now()
@@ -79,6 +80,21 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     record = armer.verify()
     context.backend.hasten(record)
     return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
+
+
+def _outlast_late_setting(context: RunContext) -> None:
+    """Wait until no unanswered setting of the rule can take effect any more, and set the rule right.
+
+    Problem: a PutRule that nobody answered may take effect minutes later, and park the rule that another
+    process has set since. Solution: the run that made it stays, as long as its time allows.
+    """
+    may_change_for = context.backend.rule.may_change_for()
+    if not may_change_for or context.host or not context.stop_at:
+        return
+    stays_for = min(may_change_for, context.stop_at - context.now())
+    if stays_for > timedelta(0):
+        context.backend.sleep(stays_for.total_seconds())
+        _set_rule(context)
 
 
 def _run_lanes(context: RunContext, lanes: Collection[int] | None) -> tuple[RunReport, dict[str, int]]:

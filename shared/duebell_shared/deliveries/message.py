@@ -7,9 +7,10 @@ from typing import TypeVar
 
 import msgspec
 
-from duebell_shared.deliveries.delivery import Delivery, Form
 from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
+
+from .delivery import Delivery, Form
 
 __all__ = ["BATCH", "Message", "fitting", "message_of"]
 
@@ -85,7 +86,7 @@ def message_of(delivery: Delivery, task: Task) -> Message:
     # A task that replaced another of the same id and date is another task: the time it was added tells.
     key = _key(task.id, due, digest_of="\0".join((task.id, due, render(task.created_at))))
     group = delivery.group
-    if group is None and delivery.target.kind.is_fifo:
+    if group is None and delivery.target.is_fifo:
         group = task.id if _is_group(task.id) else _key(task.id, digest_of=task.id)
     return Message(
         to=delivery.to,

@@ -1,0 +1,215 @@
+"""Writes the lists of settings and parameters that their tables define: `make reference`.
+
+They are the `Parameters` of the CloudFormation template, the variables of the Terraform module, and
+two tables in docs/running.md.
+"""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from duebell_infra.deploy.parameters import PARAMETERS, Parameter
+from duebell_shared.settings import SETTINGS, Setting, Settings
+
+ROOT = Path(__file__).parents[1]
+TEMPLATE = ROOT / "infra" / "template.yaml"
+VARIABLES = ROOT / "infra" / "terraform" / "variables.tf"
+RUNNING = ROOT / "docs" / "running.md"
+
+MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
+
+#: Characters of a line of a description in the template.
+_LINE = 110
+
+#: Where the docs say more of a setting or parameter.
+MORE = {
+    "DUEBELL_NAME": "[environments](#environments)",
+    "DUEBELL_BELL": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
+    "DUEBELL_INTAKE": "[intake](intake.md)",
+    "DUEBELL_INTAKE_ACTIONS": "[permissions](intake.md#permissions)",
+    "DUEBELL_LANES": "[how many](scale.md#lanes)",
+    "DUEBELL_CHANGED_BY": "[who changed that](operations.md#who-changed-that)",
+    "DUEBELL_STRICT_ACTIONS": "[unknown actions](using.md#what-editors-know-of-the-worker)",
+    "Bell": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
+    "Label": "[environments](#environments)",
+    "LogFormat": "[the log](operations.md#the-log)",
+    "Capacity": "[when](scale.md#on-demand-or-provisioned)",
+    "WarmThroughput": "[what for](scale.md#warm-throughput)",
+    "SnapStart": "[SnapStart](#snapstart)",
+    "Deliveries": "[deliveries](#deliveries)",
+    "Intake": "[intake](intake.md)",
+    "SubnetIds": "[in a VPC](#in-a-vpc)",
+    "KmsKeyArn": "[encryption](security.md#encryption)",
+}
+
+#: Variables that are no settings of a scheduler.
+OTHERS = {
+    "DUEBELL_WORKER": ("", "`module:attribute` of the Worker that the Lambda loads."),
+    "DUEBELL_DELIVERIES": (
+        "{}",
+        "Actions that are [deliveries](deliveries.md), as a JSON object; `duebell deploy --deliver` sets it.",
+    ),
+    "DUEBELL_STATE": (".duebell", "The state folder of `duebell local`, and of the name `local`."),
+    "DUEBELL_EDITOR_TOKEN": (
+        "",
+        "What `duebell editor` and the page of `duebell local` ask of their visitors, 16 characters or more.",
+    ),
+}
+
+
+def main() -> None:
+    """Write the lists."""
+    for file, text in made().items():
+        file.write_text(text, encoding="utf-8")
+
+
+def made() -> dict[Path, str]:
+    """The files, with their lists made anew."""
+    before, _, rest = TEMPLATE.read_text(encoding="utf-8").partition("\nParameters:\n")
+    after = rest[rest.index("\nRules:\n") :]
+    parameters = "".join(_parameter(name, row) for name, row in PARAMETERS.items() if row.only != "Terraform")
+    variables = [_variable(name, row) for name, row in PARAMETERS.items() if row.only != "CloudFormation"]
+    page = RUNNING.read_text(encoding="utf-8")
+    page = _replaced(page, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
+    page = _replaced(
+        page, "| option of `deploy` | parameter | default | meaning |\n|---|---|---|---|\n", _of_stack()
+    )
+    return {
+        TEMPLATE: f"{before}\nParameters:\n  {MADE}\n{parameters}{after}",
+        VARIABLES: f"{MADE}\n\n" + "\n".join(variables),
+        RUNNING: page,
+    }
+
+
+def _parameter(name: str, row: Parameter) -> str:
+    """The entry of the template."""
+    kind = {"number": "Number", "list": "CommaDelimitedList"}.get(row.kind, "String")
+    fields = [f"Type: {kind}"]
+    if row.default is not None:
+        default = _default(row)
+        fields.append(f"Default: {default if row.kind == 'number' else json.dumps(default)}")
+    if values := _values(row):
+        fields.append(
+            f"AllowedValues: [{', '.join(v if row.kind == 'number' else json.dumps(v) for v in values)}]"
+        )
+    fields += [
+        f"{bound}: {given}"
+        for bound, given in (("MinValue", row.least), ("MaxValue", row.most))
+        if given is not None
+    ]
+    if row.pattern:
+        fields.append(f"AllowedPattern: {json.dumps(row.pattern)}")
+    if row.says:
+        fields.append(f"ConstraintDescription: {row.says}")
+    if len(row.means) < _LINE and not re.search(r": |^\W", row.means):
+        fields.append(f"Description: {row.means}")
+    else:
+        folded = textwrap.fill(row.means, _LINE, break_long_words=False, break_on_hyphens=False)
+        fields.append("Description: >-\n" + textwrap.indent(folded, " " * 6))
+    return f"  {name}:\n" + "".join(f"    {field}\n" for field in fields)
+
+
+def _variable(name: str, row: Parameter) -> str:
+    """The block of the Terraform module."""
+    kind = {"number": "number", "list": "list(string)", "map": "map(string)", "yes": "bool", "on": "bool"}
+    lines = [
+        f'variable "{_snake(name)}" {{',
+        f"  description = {json.dumps(row.means)}",
+        f"  type        = {kind.get(row.kind, 'string')}",
+    ]
+    if row.default is not None:
+        default = {
+            "yes": json.dumps(row.default == "yes"),
+            "on": json.dumps(row.default == "on"),
+            "number": row.default,
+            "list": "[]",
+            "map": "{}",
+        }.get(row.kind, json.dumps(row.default))
+        lines.append(f"  default     = {default}")
+    for condition, says in _conditions(_snake(name), row):
+        lines += [
+            "  validation {",
+            f"    condition     = {condition}",
+            f"    error_message = {json.dumps(says)}",
+            "  }",
+        ]
+    return "\n".join([*lines, "}\n"])
+
+
+def _conditions(name: str, row: Parameter) -> Iterator[tuple[str, str]]:
+    """What a value of a Terraform variable must be, and the message if it is not."""
+    if row.values and row.kind not in {"yes", "on"}:
+        texts = [value for value in row.values if value]
+        values = _values(row) if row.kind == "number" else [json.dumps(value) for value in _values(row)]
+        yield f"contains([{', '.join(values)}], var.{name})", f"{', '.join(texts[:-1])} or {texts[-1]}."
+    if row.least is not None and row.most is not None:
+        yield f"var.{name} >= {row.least} && var.{name} <= {row.most}", f"{row.least} to {row.most}."
+    elif row.least is not None:
+        yield f"var.{name} >= {row.least}", f"{row.least} or more."
+    if row.pattern:
+        pattern = json.dumps(f"^{row.pattern}$")
+        yield f"can(regex({pattern}, var.{name}))", f"{row.says[0].upper()}{row.says[1:]}"
+
+
+def _default(row: Parameter) -> str:
+    return row.default or {"yes": "no", "on": "off", "map": "{}"}.get(row.kind, "")
+
+
+def _values(row: Parameter) -> list[str]:
+    if row.kind in {"yes", "on"}:
+        return ["yes", "no"] if row.kind == "yes" else ["on", "off"]
+    return [*([""] if row.values and not row.default else []), *row.values]
+
+
+def _of_settings() -> str:
+    rows = {row.variable: (_shown(field), _told(row)) for field, row in SETTINGS.items()} | OTHERS
+    return "".join(
+        f"| `{name}` | {f'`{default}`' if default else ''} | {_with_more(name, means)} |\n"
+        for name, (default, means) in rows.items()
+    )
+
+
+def _told(row: Setting) -> str:
+    """What a setting means, with what it can be and who reads it."""
+    kind = row.kind
+    values = f" One of: {', '.join(f'`{value}`' for value in kind.values)}." if kind.values else ""
+    bounds = f" {kind.least} to {kind.most}." if kind.least is not None else ""
+    return f"{row.means}{values}{bounds}{f' Of the {row.of} only.' if row.of else ''}"
+
+
+def _shown(field: str) -> str:
+    """The default of a setting, as its variable would give it."""
+    default = getattr(Settings(), field)
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return str(default.days if isinstance(default, timedelta) else default) if default else ""
+
+
+def _of_stack() -> str:
+    return "".join(
+        f"| {f'`{row.option}`' if row.option else ''} | `{name}` | "
+        f"{f'`{_default(row)}`' if _default(row) else ''} | {_with_more(name, row.means)} |\n"
+        for name, row in PARAMETERS.items()
+        if row.only != "Terraform"
+    )
+
+
+def _with_more(name: str, means: str) -> str:
+    return f"{means} More: {MORE[name]}" if name in MORE else means
+
+
+def _replaced(page: str, head: str, rows: str) -> str:
+    """The page with other rows in the table of this head."""
+    before, after = page.split(head)
+    return before + head + rows + re.sub(r"\A(\|.*\n)*", "", after)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,293 @@
+"""The parameters of a stack: one row each.
+
+The `Parameters` of template.yaml, Terraform's variables.tf and the table in docs/running.md are made of these
+rows by `make reference`. The Terraform variable has the same name in snake case. A parameter that worker and
+editors read as a setting has its meaning, bounds and default from there.
+"""
+
+from datetime import timedelta
+from typing import Literal
+
+import msgspec
+
+from duebell_shared.settings import SETTINGS, Settings
+
+__all__ = ["IN_TEMPLATE", "PARAMETERS", "Parameter"]
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A row of the table.
+
+    means     what it is for
+    kind      the form of its values: a Terraform variable is a bool for yes and on
+    default   the default as text; None if it must be given
+    values    the texts that it can be; none if it can be others
+    least     the bounds of a number
+    most      see least
+    pattern   what a text must match
+    says      what such a text is, for the message
+    option    the option of `duebell deploy`
+    variable  the environment variable of worker and editors with the same
+    only      where it is a parameter, if not in both
+    """
+
+    means: str
+    kind: Literal["text", "number", "yes", "on", "list", "map"] = "text"
+    default: str | None = ""
+    values: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    pattern: str = ""
+    says: str = ""
+    option: str = ""
+    variable: str = ""
+    only: Literal["", "CloudFormation", "Terraform"] = ""
+
+
+def _same(field: str, *, option: str = "", pattern: str = "", says: str = "") -> Parameter:
+    """The parameter for a setting."""
+    row, default = SETTINGS[field], getattr(Settings(), field)
+    days = default.days if isinstance(default, timedelta) else default
+    return Parameter(
+        row.means,
+        kind="text" if row.kind.least is None else "number",
+        default="" if days is None else str(days),
+        values=row.kind.values,
+        least=row.kind.least,
+        most=row.kind.most,
+        pattern=pattern,
+        says=says,
+        option=option,
+        variable=row.variable,
+    )
+
+
+#: All parameters, by their names in CloudFormation.
+PARAMETERS = {
+    "Name": Parameter(
+        "Names the table, the rule, the worker and the rest. Cannot be changed later.",
+        default="duebell", pattern=r"[a-zA-Z][a-zA-Z0-9-]{2,29}",
+        says="3 to 30 letters, digits and hyphens, and a letter first", option="--name",
+    ),
+    "Label": _same(
+        "label", pattern=r"[A-Za-z0-9 ._-]{0,32}",
+        says="at most 32 letters, digits, spaces and any of ._-", option="--label",
+    ),
+    "Color": _same("color", option="--color"),
+    "CodeBucket": Parameter(
+        "The S3 bucket that holds the worker's bundle.",
+        default=None, option="--bucket", only="CloudFormation",
+    ),
+    "CodeKey": Parameter(
+        "The bundle's key in the bucket. It holds a hash of the bundle, so that it changes with the "
+        "code.",
+        default=None, only="CloudFormation",
+    ),
+    "Worker": Parameter(
+        "module:attribute of the Worker in the bundle. Without it the worker's only actions are its "
+        "deliveries.",
+        option="--actions",
+    ),
+    "Bell": _same("bell", option="--bell"),
+    "OtherBell": Parameter(
+        "Whether the other bell stays beside it, for editors that still set it. duebell deploy turns "
+        "it on when Bell changes.",
+        kind="yes",
+    ),
+    "Lanes": _same("lanes", option="--lanes"),
+    "RetentionDays": _same("retention", option="--retention-days"),
+    "History": _same("history", option="--history"),
+    "KeptPayload": _same("kept_payload", option="--kept-payload"),
+    "ExistingTable": Parameter(
+        "Whether to take up a table that an earlier stack of this name left. Set by duebell deploy.",
+        kind="yes", only="CloudFormation",
+    ),
+    "Runtime": Parameter(
+        "The Python that the bundle was built for.",
+        default="python3.13", values=("python3.11", "python3.12", "python3.13", "python3.14"),
+        option="--python",
+    ),
+    "Architecture": Parameter(
+        "The processor that the bundle was built for.",
+        default="arm64", values=("arm64", "x86_64"), option="--architecture",
+    ),
+    "MemorySize": Parameter(
+        "The worker's memory in MB; its share of the processor grows with it.",
+        kind="number", default="512", least=128, most=10240, option="--memory",
+    ),
+    "Timeout": Parameter(
+        "The longest that one run may take, in seconds. What is left then goes on in the next run.",
+        kind="number", default="300", least=30, most=900, option="--timeout",
+    ),
+    "SnapStart": Parameter(
+        "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python "
+        "3.12 or newer. Lambda charges for the snapshot that it keeps and for each one that it "
+        "restores.",
+        kind="yes", option="--snap-start",
+    ),
+    "VersionKey": Parameter(
+        "Names the version that the snapshot is made of. Set by duebell deploy. Where something else "
+        "deploys, give another one with each change of the bundle or of a parameter, or Lambda goes "
+        "on with the version before.",
+        only="CloudFormation",
+    ),
+    "Precision": _same("precision", option="--precision"),
+    "MaxRuns": _same("max_runs"),
+    "LogRetentionDays": Parameter(
+        "How many days the worker's log is kept.",
+        kind="number", default="30", values=("1", "3", "5", "7", "14", "30", "60", "90", "120", "150",
+        "180", "365", "400", "545", "731", "1096", "1827", "2192", "2557", "2922", "3288", "3653"),
+        option="--log-retention-days",
+    ),
+    "LogFormat": Parameter(
+        "The format of what your actions log, and of Lambda's own lines. The worker's lines are JSON "
+        "in both. In JSON, Lambda can filter all by their level.",
+        default="Text", values=("Text", "JSON"), option="--log-format",
+    ),
+    "Capacity": Parameter(
+        "How DynamoDB is paid for. on-demand, by the request; provisioned, by the hour, between the "
+        "units below, scaled to 70 % use. The same bounds are for the table and for past-index.",
+        default="on-demand", values=("on-demand", "provisioned"), option="--capacity",
+    ),
+    "MinReadUnits": Parameter(
+        "The fewest read units that are provisioned.",
+        kind="number", default="10", least=1, option="--read-units",
+    ),
+    "MaxReadUnits": Parameter(
+        "The most read units that are provisioned.",
+        kind="number", default="3000", least=1, option="--read-units",
+    ),
+    "MinWriteUnits": Parameter(
+        "The fewest write units that are provisioned.",
+        kind="number", default="10", least=1, option="--write-units",
+    ),
+    "MaxWriteUnits": Parameter(
+        "The most write units that are provisioned.",
+        kind="number", default="4000", least=1, option="--write-units",
+    ),
+    "WarmThroughput": Parameter(
+        "Read and write units a second that the table and past-index take at once, such as "
+        "40000,20000. Empty leaves it to DynamoDB. It is paid for once, and cannot be lowered.",
+        pattern=r"([0-9]+,[0-9]+)?", says="read and write units, such as 40000,20000",
+        option="--warm-throughput", only="CloudFormation",
+    ),
+    "DeletionProtection": Parameter(
+        "Whether the table refuses to be deleted. duebell destroy --delete-table turns it off first.",
+        kind="yes", default="yes",
+    ),
+    "KmsKeyArn": Parameter(
+        "A KMS key of yours for the table, the queues, the log and the environment. Without it AWS's "
+        "own keys are used.",
+    ),
+    "Environment": Parameter(
+        "Environment variables for your actions, as a JSON object of texts. Not for secrets: give "
+        "the worker a policy to read those where they are kept.",
+        kind="map", option="--env",
+    ),
+    "WorkerPolicies": Parameter(
+        "ARNs of IAM managed policies with what your actions may do, beside what duebell needs.",
+        kind="list",
+    ),
+    "Deliveries": Parameter(
+        "Actions that are deliveries: a JSON object, each name with its target and options. Set by "
+        "duebell deploy --deliver. Their targets are in the lists below, for the worker's role.",
+        kind="map", option="--deliver", only="CloudFormation",
+    ),
+    "DeliveryQueues": Parameter(
+        "ARNs of the SQS queues that deliveries send to, those that your code declares as well.",
+        kind="list", only="CloudFormation",
+    ),
+    "DeliveryTopics": Parameter(
+        "ARNs of the SNS topics.",
+        kind="list", only="CloudFormation",
+    ),
+    "DeliveryBuses": Parameter(
+        "ARNs of the event buses.",
+        kind="list", only="CloudFormation",
+    ),
+    "DeliveryFunctions": Parameter(
+        "ARNs of the Lambda functions.",
+        kind="list", only="CloudFormation",
+    ),
+    "DeliveryStateMachines": Parameter(
+        "ARNs of the state machines, without a version or an alias.",
+        kind="list", only="CloudFormation",
+    ),
+    "DeliverySecrets": Parameter(
+        "ARNs of the Secrets Manager secrets that deliveries by HTTPS are signed with.",
+        kind="list", only="CloudFormation",
+    ),
+    "DeliveryParameters": Parameter(
+        "ARNs of the SSM parameters that deliveries by HTTPS are signed with.",
+        kind="list", only="CloudFormation",
+    ),
+    "Intake": Parameter(
+        "Whether there is an intake queue, an SQS queue whose messages add and change tasks.",
+        kind="yes", option="--intake",
+    ),
+    "IntakeVisibility": Parameter(
+        "Seconds until a message comes again after its run died: six times Timeout, and one. Set by "
+        "duebell deploy.",
+        kind="number", default="1801", least=181, most=5401, only="CloudFormation",
+    ),
+    "PermissionsBoundaryArn": Parameter(
+        "An IAM policy that bounds what the worker's role may do, where your organisation wants one.",
+    ),
+    "SubnetIds": Parameter(
+        "Subnets of a VPC for the worker. Without any it is in none. From there it must reach "
+        "DynamoDB, EventBridge and Lambda, by a NAT gateway or by endpoints of the VPC.",
+        kind="list",
+    ),
+    "SecurityGroupIds": Parameter(
+        "Security groups of the worker in its subnets; they must let it out to port 443.",
+        kind="list",
+    ),
+    "Layers": Parameter(
+        "ARNs of versions of Lambda layers that the worker has, five at most.",
+        kind="list",
+    ),
+    "Tracing": Parameter(
+        "Whether X-Ray traces the worker's runs.",
+        kind="yes",
+    ),
+    "Metrics": Parameter(
+        "Whether the worker writes metrics without alarms; with alarms it always does. Each of its "
+        "actions has five, and all that it does not know together; CloudWatch charges for each "
+        "metric.",
+        kind="on",
+    ),
+    "Alarms": Parameter(
+        "Whether to make the alarms, the dashboard and the saved log queries even if the alarms tell "
+        "nobody. CloudWatch charges for alarms and dashboards.",
+        kind="yes",
+    ),
+    "AlarmMail": Parameter(
+        "An address that the alarms are mailed to; it gets a topic of its own. AWS first sends it a "
+        "mail with a link, by which it must agree.",
+        pattern=r"([^@\s]+@[^@\s]+)?", says="an address of mail", option="--alarm-mail",
+    ),
+    "AlarmTopicArn": Parameter(
+        "An SNS topic of yours that the alarms tell.",
+        option="--alarm-topic",
+    ),
+    "LatenessMilliseconds": Parameter(
+        "How late one task in a hundred may start before the alarm, in milliseconds.",
+        kind="number", default="300000", least=60000,
+    ),
+    "Bundle": Parameter(
+        "The worker's bundle, a zip that `duebell bundle` built.",
+        default=None, only="Terraform",
+    ),
+    "DeliveryArns": Parameter(
+        "ARNs of the targets and secrets of the deliveries that your code declares, as `duebell "
+        "bundle` names them. Those in deliveries need not be here.",
+        kind="list", only="Terraform",
+    ),
+    "SavedQueries": Parameter(
+        "Whether to save the log queries too; some regions and emulators have none.",
+        kind="yes", default="yes", only="Terraform",
+    ),
+}  # fmt: skip
+
+#: The names of those that the template has.
+IN_TEMPLATE = {name for name, row in PARAMETERS.items() if row.only != "Terraform"}

@@ -1,0 +1,273 @@
+"""The kinds of targets, one class each: its ARN, its permissions, how to send to it and how to look at it.
+
+The worker sends, the doctor looks, and the templates give permissions by what stands here. Another service of
+AWS is another class here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from duebell_shared.aws.endpoint import is_here
+
+if TYPE_CHECKING:
+    from .delivery_target import DeliveryTarget
+    from .message import Message
+
+__all__ = ["BUS", "HTTPS", "KINDS", "SECRETS", "Answer", "Kind", "Secret"]
+
+
+class Answer(NamedTuple):
+    """An answer of AWS that is no acceptance: of a whole call, or of one message in a batch.
+
+    code             AWS's code of the error
+    message          its words
+    status           the call's HTTP status; 0 for that of a message in a batch
+    is_senders       whether AWS says that the sender is at fault
+    """
+
+    code: str
+    message: str
+    status: int = 0
+    is_senders: bool = False
+
+
+class Kind(ABC):
+    """A kind of target.
+
+    word         its name in messages
+    service      the service in its ARN
+    client       the service's name in the AWS SDK
+    pattern      the last part of its ARN as a regular expression, whose first group is the name
+    example      such a last part
+    sends, looks the IAM actions that sending to it and looking at it need
+    parameter    the template's parameter with the ARNs of this kind
+    made         the attribute with the ARN, by which the constructs of the AWS CDK are told apart
+    has_batches  whether one call takes several messages
+    has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
+    """
+
+    word: ClassVar[str]
+    service: ClassVar[str] = ""
+    client: ClassVar[str] = ""
+    pattern: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    sends: ClassVar[str] = ""
+    looks: ClassVar[str] = ""
+    parameter: ClassVar[str] = ""
+    made: ClassVar[str] = ""
+    has_batches: ClassVar[bool] = False
+    has_groups: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return self.word
+
+    def resource(self, arn: str) -> str:
+        """The ARN that a policy names for the target with this ARN."""
+        return arn
+
+    @abstractmethod
+    def send(
+        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
+    ) -> Sequence[Answer | None]:
+        """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
+
+    @abstractmethod
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        """What is wrong with the target, in words; empty if nothing is. Raises the SDK's errors."""
+
+
+class _Queue(Kind):
+    """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html."""
+
+    word, service, client, made = "queue", "sqs", "sqs", "queue_arn"
+    pattern, example = r"([\w-]{1,80}(?:\.fifo)?)", "orders"
+    sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
+    has_batches = has_groups = True
+
+    def send(
+        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
+    ) -> list[Answer | None]:
+        entries = [
+            {"MessageBody": one.body, **_batch_entry(place, one, target)}
+            for place, one in enumerate(messages)
+        ]
+        answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
+        return _answers_in(answer, len(messages))
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
+        return ""
+
+    def _url(self, client: Any, target: "DeliveryTarget") -> str:
+        """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
+        return f"{client.meta.endpoint_url.rstrip('/')}/{target.account}/{target.name}"
+
+
+class _Topic(Kind):
+    """https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html."""
+
+    word, service, client, made = "topic", "sns", "sns", "topic_arn"
+    pattern, example = r"([\w-]{1,256}(?:\.fifo)?)", "orders"
+    sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
+    has_batches = has_groups = True
+
+    def send(
+        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
+    ) -> list[Answer | None]:
+        entries = [
+            {"Message": one.body, **_batch_entry(place, one, target)} for place, one in enumerate(messages)
+        ]
+        answer = client.publish_batch(TopicArn=target.to, PublishBatchRequestEntries=entries)
+        return _answers_in(answer, len(messages))
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        client.get_topic_attributes(TopicArn=target.to)
+        return ""
+
+
+class _Bus(Kind):
+    """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html."""
+
+    word, service, client, made = "bus", "events", "events", "event_bus_arn"
+    pattern, example = r"event-bus/([\w./-]{1,256})", "event-bus/default"
+    sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
+    has_batches = True
+
+    def send(
+        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
+    ) -> list[Answer | None]:
+        entries = [
+            {
+                "EventBusName": target.to,
+                "Source": "duebell",
+                "DetailType": one.detail_type,
+                "Detail": one.body,
+            }
+            for one in messages
+        ]
+        answers = [
+            Answer(one["ErrorCode"], one.get("ErrorMessage", "")) if one.get("ErrorCode") else None
+            for one in client.put_events(Entries=entries)["Entries"]
+        ]
+        return [*answers, *[Answer("NoAnswer", "")] * (len(messages) - len(answers))]
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
+        client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
+        return ""
+
+
+class _Function(Kind):
+    """An asynchronous invocation: Lambda queues it, and answers with 202.
+
+    https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+    """
+
+    word, service, client, made = "function", "lambda", "lambda", "function_arn"
+    pattern, example = r"function:([\w-]{1,140})(?::[\w$-]{1,128})?", "function:remind"
+    sends, looks, parameter = "lambda:InvokeFunction", "lambda:GetFunctionConfiguration", "DeliveryFunctions"
+
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
+        [message] = messages
+        client.invoke(FunctionName=target.to, InvocationType="Event", Payload=message.body.encode())
+        return [None]
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        # An inactive function wakes when it is invoked.
+        # https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
+        state = client.get_function_configuration(FunctionName=target.to).get("State")
+        return "its state is Failed" if state == "Failed" else ""
+
+
+class _StateMachine(Kind):
+    """An execution; one that was started before is the same.
+
+    Names are taken for 90 days after an execution has ended; express workflows know no names that are taken.
+    https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
+    """
+
+    word, service, client, made = "state machine", "states", "stepfunctions", "state_machine_arn"
+    pattern, example = r"stateMachine:([\w.-]{1,80})(?::[\w.-]{1,80})?", "stateMachine:reminding"
+    sends, looks, parameter = "states:StartExecution", "states:DescribeStateMachine", "DeliveryStateMachines"
+
+    def resource(self, arn: str) -> str:
+        """That of the state machine for one of its versions and aliases.
+
+        https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
+        """
+        return ":".join(arn.split(":")[:7])
+
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
+        [message] = messages
+        with suppress(client.exceptions.ExecutionAlreadyExists):
+            client.start_execution(stateMachineArn=target.to, name=message.key, input=message.body)
+        return [None]
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        status = client.describe_state_machine(stateMachineArn=target.to).get("status")
+        return "it is being deleted" if status == "DELETING" else ""
+
+
+class _Https(Kind):
+    """An endpoint. The worker posts to it by itself, and nothing is sent to it to see whether it is there."""
+
+    word = "https"
+
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
+        raise NotImplementedError
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        return ""
+
+
+class Secret(NamedTuple):
+    """A store of secrets: the beginning of the last part of its ARNs; the others are as of Kind."""
+
+    service: str
+    beginning: str
+    reads: str
+    parameter: str
+    made: str
+
+
+BUS, HTTPS = _Bus(), _Https()
+
+#: The kinds that have ARNs, by the service in them.
+KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _StateMachine())}
+
+#: The stores of secrets, by the service in their ARNs.
+SECRETS = {
+    one.service: one
+    for one in (
+        Secret("secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "secret_arn"),
+        Secret("ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "parameter_arn"),
+    )
+}
+
+
+def _batch_entry(place: int, message: "Message", target: "DeliveryTarget") -> dict[str, Any]:
+    """What entries of a batch have alike in SQS and SNS."""
+    return {
+        "Id": str(place),
+        "MessageAttributes": {
+            name: {"DataType": "Number" if name == "duebell-attempt" else "String", "StringValue": value}
+            for name, value in message.attributes.items()
+        },
+        **({"MessageGroupId": message.group} if message.group else {}),
+        **({"MessageDeduplicationId": message.key} if target.is_fifo else {}),
+    }
+
+
+def _answers_in(answer: dict[str, Any], count: int) -> list[Answer | None]:
+    """The answer to each entry of a batch; one that is not among those accepted counts as failed."""
+    accepted = {one["Id"] for one in answer.get("Successful", ())}
+    failed = {
+        one["Id"]: Answer(
+            one.get("Code", ""), one.get("Message", ""), is_senders=one.get("SenderFault", False)
+        )
+        for one in answer.get("Failed", ())
+    }
+    places = map(str, range(count))
+    return [None if place in accepted else failed.get(place, Answer("NoAnswer", "")) for place in places]

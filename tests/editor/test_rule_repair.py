@@ -1,0 +1,111 @@
+"""What leads from the rule to the worker and was deleted: the doctor sees it, and its repair puts it back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import AwsRefused, Editor, ProblemKind, Settings
+from duebell_editor.status.wiring import restore
+from duebell_shared.aws.alarms import Alarms
+from duebell_shared.backend import Backend
+from tests.editor.health import DUE
+from tests.editor.test_delivery_targets import role
+from tests.support import REGION, Clock
+
+pytestmark = pytest.mark.moto
+
+RULE = f"arn:aws:events:{REGION}:123456789012:rule/duebell"
+
+
+def delete_target(session: boto3.Session) -> None:
+    session.client("events").remove_targets(Rule="duebell", Ids=["worker"])
+
+
+def delete_permission(session: boto3.Session) -> None:
+    session.client("lambda").remove_permission(FunctionName="duebell", StatementId="stack")
+
+
+def delete_rule(session: boto3.Session) -> None:
+    delete_target(session)
+    session.client("events").delete_rule(Name="duebell")
+
+
+def delete_all(session: boto3.Session) -> None:
+    delete_permission(session)
+    delete_rule(session)
+
+
+CAUSES: dict[str, tuple[Callable[[boto3.Session], None], set[ProblemKind], tuple[str, ...]]] = {
+    "target": (delete_target, {ProblemKind.NO_TARGET}, ("its target",)),
+    "permission": (delete_permission, {ProblemKind.NO_PERMISSION}, ("its permission to invoke the worker",)),
+    "rule": (delete_rule, {ProblemKind.RULE}, ("the rule", "its target")),
+    "all": (
+        delete_all,
+        {ProblemKind.RULE},
+        ("the rule", "its target", "its permission to invoke the worker"),
+    ),
+}
+
+
+@pytest.fixture
+def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Backend:
+    """A stack whose rule may invoke the worker, and a task that waits."""
+    monkeypatch.setattr(Alarms, "silence", lambda _: None)
+    functions = session.client("lambda")
+    functions.create_function(
+        FunctionName="duebell",
+        Runtime="python3.13",
+        Role=role(session),
+        Handler="duebell.lambda_handler.handler",
+        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+    )
+    functions.add_permission(
+        FunctionName="duebell",
+        StatementId="stack",
+        Action="lambda:InvokeFunction",
+        Principal="events.amazonaws.com",
+        SourceArn=RULE,
+    )
+    backend = Backend.connect(Settings(function="duebell"), session, clock=clock, sleep=clock.sleep)
+    Editor(backend=backend).add("act", due=DUE)
+    assert Editor(backend=backend).doctor().status.healthy
+    return backend
+
+
+@pytest.mark.parametrize(("delete", "kinds"), [one[:2] for one in CAUSES.values()], ids=CAUSES.keys())
+def test_what_was_deleted_is_seen_and_put_back(
+    backend: Backend, session: boto3.Session, delete: Any, kinds: set[ProblemKind]
+) -> None:
+    editor = Editor(backend=backend)
+    delete(session)
+    # The doctor sees it, says what puts it back, and does
+    found = editor.doctor().status
+    assert {one.kind for one in found.problems} == kinds
+    assert not found.healthy
+    assert all("duebell d" in one.way_out and one.mendable for one in found.problems)
+    diagnosis = editor.doctor(fix=True)
+    assert {one.kind for one in diagnosis.mended} >= kinds
+    status = diagnosis.status
+    assert (status.healthy, status.armed, status.rings_at) == (True, True, DUE)
+    [target] = session.client("events").list_targets_by_rule(Rule="duebell")["Targets"]
+    assert target["Arn"].endswith(":function:duebell")
+
+
+@pytest.mark.parametrize(
+    ("delete", "missing"), [(one[0], one[2]) for one in CAUSES.values()], ids=CAUSES.keys()
+)
+def test_a_restore_tells_what_was_missing(
+    backend: Backend, session: boto3.Session, delete: Any, missing: tuple[str, ...]
+) -> None:
+    delete(session)
+    assert restore(backend) == missing
+
+
+def test_no_rule_is_made_where_there_is_no_function(session: boto3.Session, clock: Clock) -> None:
+    # Given a name that is wrong
+    backend = Backend.connect(Settings(rule="other"), session, clock=clock, sleep=clock.sleep)
+    with pytest.raises(AwsRefused, match=r"cannot be put back: .*`duebell deploy`"):
+        Editor(backend=backend).doctor(fix=True)
+    assert [one["Name"] for one in session.client("events").list_rules()["Rules"]] == ["duebell"]

@@ -20,12 +20,10 @@ from duebell_editor.listing.filters import (
     check_text,
     make_filter,
 )
-from duebell_editor.listing.find import find_tasks
 from duebell_editor.listing.history import TaskHistory, history
-from duebell_editor.listing.listing import Page, list_tasks
-from duebell_editor.listing.look import Look, Watched, look
-from duebell_editor.listing.past_counts import PastCounts, count_past
+from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue import Queue
+from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count_past, look
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit

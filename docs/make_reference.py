@@ -15,9 +15,6 @@ from duebell_shared.tasks.fields import FIELDS, names_of
 
 PAGE = Path(__file__).with_name("reference.md")
 
-#: Classes that hold a part of a public one, so that no file is long.
-PARTS = {"QueueKeeper", "QueueReader"}
-
 INTRODUCTION = """# Reference
 
 The public names, from their docstrings. Made by `make reference`; do not edit.
@@ -65,7 +62,7 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
 
 
 def _members(name: str, thing: type) -> Iterator[str]:
-    members = _members_of(thing)
+    members = dict(thing.__dict__)
     if coroutines := [one for one, value in members.items() if _is_an_editors(value)]:
         listed = ", ".join(f"`{one}`" for one in coroutines)
         yield f"Coroutines, with the parameters and results of the [Editor](#editor)'s methods: {listed}\n"
@@ -86,12 +83,6 @@ def _is_an_editors(function: Any) -> bool:
     """Tell whether it is a method of Editor as a coroutine: what it does stands there."""
     method = getattr(function, "__wrapped__", None)
     return method is not None and method is getattr(duebell.Editor, method.__name__, None)
-
-
-def _members_of(thing: type) -> dict[str, Any]:
-    """Its own members, with those of the bases that stand only for a part of it."""
-    parts = [base for base in thing.__mro__ if base is thing or base.__name__ in PARTS]
-    return {name: value for part in reversed(parts) for name, value in part.__dict__.items()}
 
 
 def _signature(thing: Any) -> str:

@@ -1,14 +1,36 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from duebell_editor.listing.filters import check_flag, check_ids
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from duebell_editor.change_log import log_change
+from duebell_editor.listing.failures import Failures, read_failures
+from duebell_editor.listing.filters import (
+    MAX_LIMIT,
+    FilterFields,
+    check_cursor,
+    check_flag,
+    check_ids,
+    check_instant,
+    check_limit,
+    check_text,
+    make_filter,
+)
+from duebell_editor.listing.history import TaskHistory, history
+from duebell_editor.listing.listing import Page, find_tasks, list_tasks
+from duebell_editor.listing.queue import Queue
+from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count_past, look
+from duebell_editor.listing.recurring import list_recurring
+from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
+from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import Diagnosis, Problem, SchedulerStatus, silence_problem
 from duebell_editor.status.queues import look_at_queues
-from duebell_editor.status.status import after_repair
+from duebell_editor.status.status import after_repair, read_status
 from duebell_editor.status.wiring import REWIRED, permission_problem, restore
 from duebell_editor.transactions.task_writes import (
     GRACE,
@@ -19,31 +41,51 @@ from duebell_editor.transactions.task_writes import (
 )
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
+from duebell_shared.errors import TaskChanged, TaskConflict, TaskNotFound
+from duebell_shared.instants import NEVER
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.add_report import AddReport
-from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
+from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.given import check_changed_by, check_progress
+from duebell_shared.tasks.given import check_changed_by, check_name, check_progress
+from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
+from duebell_shared.tasks.worker_record import WorkerDescription
 
+from .adder import Adder
 from .batches import check_all
-from .change_many import ChangeReport, change_all, check_verb
+from .change_many import (
+    MAX_MANY,
+    ChangeReport,
+    Selection,
+    change_all,
+    check_verb,
+    filter_for,
+    select_found,
+    select_named,
+)
 from .known_worker import KnownWorker
-from .limit_editor import LimitEditor
-from .taken_ids import Added, IfExists, Policy
+from .limit_setter import LimitSetter
+from .rule_setter import RuleSetter
+from .taken_ids import TRIES, Added, IfExists, Policy, kept_changing
+from .transfer import ImportReport, export_tasks
 
 if TYPE_CHECKING:
     import boto3
 
+    from .relane import Relaned
+    from .sync import SyncReport
+
 __all__ = ["Editor", "IfExists"]
 
 
-class Editor(LimitEditor):
+class Editor:
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
@@ -71,7 +113,16 @@ class Editor(LimitEditor):
         """
         author = check_changed_by(changed_by)
         backend = backend or Backend.connect(settings or Settings.from_env(), session)
-        super().__init__(backend, author or backend.settings.changed_by)
+        self.changed_by = author or backend.settings.changed_by
+        #: The mark of the intake message that this editor acts for.
+        self.intake_mark: IntakeMark | None = None
+        self.queue = Queue(backend)
+        self._backend = backend
+        self._store = backend.store
+        self._clock = backend.clock
+        self._rule = RuleSetter(backend, self.queue)
+        self._adder = Adder(backend, self.queue, self._rule)
+        self._limits = LimitSetter(backend)
         self._known = KnownWorker(backend)
 
     @classmethod
@@ -87,6 +138,164 @@ class Editor(LimitEditor):
         other = copy.copy(self)
         other.changed_by = check_changed_by(changed_by)
         return other
+
+    def get(self, id: str) -> Task:
+        """The task with this id: one read, strongly consistent. Raises TaskNotFound."""
+        task = self.queue.get(check_name("id", id))
+        if task is None:
+            raise TaskNotFound(id)
+        return task
+
+    def list(
+        self,
+        *,
+        latest_first: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
+        most_keys: int | None = None,
+        **filters: Unpack[FilterFields],
+    ) -> Page:
+        """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
+
+        status         one or several; scheduled and running, which is the queue, if not given; or `failing`,
+                       recurring tasks whose last occurrence failed: the latest of all, as they have no end
+        action         only tasks with this action
+        error          only tasks whose last failure is of this type, such as `TimeoutError`
+        prefix         only tasks whose ids start with this: read by the table's key, so that a group of ids
+                       costs what it holds; a large one by time, where that costs less
+        text           only tasks with this in their id, or in their payload as JSON
+        after, before  only within these times, both included
+        latest_first   the latest first, not the earliest
+        limit          at most this many, 1 to 1,000
+        cursor         the last page's, for the next
+        most_keys      read at most this many index entries, and a fifth as many tasks: where matches are rare
+                       the page may be short, and its cursor goes on from there. The search for the first
+                       task goes on 20 times as far, and with a prefix to the end
+
+        Tasks that ended within the last second may be missing: their index is eventually consistent.
+        Raises InvalidQuery.
+        """
+        which = make_filter(latest_first=latest_first, limit=limit, cursor=cursor, **filters)
+        if most_keys is not None:
+            check_limit(most_keys, field="most_keys", most=None)
+        return list_tasks(self.queue, which, most_keys=most_keys)
+
+    def find(self, prefix: str, *, limit: int = 100, cursor: str | None = None) -> Page:
+        """Find tasks whose ids start with this, of any status, in order of their ids: one read for each lane.
+
+        prefix  one character or more
+        limit   at most this many, 1 to 1,000
+        cursor  the last page's, for the next; a page of large payloads can be short
+
+        Raises InvalidQuery. AwsRefused where the policy is that of an older version: deploy again.
+        """
+        given = check_text("prefix", prefix)
+        return find_tasks(self.queue, given, limit=check_limit(limit), cursor=check_cursor(cursor))
+
+    def select(
+        self,
+        verb: Verb | str,
+        *,
+        ids: Iterable[str] | None = None,
+        limit: int = MAX_MANY,
+        **filters: Unpack[FilterFields],
+    ) -> Selection:
+        """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
+
+        ids    only these tasks, instead of a filter
+        limit  at most this many
+
+        Raises InvalidQuery.
+        """
+        verb = check_verb(verb)
+        if ids is not None:
+            return select_named(self.queue, verb, check_ids(ids))
+        most = min(check_limit(limit, most=None), MAX_LIMIT)
+        which = make_filter(limit=most, **filters)
+        found = filter_for(verb, which, has_status=bool(filters.get("status")))
+        return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
+
+    def past_counts(self) -> PastCounts:
+        """Count the paused, done, expired and cancelled tasks, each up to 1,000; `status` has the others."""
+        return count_past(self.queue)
+
+    def failures(self) -> Failures:
+        """The failed tasks, and the recurring ones whose last occurrence failed, by action and type of error.
+
+        The 500 latest are read; `is_all` is false when there are more.
+        """
+        return read_failures(self.queue)
+
+    def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
+        """The state of the scheduler, with its problems; failed tasks are one.
+
+        thorough  also report tasks in lanes that no run reads, tasks whose action the worker does not have,
+                  among the 500 that run next, and a worker with other time zones
+        timezone  tonight ends at the next 06:00 there, an IANA name
+
+        A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
+        InvalidSchedule for an unknown time zone.
+        """
+        return read_status(self._backend, thorough=thorough, zone=zone_of(timezone))
+
+    def worker(self) -> WorkerDescription | None:
+        """The worker as it made itself known: its actions, or why it could not start. One read.
+
+        None while none has started.
+        """
+        record = self._backend.store.read_worker(consistent=True)
+        return record.described(self._backend.clock()) if record else None
+
+    def timeline(
+        self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
+    ) -> tuple[Bucket, ...]:
+        """Count what is to run, in `count` buckets; the first is the step that `start` is in.
+
+        step      minute, hour, day or month; days and months are those of the time zone, an IANA name
+        count     the number of buckets, 1 to 100
+
+        A recurring task counts at each time of its schedule. Overdue tasks count at the time that they were
+        due. In a long queue only one lane is counted, and of more than 300 recurring tasks 300: the counts
+        are estimates then. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
+        """
+        return timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+
+    def history(
+        self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
+    ) -> TaskHistory:
+        """Count the tasks that ended, by result, and how late they started; arguments as for `timeline`.
+
+        Cancelled tasks are left out. Raises InvalidQuery, InvalidSchedule.
+        """
+        return history(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+
+    def schedules(self, *, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Page:
+        """List the recurring tasks: those that fail first, paused ones last, by id among their kind.
+
+        prefix  only tasks whose ids start with this
+        limit   at most this many, 1 to 1,000
+        cursor  the last page's, for the next
+
+        Reads the keys of all of them, 3,200 in one call, and 100 tasks in one. A task that was added, changed
+        or has ended within the last second may be missing. Raises InvalidQuery.
+        """
+        which = make_filter(prefix=prefix, limit=limit)
+        return list_recurring(self.queue, prefix=which.prefix, limit=which.limit, cursor=check_cursor(cursor))
+
+    def look(
+        self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
+    ) -> Look:
+        """Look for changes in the queue between two times, and of these tasks: a change makes looks differ.
+
+        Costs one read for the arming record, one for each lane, and one for each task.
+        """
+        begin = None if after is None else check_instant("after", after)
+        watched = Watched(after=begin, before=check_instant("before", before), ids=check_ids(ids))
+        return look(self.queue, watched)
+
+    def export_tasks(self) -> Iterator[bytes]:
+        """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
+        return export_tasks(self.queue)
 
     def add(
         self,
@@ -330,6 +539,80 @@ class Editor(LimitEditor):
         """
         return TransactionItem(self._backend, self._writes.update(id, rev=rev, **changes))
 
+    def limit(
+        self,
+        action: str,
+        *,
+        at_most: int | UnsetType | None = UNSET,
+        per_second: float | UnsetType | None = UNSET,
+    ) -> ActionLimit:
+        """Set the limits of an action in place of those that its code declares, over all runs together.
+
+        at_most     attempts at a time, up to 10,000; 0 pauses the action, None is as declared
+        per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
+
+        What is not given stays as it was set before. Runs that are under way follow within a minute. Tasks
+        that waited while their action was paused are started at once, as far as its limits allow, and those
+        that waited for an earlier limit as fast as the new one allows.
+
+        Raises InvalidTask, TaskConflict, NotArmed.
+        """
+        return self._limits.set(action, at_most=at_most, per_second=per_second, by=self.changed_by)
+
+    def limits(self) -> tuple[ActionLimit, ...]:
+        """The limits of all actions that have some, declared or set, by name, and what waits for them."""
+        return self._limits.all()
+
+    def sync(self, *, dry_run: bool = False) -> "SyncReport":
+        """Bring the recurring tasks of the queue to what the code of the worker declares.
+
+        With `@worker.recurring`, that is; the worker that started last says what it is. Tasks are added,
+        changed in the fields that differ, and cancelled when they are declared no more. Tasks that were never
+        declared in code are left alone, and a paused task stays paused. Safe to repeat at any time.
+
+        dry_run  change nothing: the report is the plan
+
+        A task that runs at this moment cannot be changed, and is one of the failures.
+        Raises WorkerNotStarted, InvalidQuery, NotArmed.
+        """
+        from .sync import Syncer  # noqa: PLC0415 (few processes ever do this)
+
+        syncer = Syncer(
+            self._backend,
+            self.queue,
+            self._adder,
+            self._rule,
+            change=self._change,
+            changed_by=self.changed_by,
+        )
+        return syncer.sync(dry_run=check_flag("dry_run", dry_run))
+
+    def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
+        """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
+
+        No task is started meanwhile: until the running actions have ended and all tasks are moved, seconds to
+        minutes. `progress` is called with lines to show. Repeat an interrupted relane with the same number.
+        Raises InvalidSettings for fewer lanes than there are or too many, TaskConflict while another process
+        does this or a run does not leave, AwsError, NotArmed and NotDeployed.
+        """
+        from .relane import relane  # noqa: PLC0415 (few processes ever do this)
+
+        check_progress(progress)
+        return relane(self._backend, lanes, progress=progress)
+
+    def import_tasks(
+        self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
+    ) -> ImportReport:
+        """Add the tasks of an export as they were; a task whose id exists already is left out.
+
+        A task that was running becomes scheduled, and the interrupted attempt does not count. Each line is
+        checked as by `add`. `progress` is called now and then with the number of tasks done. An interrupted
+        import is repeated from the beginning. Raises InvalidTask with the line and the field that are wrong;
+        the tasks before this line are stored, and the rule rings for them. Raises NotArmed.
+        """
+        check_progress(progress)
+        return self._adder.import_lines(lines, progress)
+
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
@@ -375,11 +658,11 @@ class Editor(LimitEditor):
     def _writes(self) -> TaskWrites:
         return TaskWrites(
             self._backend,
-            self._adder,
             get=self.get,
             sign=self._signed,
             check=self._check,
             change_of=self._change_of,
+            store=lambda task, is_generated: self._adder.add(task, Policy(), is_generated=is_generated).task,
         )
 
     def _check(self, given: NewTask) -> Task:
@@ -397,3 +680,32 @@ class Editor(LimitEditor):
             return changed
 
         return apply
+
+    def _signed(self, task: Task) -> Task:
+        """The task with the author of this editor's changes."""
+        marks = {"intake": self.intake_mark} if self.intake_mark else {}
+        return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
+
+    def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
+        """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
+        rev = checked("rev", rev)
+        for _ in range(TRIES):
+            task = self.get(id)
+            try:
+                if rev is not None and task.rev != rev:
+                    raise TaskChanged(id, expected=rev, rev=task.rev)
+                wanted = change(task)
+            except TaskConflict as conflict:
+                # An earlier call may have made this change without getting an answer.
+                self._rule.arm_after(conflict, [task])
+                raise
+            if wanted is task:
+                self._rule.arm([task])
+                return task
+            changed = self._signed(wanted)
+            if self._store.save(task, changed):
+                log_change(verb, task, changed)
+                # Even if this call did not change the time: an earlier one may have, and failed to arm.
+                self._rule.arm([changed])
+                return changed
+        raise kept_changing(id)

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.http import deadlines
-from duebell_editor.http.deadlines import Deadlines
-from duebell_editor.http.limits import BodyLimits
+from duebell_editor.http import limits as deadlines
+from duebell_editor.http.limits import BodyLimits, Deadlines
 from duebell_editor.http.routes import changes
 from tests.serving import serving
 
@@ -77,13 +76,16 @@ def test_a_connection_that_says_nothing_is_closed_without_a_word(url: str) -> No
 def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str, text: str) -> None:
     with connect(url) as client:
         got = trickle(client, text)
-    assert got in {deadlines._TOO_SLOW, b""}  # what was sent to a closed connection may take the answer away
+    assert got in {
+        deadlines._SLOW_CLIENT,
+        b"",
+    }  # what was sent to a closed connection may take the answer away
 
 
 def test_half_a_head_is_answered_with_408(url: str) -> None:
     with connect(url) as client:
         client.sendall(b"GET /api/status HTTP/1.1\r\nHo")
-        assert all_of(client) == deadlines._TOO_SLOW
+        assert all_of(client) == deadlines._SLOW_CLIENT
 
 
 def test_the_second_request_of_a_connection_has_a_deadline_too(url: str) -> None:
@@ -91,7 +93,7 @@ def test_the_second_request_of_a_connection_has_a_deadline_too(url: str) -> None
         client.sendall(f"GET /openapi.json HTTP/1.1\r\n{HOST}\r\nGET /openapi.json HTTP/1.1\r\nHo".encode())
         got = all_of(client)
     assert got.startswith(b"HTTP/1.1 200 OK")
-    assert got.endswith(deadlines._TOO_SLOW)
+    assert got.endswith(deadlines._SLOW_CLIENT)
 
 
 def test_a_body_that_does_not_come_is_answered_with_408_and_the_connection_is_closed(url: str) -> None:

@@ -85,6 +85,7 @@ def test_a_search_for_what_is_rare_looks_at_so_much_and_no_more(
 ) -> None:
     monkeypatch.setattr(listing, "QUICKLY", 5)
     monkeypatch.setattr(listing, "BATCH", 5)
+    monkeypatch.setattr(listing, "_SEARCH", 2)
     fill(editor)
     page = client.get("/api/tasks", params={"text": "nope"}).json()
     assert page["tasks"] == []

@@ -12,7 +12,7 @@ import pytest
 
 from duebell_editor import AwsUnavailable
 from duebell_editor.http.routes import changes
-from duebell_editor.http.shared_readings import SharedReadings
+from duebell_editor.http.routes.changes import SharedReadings
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.task import Task

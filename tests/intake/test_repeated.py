@@ -7,7 +7,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_editor.intake import Intake
-from duebell_editor.intake.made import Made
+from duebell_editor.intake.effects import Made
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 from duebell_worker import Worker

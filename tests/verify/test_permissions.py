@@ -21,7 +21,7 @@ REFUSED = {
     "events:PutRule": ("PutRule", {"rule"}),
     "lambda:InvokeFunction": ("Invoke", {"call"}),
     "lambda:GetFunctionEventInvokeConfig": ("GetFunctionEventInvokeConfig", {"failed-runs"}),
-    "kms:Decrypt": ("GetQueueAttributes", {"lost-rings", "failed-runs"}),
+    "kms:Decrypt": ("GetQueueAttributes", {"status", "lost-rings", "failed-runs"}),
 }
 
 

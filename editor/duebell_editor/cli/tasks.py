@@ -30,6 +30,7 @@ from .output import (
     Grid,
     Output,
     block,
+    cell,
     console,
     first_that_fits,
     in_one_line,
@@ -133,7 +134,7 @@ def _line(task: Task) -> str:
     schedule = task.recurrence.schedule.expression if task.recurrence else ""
     attempt = str(task.attempt)
     fields = (task.id, task.status.value, task.action, due, queued, attempt, finished, schedule, _why(task))
-    return "\t".join(fields)
+    return "\t".join(map(cell, fields))
 
 
 def tasks_table(

@@ -24,7 +24,7 @@ from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.given import fit_changed_by
 
-from .paths import is_open, is_reading
+from .pages import is_open, is_reading
 from .problems import problem
 
 __all__ = ["ANY_HOST", "Access", "VisitorsEditor", "check_access", "visitor_of"]

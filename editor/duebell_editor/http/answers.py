@@ -1,10 +1,8 @@
-"""Answers: the library's values as JSON, and their JSON schemas.
+"""The answers of the API as JSON, and their schemas. Times are ISO-8601 in UTC, lengths of time seconds."""
 
-Times are ISO-8601 in UTC, and lengths of time are seconds. A schema comes from the library's struct, with the
-fields that an answer has in addition; the struct's docstring describes each field.
-"""
-
+import inspect
 import json
+import re
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal
 
@@ -34,7 +32,6 @@ from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
 from .problems import ProblemDocument, kind_of
-from .struct_schemas import reference, schemas_of
 
 __all__ = [
     "AddAnswer",
@@ -49,9 +46,42 @@ __all__ = [
     "bulk_answer",
     "page_answer",
     "recurring_answer",
+    "reference",
     "schemas",
+    "schemas_of",
     "to_json",
 ]
+
+#: `name, other  what they are`, in the docstring of a struct; longer descriptions are indented.
+_DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)
+
+
+def reference(name: str) -> dict[str, str]:
+    """A reference to the schema of this name."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def schemas_of(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:
+    """The schemas of structs with their fields described; all are required unless they may be left out."""
+    _, made = msgspec.json.schema_components(structs, ref_template=reference("{name}")["$ref"])
+    for schema in made.values():
+        text = inspect.cleandoc(schema.get("description", "")).replace("None", "null")
+        schema["description"] = text
+        if fields := schema.get("properties"):
+            parts = text.split("\n\n")
+            schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
+            schema["required"] = schema["required"] if may_leave_out else list(fields)
+            _describe(fields, text)
+    return made
+
+
+def _describe(fields: dict[str, Any], text: str) -> None:
+    for field in fields.values():
+        field.pop("default", None)
+    for names, words in _DESCRIPTION.findall(text):
+        for name in names.split(", "):
+            if name in fields:
+                fields[name].setdefault("description", words[0].upper() + " ".join(words[1:].split()))
 
 
 class Json(Response):

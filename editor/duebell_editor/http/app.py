@@ -17,14 +17,13 @@ from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED, OVERDUE
 from .access import Access, check_access
 from .access_log import AccessLog
 from .description import describe
-from .headers import Headers
+from .headers import Headers, Warned
 from .limits import BodyLimits, RequestLimits
 from .pages import FILES, PAGES
 from .problems import EXCEPTION_HANDLERS
 from .requests import BulkChange, Filters, NewTask
 from .routes import api
-from .shared_readings import SharedReadings
-from .warned import Warned
+from .routes.changes import SharedReadings
 
 __all__ = ["create_app"]
 

@@ -30,17 +30,11 @@ from duebell_shared.quoting import shortened
 from duebell_shared.tasks.add_report import AddReport
 
 from .headers import HEADERS
-from .paths import STREAM, path_of
+from .pages import STREAM, path_of
 
 __all__ = [
-    "EXCEPTION_HANDLERS",
-    "MEDIA_TYPE",
-    "ONE_TASK",
-    "InvalidField",
-    "ProblemDocument",
-    "kind_of",
-    "problem",
-]
+    "EXCEPTION_HANDLERS", "MEDIA_TYPE", "ONE_TASK", "InvalidField", "ProblemDocument", "kind_of", "problem",
+]  # fmt: skip
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from msgspec import Struct
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -20,10 +21,19 @@ from pydantic import (
 )
 from starlette.exceptions import HTTPException
 
-from duebell_editor import IfExists, InvalidTask
+from duebell_editor import IfExists
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
+from duebell_editor.status.action_limits import ActionLimit
+from duebell_shared.errors import InvalidTask
+from duebell_shared.limits.limits import (
+    LEAST_PER_SECOND,
+    MOST_AT_A_TIME,
+    MOST_PER_SECOND,
+    check_at_most,
+    check_per_second,
+)
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.fields import FIELDS, described, names_of
@@ -33,11 +43,14 @@ from duebell_shared.tasks.verbs import Verb
 from .problems import ONE_TASK
 
 __all__ = [
+    "EXAMPLES",
     "BulkChange",
     "Filters",
     "Following",
     "Given",
+    "Limits",
     "Move",
+    "NewLimit",
     "NewTask",
     "NewTasks",
     "RecurringTasks",
@@ -312,3 +325,46 @@ class Following(StatusZone):
     after: _Instant | None = None
     before: _Instant | None = None
     id: list[_Id] = Field(default=[], max_length=10, description="Tasks to follow, wherever they are")
+
+
+def _at_most(given: object) -> int | None:
+    try:
+        return check_at_most(given)
+    except InvalidTask as error:
+        raise ValueError(error.reason) from None
+
+
+def _per_second(given: object) -> float | None:
+    try:
+        return check_per_second(given)
+    except InvalidTask as error:
+        raise ValueError(error.reason) from None
+
+
+class NewLimit(Given):
+    """Limits of an action to set; null is as its code declares."""
+
+    at_most: Annotated[int | None, BeforeValidator(_at_most)] = Field(
+        default=None, description=f"Attempts at a time, up to {MOST_AT_A_TIME:,}; 0 pauses the action"
+    )
+    per_second: Annotated[float | None, BeforeValidator(_per_second)] = Field(
+        default=None,
+        description=f"Attempts that are started a second, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}; "
+        "0 pauses the action",
+    )
+
+
+class Limits(Struct, kw_only=True):
+    """The limits of actions, by name; those that have none are left out."""
+
+    limits: tuple[ActionLimit, ...]
+
+
+_LIMITED = ActionLimit(action="put_on_sale", at_most=5, per_second=2, paused=False, declared_per_second=10)
+
+#: Examples, by the names of the schemas.
+EXAMPLES: dict[str, list[Any]] = {
+    "NewLimit": [{"per_second": 2}, {"at_most": 0}, {"at_most": None, "per_second": None}],
+    "ActionLimit": [_LIMITED],
+    "Limits": [Limits(limits=(_LIMITED,))],
+}

@@ -18,7 +18,7 @@ from duebell_shared.quoting import quoted
 
 from .access import ANY_HOST
 from .app import create_app
-from .deadlines import Deadlines
+from .limits import Deadlines
 
 __all__ = ["serve"]
 

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from duebell_editor.library.editor import Editor
@@ -29,15 +30,65 @@ from duebell_shared.parallel import Parallel
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import NewTask
-from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Status
 from duebell_shared.tasks.verbs import Verb
 
-from .made import Made
 from .messages import Change, Entry, Push, Rights
 
-__all__ = ["Failures", "take_effect"]
+__all__ = ["Failures", "Made", "take_effect"]
+
+
+class Made:
+    """The changes of one task, of one message, that took effect, in the order in which they are there.
+
+    A change counts as made only while no earlier one of its list has been made after it.
+    """
+
+    def __init__(self, marks: Iterable[IntakeMark]) -> None:
+        """`marks` are those of all changes of this task in the message."""
+        every = list(marks)
+        self._source = every[0].source
+        self._places = sorted({mark.place for mark in every})
+        self._made: set[int] = set()
+        self._pushed: datetime | None = None
+
+    def __contains__(self, mark: IntakeMark) -> bool:
+        return mark.place in self._made
+
+    def recall(self, last: IntakeMark | None) -> None:
+        """Learn from the mark of the task's last change what was made when the message came before."""
+        if last is None:
+            return
+        self._pushed = last.pushed
+        if last.source == self._source:
+            known = range(last.place if last.alone else 0, last.place + 1)
+            self._made |= {place for place in self._places if place in known and place not in last.without}
+
+    def mark(self, mark: IntakeMark, *, pushed: datetime | None = None) -> IntakeMark:
+        """The mark to leave if this change is made now; `pushed` is when a push was sent."""
+        missing = tuple(place for place in self._places if place < mark.place and place not in self._made)
+        is_alone = len(missing) > MAX_WITHOUT
+        return IntakeMark(
+            source=mark.source,
+            place=mark.place,
+            without=() if is_alone else missing,
+            alone=is_alone,
+            pushed=pushed or self._pushed,
+        )
+
+    def add(self, mark: IntakeMark) -> None:
+        """Note that a change was made now. Later ones of the list are made once more, for they hold."""
+        self._made = {place for place in self._made if place < mark.place} | {mark.place}
+
+    def is_before_push(self, sent: datetime) -> bool:
+        """Tell whether a message was sent before that of the task's last push.
+
+        All of what it pushes for is in the run that follows that push.
+        """
+        return self._pushed is not None and sent < self._pushed
+
 
 _LOG = logging.getLogger("duebell.intake")
 

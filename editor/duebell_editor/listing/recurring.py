@@ -18,10 +18,9 @@ from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import delay_of
 from duebell_shared.tasks.task import Task
 
-from .cursors import cursor_of, place_at
 from .listing import Page
-from .queue import Queue
-from .sampling import PAGE
+from .places import cursor_of, place_at
+from .queue import PAGE, Queue
 
 __all__ = ["coming", "list_recurring", "recurring_keys"]
 

@@ -19,7 +19,7 @@ from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import InvalidDeployment
 
 from .cdk_deliveries import CdkDeliveries
-from .deliveries import DELIVERIES, LISTS
+from .deliveries import CONDITIONS, DELIVERIES, LISTS
 from .deploy import settings_of
 from .derived import INTAKE_VISIBILITY, VERSION_KEY, intake_visibility, version_parameter
 from .editors import environment_of
@@ -37,15 +37,9 @@ GIVEN = {
     "HasLayers": "Layers",
     "HasPolicies": "WorkerPolicies",
     "IsInVpc": "SubnetIds",
-    "ReadsParameters": "DeliveryParameters",
-    "ReadsSecrets": "DeliverySecrets",
-    "SendsToBuses": "DeliveryBuses",
-    "SendsToFunctions": "DeliveryFunctions",
-    "SendsToQueues": "DeliveryQueues",
-    "SendsToStateMachines": "DeliveryStateMachines",
-    "SendsToTopics": "DeliveryTopics",
     "TellsMail": "AlarmMail",
     "TellsTopic": "AlarmTopicArn",
+    **CONDITIONS,
 }
 
 #: The parameters that the construct sets itself.

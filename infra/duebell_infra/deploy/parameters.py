@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.settings import SETTINGS, Settings
 
 __all__ = ["IN_TEMPLATE", "PARAMETERS", "Parameter"]
@@ -193,34 +194,20 @@ PARAMETERS = {
         "duebell deploy --deliver. Their targets are in the lists below, for the worker's role.",
         kind="map", option="--deliver", only="CloudFormation",
     ),
-    "DeliveryQueues": Parameter(
-        "ARNs of the SQS queues that deliveries send to, those that your code declares as well.",
-        kind="list", only="CloudFormation",
-    ),
-    "DeliveryTopics": Parameter(
-        "ARNs of the SNS topics.",
-        kind="list", only="CloudFormation",
-    ),
-    "DeliveryBuses": Parameter(
-        "ARNs of the event buses.",
-        kind="list", only="CloudFormation",
-    ),
-    "DeliveryFunctions": Parameter(
-        "ARNs of the Lambda functions.",
-        kind="list", only="CloudFormation",
-    ),
-    "DeliveryStateMachines": Parameter(
-        "ARNs of the state machines, without a version or an alias.",
-        kind="list", only="CloudFormation",
-    ),
-    "DeliverySecrets": Parameter(
-        "ARNs of the Secrets Manager secrets that deliveries by HTTPS are signed with.",
-        kind="list", only="CloudFormation",
-    ),
-    "DeliveryParameters": Parameter(
-        "ARNs of the SSM parameters that deliveries by HTTPS are signed with.",
-        kind="list", only="CloudFormation",
-    ),
+    **{
+        kind.parameter: Parameter(
+            f"ARNs of the targets of deliveries, each a {kind.word}.",
+            kind="list", only="CloudFormation",
+        )
+        for kind in KINDS.values()
+    },
+    **{
+        store.parameter: Parameter(
+            f"ARNs of what deliveries by HTTPS are signed with, in {store.service}.",
+            kind="list", only="CloudFormation",
+        )
+        for store in SECRETS.values()
+    },
     "Intake": Parameter(
         "Whether there is an intake queue, an SQS queue whose messages add and change tasks.",
         kind="yes", option="--intake",

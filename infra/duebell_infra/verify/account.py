@@ -18,7 +18,7 @@ from duebell_shared.bell.function import Function, failing_event, qualifier_of
 from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import InvalidSettings, TaskNotFound
-from duebell_shared.instants import ceil_to_minute
+from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.reserved import VERIFY
 from duebell_shared.tasks.task import Status, Task
@@ -113,10 +113,10 @@ def _disputed(scene: Scene) -> ArmingRecord:
     again = "verify again when less is due"
     for _ in range(_TRIES):
         record = scene.backend.armer.read()
-        if scene.rings_within(_SOON) or record.is_being_applied(scene.now()):
-            raise NotMade(
-                f"the {scene.backend.rule.kind} is to ring within minutes, and is not set meanwhile", again
-            )
+        rings, now = min(record.target, record.rings_at or NEVER), scene.now()
+        if rings < min(now + _SOON, NEVER) or record.is_being_applied(now):
+            kind = scene.backend.rule.kind
+            raise NotMade(f"the {kind} is to ring within minutes, and is not set meanwhile", again)
         if swapped := scene.store.swap_record(record, record.disputed()):
             return swapped
     raise NotMade("the arming record keeps changing", again)
@@ -333,9 +333,8 @@ def _sent(scene: Scene, message: Mapping[str, Any]) -> str:
         queue.send(json.dumps(message), region=region, account=account)
     except ClientError as error:
         if is_missing(error):
-            raise Wrong(
-                f"there is no queue {quoted(queue.name)}", "`duebell deploy --intake` makes it"
-            ) from error
+            way_out = "`duebell deploy --intake` makes it"
+            raise Wrong(f"there is no queue {quoted(queue.name)}", way_out) from error
         raise
     return account
 

@@ -21,7 +21,6 @@ from duebell_editor import Editor
 from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.records import GAUGE
 from duebell_shared.queue.store import Store
@@ -92,7 +91,7 @@ class OwnTasks:
         """Store the entry of an ordinary task of this name; the task's id."""
         entry = self.make(name)
         self._insert(entry)
-        self._keys.add((self._lane_of(entry.id), entry.id))
+        self._keys.add((lane_of(entry.id, self._lanes()), entry.id))
         return entry.id
 
     def remove(self, id: str | None = None) -> bool:
@@ -104,7 +103,8 @@ class OwnTasks:
         before = self._backend.clock() - _LONGEST
         tasks, _ = self._store.named(LANE, PREFIX, most=_LEFT)
         old = [task.id for task in tasks if task.created_at < before]
-        self._remove_all((lane, id) for id in old for lane in (LANE, self._lane_of(id)))
+        lanes = self._lanes() if old else 1
+        self._remove_all((lane, id) for id in old for lane in (LANE, lane_of(id, lanes)))
         return len(old)
 
     def left(self) -> list[str]:
@@ -116,8 +116,8 @@ class OwnTasks:
         key = {"lane": {"S": GAUGE}, "id": {"S": VERIFY}}
         self._client.delete_item(TableName=self._backend.settings.table, Key=key)
 
-    def _lane_of(self, id: str) -> int:
-        return lane_of(id, len(self._backend.armer.read().lanes))
+    def _lanes(self) -> int:
+        return len(self._backend.armer.read().lanes)
 
     def _insert(self, task: Task) -> None:
         is_new = self._store.insert(task)
@@ -186,12 +186,6 @@ class Scene:
                 return False
             self.backend.sleep(every)
         return True
-
-    def rings_within(self, moment: timedelta) -> bool:
-        """Return True if the bell rings so soon that it is left alone."""
-        record = self.backend.armer.read()
-        rings = min(record.target, record.rings_at or NEVER)
-        return rings != NEVER and rings < self.now() + moment
 
     def target(self) -> dict[str, Any] | None:
         """The bell's target that is the worker: the Lambda of the name that is set, else the first Lambda.

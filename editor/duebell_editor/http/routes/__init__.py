@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter
 
-from . import changes, limits, scheduler, tasks
+from . import changes, scheduler, tasks
 
 __all__ = ["api"]
 
 api = APIRouter(prefix="/api")
-for part in (tasks, scheduler, limits, changes):
+for part in (tasks, scheduler, changes):
     api.include_router(part.router)

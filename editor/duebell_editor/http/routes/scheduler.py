@@ -1,14 +1,22 @@
-"""The scheduler: its status and problems, counts of future and past tasks, previews of schedules."""
+"""The scheduler: status and problems, counts of tasks, previews of schedules, limits of actions."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from duebell_editor import make_schedule
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
 from duebell_editor.http.description import AWS, answers
-from duebell_editor.http.requests import RecurringTasks, SchedulePreview, StatusZone, StrictRoute, TimeSpan
+from duebell_editor.http.requests import (
+    Limits,
+    NewLimit,
+    RecurringTasks,
+    SchedulePreview,
+    StatusZone,
+    StrictRoute,
+    TimeSpan,
+)
 from duebell_editor.library.json_fields import status_fields
 from duebell_shared.instants import utc_now
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
@@ -100,3 +108,25 @@ def preview_schedule(body: SchedulePreview) -> Json:
 def list_time_zones() -> Json:
     """By name, with those that are kept for backward compatibility."""
     return Json(TimeZones(tzdata=TZDATA_VERSION, names=sorted(zone_names())))
+
+
+Action = Annotated[str, Path(description="The action's name, percent-encoded", examples=["put_on_sale"])]
+
+
+@router.get("/limits", summary="List the limits of actions", responses=answers("Limits", *AWS))
+def list_limits(editor: VisitorsEditor) -> Json:
+    """The actions that have limits, by their code or because they were set."""
+    return Json(Limits(limits=editor.limits()))
+
+
+@router.patch(
+    "/limits/{action:path}",
+    summary="Limit or pause an action",
+    responses=answers("ActionLimit", 400, 409, 422, *AWS),
+)
+def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
+    """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.
+
+    What is not given stays as it is. Runs that are under way follow within a minute.
+    """
+    return Json(editor.limit(action, **body.given()))

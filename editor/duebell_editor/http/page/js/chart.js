@@ -1,9 +1,108 @@
+// The bars of the timeline and their words.
+
+import { h, number, refill } from "./dom.js";
+import { clock, full, lateness, near, nearby } from "./time.js";
+
+// Buckets of the past and of the future in one: the answers of `history` and `timeline` joined.
+
+// From the bottom of a bar to its top.
+export const KINDS = ["failed", "late", "done", "skipped", "waiting"];
+
+const NOTHING = { done: 0, failed: 0, skipped: 0, lateness_median_ms: null, lateness_max_ms: null };
+
+export const total = (bucket) => KINDS.reduce((sum, kind) => sum + bucket[kind], 0);
+export const ended = ({ done, failed, skipped }) => done + failed + skipped;
+
+// Both were asked for the same buckets; history may not be there yet, or not be asked for.
+export function joined(coming, history) {
+  return coming.map(({ start, end, count, overdue, paused, occurrences, is_estimate: isEstimate }, at) => {
+    const past = history?.[at]?.start === start ? history[at] : NOTHING;
+    return {
+      ...{ ...NOTHING, ...past },
+      ...{ start, end, occurrences, paused, late: overdue, waiting: count - overdue },
+      isEstimate: isEstimate || past.is_estimate === true,
+    };
+  });
+}
+
+// Joins every `size` buckets into one, if there is no room for each.
+export function grouped(buckets, size) {
+  if (size === 1) return buckets;
+  return buckets.flatMap((_, at) => (at % size ? [] : [sum(buckets.slice(at, at + size))]));
+}
+
+function sum(buckets) {
+  const add = (name) => buckets.reduce((counted, bucket) => counted + bucket[name], 0);
+  const latest = Math.max(...buckets.map((bucket) => bucket.lateness_max_ms ?? -1));
+  return {
+    ...Object.fromEntries([...KINDS, "occurrences", "paused"].map((name) => [name, add(name)])),
+    start: buckets[0].start,
+    end: buckets.at(-1).end,
+    lateness_median_ms: null,
+    lateness_max_ms: latest < 0 ? null : latest,
+    isEstimate: buckets.some((bucket) => bucket.isEstimate),
+  };
+}
+
+// The timeline in words: one bar, and all that is in view.
+
+
+const NAMES = { done: "done", failed: "failed", skipped: "skipped", late: "late", waiting: "to run" };
+const MINUTE = 60000;
+
+const dayOfWeek = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const monthOfYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
+
+// 5 done, 1 failed, 24 to run: what there is of it.
+function counts(bucket) {
+  const about = bucket.isEstimate ? "about " : "";
+  const said = Object.entries(NAMES)
+    .filter(([kind]) => bucket[kind])
+    .map(([kind, name]) => `${about}${number(bucket[kind])} ${name}`);
+  const paused = bucket.paused ? [`of them ${about}${number(bucket.paused)} of paused actions`] : [];
+  return [...said, ...paused].join(", ");
+}
+
+function late({ lateness_median_ms: half, lateness_max_ms: most }) {
+  if (most === null) return "";
+  if (half === null || half === most) return `, started ${lateness(most)} late at most`;
+  return `, half of them started within ${lateness(half)} of their time, all within ${lateness(most)}`;
+}
+
+function when(bucket, step) {
+  const [from, to] = [new Date(bucket.start), new Date(bucket.end)];
+  if (step === "month") return monthOfYear.format(from);
+  if (step === "day") {
+    const last = new Date(to - 1);
+    return dayOfWeek.format(from) === dayOfWeek.format(last) ? dayOfWeek.format(from) : `${dayOfWeek.format(from)} to ${dayOfWeek.format(last)}`;
+  }
+  return to - from > (step === "minute" ? MINUTE : 60 * MINUTE) ? `${near(from)} to ${clock(to)}` : near(from);
+}
+
+const barWords = (bucket, step) =>
+  `${when(bucket, step)}: ${total(bucket) ? counts(bucket) : "nothing"}${late(bucket)}`;
+
+export function stripWords(buckets, isAll) {
+  const all = sum(buckets);
+  const span = `${near(new Date(all.start))} – ${near(new Date(all.end))}`;
+  const more = isAll ? "" : "There is more history than was looked at. ";
+  return `${span}: ${total(all) ? counts(all) : "nothing"}${late(all)}. ${more}`;
+}
+
+export function pickedWords(bucket, isHistory) {
+  const from = `The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `;
+  if (isHistory)
+    return ended(bucket)
+      ? `${from}Occurrences of recurring tasks count here; they are listed with their task. `
+      : from;
+  const { occurrences } = bucket;
+  if (!occurrences) return from;
+  const many = occurrences === 1 ? "One later time of a recurring task counts" : `${number(occurrences)} later times of recurring tasks count`;
+  return `${from}${many} here; such a task is listed at its next time. `;
+}
+
 // Bars: one button for each stretch of time, so that they can be reached and read without a mouse.
 
-import { KINDS, total } from "./buckets.js";
-import { h, refill } from "./dom.js";
-import { barWords } from "./timeline_words.js";
-import { clock, full } from "./time.js";
 
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const month = new Intl.DateTimeFormat(undefined, { month: "short" });

@@ -1,9 +1,50 @@
+// Dialogs, and buttons whose call is under way.
+
+import { byKey, focusBack, h } from "./dom.js";
+import { field } from "./field.js";
+import { placeToasts } from "./toast.js";
+
+// Buttons that wait for an answer: none of their group is pressed meanwhile, and the focus stays on them.
+
+const working = new WeakSet();
+
+const stop = (event) => {
+  event.preventDefault();
+  event.stopPropagation();
+};
+
+const isBusy = (group) => working.has(group);
+
+// Disabled for the reader, not for the browser, which would take the focus away.
+export function markBusy(group) {
+  group.setAttribute("aria-busy", String(isBusy(group)));
+  for (const button of group.querySelectorAll("button"))
+    if (isBusy(group)) button.setAttribute("aria-disabled", "true");
+    else button.removeAttribute("aria-disabled");
+}
+
+export async function busy(group, work) {
+  if (isBusy(group)) return;
+  working.add(group);
+  group.addEventListener("click", stop, true);
+  markBusy(group);
+  try {
+    await work();
+  } finally {
+    working.delete(group);
+    group.removeEventListener("click", stop, true);
+    markBusy(group);
+  }
+}
+
+// The second click of a double click means the button that was there at the first.
+export function onlySingleClicks(group) {
+  group.addEventListener("click", (event) => event.detail > 1 && stop(event), true);
+  return group;
+}
+
 // Dialogs: the browser's own, which keep the focus inside and give it back.
 
-import { onlySingleClicks } from "./busy.js";
-import { h } from "./dom.js";
-import { byKey, focusBack } from "./focus.js";
-import { placeToasts } from "./toast.js";
 
 let count = 0;
 
@@ -68,4 +109,45 @@ export function confirm(title, text, yes, { danger = false, no = "Go back" } = {
     body.append(h("p", {}, text), onlySingleClicks(h("div.actions", {}, decline, agree)));
     decline.focus();
   });
+}
+
+// Asking for the token, on servers that others can reach.
+
+
+let asking = null;
+
+export function askForToken(tried) {
+  if (sessionStorage.getItem("duebell-token") !== tried) return Promise.resolve(true); // given meanwhile
+  asking ??= new Promise((resolve) => {
+    let given = false;
+    const { dialog, body } = openDialog("This server wants its token", {
+      kind: "form",
+      onclose: () => {
+        asking = null;
+        resolve(given);
+      },
+    });
+    const input = h("input", {
+      type: "password",
+      name: "token",
+      required: true,
+      autocomplete: "current-password",
+    });
+    const form = h(
+      "form",
+      {},
+      tried && h("p.wrong", { role: "alert" }, "That was not it."),
+      field("Token", input, { hint: "Whoever started the server has it." }),
+      h("div.foot", {}, h("div.actions", {}, h("button.primary", {}, "Go on"))),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      sessionStorage.setItem("duebell-token", input.value.trim());
+      given = true;
+      dialog.close();
+    });
+    body.append(form);
+    input.focus();
+  });
+  return asking;
 }

@@ -1,3 +1,5 @@
+// Elements of the page, the focus, counts in words, and what the server says within the page.
+
 // Elements. Whatever comes from the API goes into the page as text, never as markup.
 
 export const byId = (id) => document.getElementById(id);
@@ -72,4 +74,67 @@ export function atMostEvery(milliseconds, call, later) {
     else timer ??= setTimeout(() => go(later), left);
   };
   return Object.assign(asked, { rest });
+}
+
+// The focus is never lost to the page as a whole: it goes where the reader was, or near it.
+
+
+const isNowhere = () => !document.activeElement || document.activeElement.matches("body, [tabindex='-1']");
+
+export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1);
+
+// Moves the focus to the first of these that is still there; else to the heading of what is open, or to the content.
+export function focusBack(...wanted) {
+  if (!isNowhere()) return;
+  const place = topDialog() ?? document;
+  const there = wanted.find((one) => one?.isConnected && place.contains(one) && one !== document.body);
+  (there ?? topDialog()?.querySelector("h2") ?? content()).focus({ preventScroll: true });
+}
+
+export const byKey = (key, place = topDialog() ?? document) =>
+  key ? place.querySelector(`[data-key="${CSS.escape(key)}"]`) : null;
+
+// Whether the server was started read-only: then nothing is offered that would change something.
+
+export const isReadOnly = document.documentElement.hasAttribute("data-read-only");
+
+// Counts in words, with their noun.
+
+export const number = (count) => count.toLocaleString("en");
+
+export const several = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+export const tasks = (count) => several(count, "task");
+
+// The environment that the page shows: its label in its colour, its name, and where it is.
+
+
+export function showEnvironment({ name, label, color, region, account }) {
+  const badge = byId("environment");
+  const place = [name, region, account && `account ${account}`].filter(Boolean).join(" · ");
+  refill(badge, label && h("span.label", {}, label), h("span.place", {}, place));
+  badge.title = place;
+  badge.hidden = !place && !label;
+  if (color) document.documentElement.dataset.color = color;
+  else delete document.documentElement.dataset.color;
+}
+
+// The progress of a change to many tasks, with a button that stops it.
+
+
+export function progress(words, count) {
+  let isStopped = false;
+  const bar = h("progress", { max: count, value: 0, "aria-label": words });
+  const said = h("span", {}, `0 of ${count.toLocaleString("en")}`);
+  const stop = h("button", { onclick: () => (isStopped = true) }, "Stop");
+  const box = h("div.toast.progress", {}, h("strong", {}, words), bar, said, stop);
+  byId("toasts").prepend(box);
+  return {
+    isStopped: () => isStopped,
+    show(done) {
+      bar.value = done;
+      said.textContent = `${done.toLocaleString("en")} of ${count.toLocaleString("en")}`;
+    },
+    close: () => box.remove(),
+  };
 }

@@ -1,11 +1,9 @@
 // Failed tasks in groups, by action and error: above the list of what failed.
 
 import { get } from "./api.js";
-import { changeFound, changeNamed } from "./bulk.js";
-import { byId, h, refill } from "./dom.js";
-import { isReadOnly } from "./read_only.js";
-import { constants } from "./limits.js";
-import { filters, on, setFilters } from "./state.js";
+import { byId, h, isReadOnly, refill } from "./dom.js";
+import { changeFound, changeNamed } from "./rows.js";
+import { constants, filters, on, setFilters } from "./state.js";
 import { time } from "./time.js";
 
 let found = null;

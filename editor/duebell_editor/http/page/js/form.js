@@ -1,21 +1,369 @@
-// Adding a task and editing one: once or recurring, with what it means said as it is written.
+// The form that adds and changes tasks.
 
-import { anotherId } from "./add_again.js";
-import { ask, fetchApi, getTask, taskPath } from "./api.js";
-import { blameFor } from "./field_errors.js";
-import { busy } from "./busy.js";
-import { check } from "./checks.js";
-import { clash, differences } from "./conflict.js";
-import { confirm, openDialog } from "./dialog.js";
-import { h } from "./dom.js";
-import { blame, forgive, goTo } from "./field.js";
-import { fields } from "./fields.js";
+import { ask, fetchApi, getTask, rawField, taskPath } from "./api.js";
+import { busy, confirm, openDialog } from "./dialog.js";
+import { debounce, h, refill } from "./dom.js";
+import { blame, blameFor, field, forgive, goTo, inViewersTime } from "./field.js";
+import { KINDS, ROWS, changedIn, counting, madeId, row, toAdd, toChange, valueIn, valuesOf } from "./kinds.js";
 import { payloadForm } from "./payload_form.js";
-import { preview } from "./preview.js";
-import { changedIn, madeId, toAdd, toChange, valuesOf } from "./request.js";
 import { on, tell } from "./state.js";
+import { ZONE, full, near, relative, time, toLocalInput } from "./time.js";
 import { complain, toast } from "./toast.js";
 import { edited, undone } from "./verbs.js";
+
+// Adding a task once more: like it was, under another id, in an hour.
+
+const MADE_UP = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const MAX_ID = 256;
+
+// But for one whose payload was not kept.
+export const canBeAddedAgain = ({ status, recurrence, payload_dropped: dropped }) =>
+  dropped === null &&
+  (["cancelled", "done"].includes(status) || (["failed", "expired"].includes(status) && !recurrence));
+
+// sale-again of sale, sale-again-2 of sale-again; none of an id that was made up, another of which is.
+function anotherId(id) {
+  if (MADE_UP.test(id)) return "";
+  const [, name, count] = /^(.+)-again(?:-(\d+))?$/s.exec(id) ?? [];
+  const another = name === undefined ? `${id}-again` : `${name}-again-${Number(count ?? 1) + 1}`;
+  return another.length > MAX_ID ? "" : another;
+}
+
+// What the form can tell by itself, in words for people; the API has the last word.
+
+
+// What is wrong beyond what the kind of a field tells.
+const CHECKS = {
+  action: ({ action }) => (action ? null : "Name the action that the worker shall run."),
+  id: ({ id, if_exists: policy }) => (policy !== null && id === null ? "Give the id that may be there already." : null),
+  due: ({ due }) => (due === null ? "Give a day and a time." : null),
+  schedule: ({ schedule }) => (schedule ? null : "Write a schedule, or choose a usual one below."),
+  end: ({ start, end }) =>
+    end !== null && start !== null && end < start
+      ? `This is before the start, ${full(new Date(start))}.`
+      : null,
+};
+
+// [field, reason] of each that cannot be right; of a task that is edited, only of what was changed.
+function check(form, before = {}) {
+  const values = valuesOf(form);
+  const isSame = (name) => values[name] === before[name];
+  const reason = (name) => {
+    if (form.input[name].validity.badInput)
+      return form.moments[name] ? "Give the day and the time in full." : "Write a number.";
+    const isNew = !isSame(name) || (name === "end" && !isSame("start"));
+    const { check } = KINDS[row(name).kind];
+    return isNew ? (CHECKS[name]?.(values) ?? check?.(row(name), values[name])) : null;
+  };
+  return counting(form)
+    .map((name) => [name, reason(name)])
+    .filter(([, why]) => why);
+}
+
+// What someone else, or a run, has changed in a task while it is being edited: theirs and ours, side by side.
+
+
+function worded(name, value) {
+  if (value === null) return "none";
+  const { kind } = row(name);
+  if (kind === "json") return h("pre", {}, value);
+  return kind === "time" ? full(new Date(value)) : String(value);
+}
+
+// Of each field that they changed: [name, theirs, ours if we changed it too].
+function differences(form, before, theirs) {
+  const ours = valuesOf(form);
+  const changed = changedIn(form, before);
+  return counting(form)
+    .filter((name) => name !== "id" && theirs[name] !== before[name] && theirs[name] !== ours[name])
+    .map((name) => [name, theirs[name], changed.includes(name) ? ours[name] : undefined]);
+}
+
+const heads = ["", "Theirs", "Yours"];
+const line = ([name, theirs, ours]) =>
+  h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, row(name).title),
+    h("td", {}, worded(name, theirs)),
+    h("td", {}, ours === undefined ? h("small", {}, "not changed by you") : worded(name, ours)),
+  );
+
+function clash(take) {
+  const box = h("div.clash", { hidden: true, role: "group", "aria-label": "Changed meanwhile" });
+  const button = (kind, name, which) =>
+    h(kind, { type: "button", "data-key": which, onclick: () => take(which) }, name);
+  const table = (rows) =>
+    h(
+      "div.rows",
+      { tabindex: "0", role: "group", "aria-label": "What was changed" },
+      h(
+        "table.plain",
+        {},
+        h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, ...rows.map(line)),
+      ),
+    );
+  return {
+    box,
+    hide: () => (box.hidden = true),
+    focus: () => box.querySelector("p").focus(),
+    // The status is given when nothing can be written any more.
+    show(rows, status) {
+      const text = status
+        ? `This task is ${status} now, and cannot be changed any more. What you wrote is not saved.`
+        : "This task was changed while you had it open. Nothing of yours is saved yet.";
+      const old = box.querySelector("p");
+      const isSaid = !box.hidden && old?.textContent === text;
+      refill(
+        box,
+        isSaid ? old : h("p", { tabindex: "-1", role: "alert" }, text),
+        rows.length > 0 && table(rows),
+        !status && h("p.quiet", {}, "Keep mine saves only what you changed yourself."),
+        !status &&
+          h(
+            "div.actions",
+            {},
+            button("button", "Take theirs", "theirs"),
+            button("button.primary", "Keep mine", "ours"),
+          ),
+      );
+      box.hidden = false;
+    },
+  };
+}
+
+// What the form means, said as it is written.
+
+
+function preview(form, { input, moments, anchor }) {
+  const [ofOnce, ofRecurring] = ["once", "recurring"].map((kind) => form.querySelector(`.${kind} .preview`));
+  let latest = 0;
+
+  function once() {
+    const iso = moments.due.read();
+    if (!iso) return refill(ofOnce, h("p.wrong", {}, "Give a day and a time."));
+    const due = new Date(iso);
+    const soon = due < Date.now() ? "that has passed, so it runs at once" : relative(due);
+    return refill(ofOnce, h("p", {}, h("strong", {}, near(due)), `, ${soon}`));
+  }
+
+  function show(...children) {
+    refill(ofRecurring, ...children);
+    // Where the window is low, it is in sight of whoever writes the schedule.
+    const group = ofRecurring.parentElement;
+    if (group.contains(document.activeElement)) ofRecurring.scrollIntoView({ block: "nearest" });
+  }
+
+  async function recurring() {
+    const mine = (latest += 1);
+    const schedule = input.schedule.value.trim();
+    if (!schedule) return show(h("p.quiet", {}, "Write a schedule, and what it means is said here."));
+    const body = {
+      schedule,
+      timezone: input.timezone.value.trim() || null,
+      start: moments.start.read() ?? (schedule === anchor.expression ? anchor.start : null),
+      end: moments.end.read(),
+      count: 5,
+    };
+    const isOld = () => mine !== latest || !input.recurring.checked;
+    try {
+      const found = await ask("POST", "preview", { body });
+      if (isOld()) return undefined;
+      return show(
+        h("p", {}, h("strong", {}, found.words)),
+        h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))),
+      );
+    } catch (error) {
+      const why = inViewersTime(error.document?.reason ?? error.message);
+      return isOld() ? undefined : show(h("p.wrong", {}, why));
+    }
+  }
+
+  const later = debounce(250, recurring);
+  function update() {
+    form.classList.toggle("is-recurring", input.recurring.checked);
+    if (!ofOnce) return;
+    if (input.recurring.checked) later();
+    else once();
+  }
+  form.addEventListener("input", update);
+  update();
+}
+
+// The fields of the form, and how they are laid out.
+
+
+const MINUTE = 60000;
+const inAnHour = () => new Date(Math.ceil((Date.now() + 60 * MINUTE) / (5 * MINUTE)) * 5 * MINUTE);
+const ifToCome = (iso) => (iso && Date.parse(iso) > Date.now() ? iso : null);
+
+// What a field shows: what the task has, with times to come where a new one is made like it.
+function shown(one, task, isNew) {
+  const { name, field, kind } = one;
+  const value = valueIn(task, one);
+  const isRate = task?.recurrence?.schedule.expression.startsWith("rate"); // it is counted from its start
+  if (name === "payload") return task ? task.payloadText : "{}";
+  if (kind === "json") return task?.[field] ? rawField(task.thenText, "payload") : "";
+  if (name === "id") return "";
+  if (name === "due" && isNew) return inAnHour().toISOString();
+  if (name === "start" && isRate) return null;
+  if (kind === "time" && isNew) return ifToCome(value);
+  if (kind === "zone") return value ?? ZONE;
+  return value;
+}
+
+function inputs(task, isNew) {
+  const isRecurring = Boolean(task?.recurrence);
+  const input = {
+    once: h("input", { type: "radio", name: "kind", value: "once", checked: !isRecurring }),
+    recurring: h("input", { type: "radio", name: "kind", value: "recurring", checked: isRecurring }),
+  };
+  const moments = {};
+  for (const one of ROWS) {
+    const widget = KINDS[one.kind].widget(one, shown(one, task, isNew));
+    if (one.kind === "time") moments[one.name] = widget;
+    input[one.name] = widget.input ?? widget;
+  }
+  input.schedule.placeholder = "0 9 * * MON-FRI";
+  return { input, moments };
+}
+
+const UNITS = { duration: ", in seconds", time: ` (your time, ${ZONE})`, json: " (JSON)" };
+
+// A field with its title, its unit and what it means.
+const titled = (name, { input, moments }) => {
+  const { title, kind, hint } = row(name);
+  return field(`${title}${UNITS[kind] ?? ""}`, input[name], { hint, note: moments[name]?.note });
+};
+
+const chip = (name, onclick) => h("button.chip", { type: "button", onclick }, name);
+
+function put(input, value) {
+  input.value = value;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function chips(name, given) {
+  return h("div.quick", { role: "group", "aria-label": name }, ...given.map(([of, put]) => chip(of, put)));
+}
+
+const said = () => h("div.preview", { "aria-live": "polite" });
+
+function kinds({ once, recurring }) {
+  return h(
+    "fieldset.segments",
+    {},
+    h("legend.unseen", {}, "How often"),
+    h("label", {}, once, "Once"),
+    h("label", {}, recurring, "Recurring"),
+  );
+}
+
+function once({ input, moments }) {
+  const later = (minutes) => () => put(input.due, toLocalInput(new Date(Date.now() + minutes * MINUTE)));
+  const quick = [
+    ["In 10 minutes", later(10)],
+    ["In an hour", later(60)],
+    ["In a day", later(1440)],
+  ];
+  const when = field(`When (${ZONE})`, input.due, { note: moments.due.note });
+  return h("div.once", {}, when, chips("Quick times", quick), said());
+}
+
+function recurring(all) {
+  const { input } = all;
+  const usual = [
+    ["Every hour", "rate(1 hour)"],
+    ["Daily at 9", "0 9 * * *"],
+    ["Weekdays at 9", "0 9 * * MON-FRI"],
+    ["First of the month", "0 9 1 * *"],
+  ].map(([name, expression]) => [name, () => put(input.schedule, expression)]);
+  return h(
+    "div.recurring",
+    {},
+    titled("schedule", all),
+    chips("Usual schedules", usual),
+    said(),
+    titled("timezone", all),
+  );
+}
+
+// A task of its own, when this one is over. What belongs to it is asked for once there is one.
+function following(all) {
+  const { then_action: action } = all.input;
+  const rest = h("div.grid", {}, titled("then_after", all), titled("then_payload", all));
+  const show = () => (rest.hidden = !action.value.trim());
+  action.addEventListener("input", show);
+  show();
+  return h(
+    "fieldset.following",
+    {},
+    h("legend", {}, "What follows"),
+    h("div.grid", {}, titled("on_failed", all), titled("then_action", all)),
+    rest,
+  );
+}
+
+// What to do where the id is taken; how long it can be put off is asked for if it can be.
+function ifTaken(all) {
+  const policy = all.input.if_exists;
+  const limit = titled("at_most", all);
+  const show = () => (limit.hidden = policy.value !== "push");
+  policy.addEventListener("input", show);
+  show();
+  return [titled("if_exists", all), limit];
+}
+
+// The fields that have a place of their own. All others are under More.
+const PLACED = [
+  ...["action", "id", "due", "schedule", "timezone", "payload", "if_exists", "at_most"],
+  ...["on_failed", "then_action", "then_after", "then_payload"],
+];
+
+function more(all, id, isNew) {
+  const others = (kind) => ROWS.filter(({ name, goes }) => goes === kind && !PLACED.includes(name));
+  const titles = (kind) => others(kind).map(({ name }) => titled(name, all));
+  return h(
+    "details",
+    {},
+    h("summary", {}, "More"),
+    h(
+      "div.grid",
+      {},
+      id,
+      ...(isNew ? ifTaken(all) : []),
+      ...titles("all"),
+      h("div.once", {}, ...titles("once")),
+      h("div.recurring", {}, ...titles("recurring")),
+    ),
+    following(all),
+  );
+}
+
+// For a task that is edited; or for a new one, `like` another or not.
+function fields(task, like = null) {
+  const all = inputs(task ?? like, !task);
+  const { input, moments } = all;
+  const isFixed = task && !task.can.includes("move"); // it is over: only what is tried again can be changed
+  const id = !task && titled("id", all);
+  const parts = [
+    titled("action", all),
+    like && id,
+    !task && kinds(input),
+    !isFixed && once(all),
+    !isFixed && recurring(all),
+    titled("payload", all),
+    !isFixed && more(all, !like && id, !task),
+  ];
+  // What a rate is counted from, as long as it stays the same.
+  const { expression, start } = task?.recurrence?.schedule ?? {};
+  const anchor = { expression, start };
+  return { parts: parts.filter(Boolean), input, moments, anchor };
+}
+
+// Adding a task and editing one: once or recurring, with what it means said as it is written.
+
 
 const TRIES = 3;
 

@@ -1,16 +1,67 @@
+// What all pages have: keys, the scheduler's name, the connection.
+
+import { onTokenWanted } from "./api.js";
+import { askForToken, openDialog } from "./dialog.js";
+import { atMostEvery, byId, content, debounce, h, isReadOnly, showEnvironment, topDialog } from "./dom.js";
+import { openForm } from "./form.js";
+import { on } from "./state.js";
+import { follow } from "./status.js";
+import { startTask } from "./task.js";
+import { tickRelative } from "./time.js";
+import { isText } from "./toast.js";
+
+// Keys for those who look at the list all day: they do nothing where text is written, or in a dialog.
+
+
+const search = () => document.querySelector('main input[type="search"]');
+const items = () => [...document.querySelectorAll("#list tbody tr, #list > li")];
+const itemWithFocus = () => document.activeElement?.closest("#list tbody tr, #list > li");
+const picks = () => (isReadOnly ? null : byId("pick-all"));
+
+function step(by) {
+  const all = items();
+  const at = all.indexOf(itemWithFocus());
+  const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))];
+  next?.querySelector("button, a").focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+const tick = () => itemWithFocus()?.querySelector(".pick input").click();
+
+// [key, what it does, the call, whether the page has what it is for]
+const KEYS = [
+  ["/", "Search", () => search().focus(), search],
+  ["j", "To the next in the list", () => step(1), () => true],
+  ["k", "To the one before", () => step(-1), () => true],
+  ["x", "Select the task, or not", tick, picks],
+  ["?", "These shortcuts", () => openHelp(), () => true],
+];
+const OTHERS = [
+  ["Enter", "Open it"],
+  ["Esc", "Close what is open"],
+];
+
+function openHelp() {
+  const { body } = openDialog("Keyboard shortcuts");
+  const line = ([key, words]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, words));
+  const here = KEYS.filter(([, , , isHere]) => isHere());
+  body.append(h("dl.keys", {}, ...[...here.slice(0, -1), ...OTHERS, here.at(-1)].map(line)));
+}
+
+function startShortcuts() {
+  byId("shortcuts").addEventListener("click", openHelp);
+  document.addEventListener("keydown", (event) => {
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const found = KEYS.find(([key, , , isHere]) => key === event.key && isHere());
+    if (!found || !isPlain || topDialog() || isText(document.activeElement)) return;
+    event.preventDefault();
+    found[2]();
+  });
+}
+
 // The part of the program that all pages share: it shows the environment, reads the queue again when something
 // changed, says when it cannot, and opens tasks and the form for a new one.
 
-import { onTokenWanted } from "./api.js";
-import { atMostEvery, byId, content, debounce } from "./dom.js";
-import { showEnvironment } from "./environment.js";
-import { openForm } from "./form.js";
-import { startShortcuts } from "./shortcuts.js";
-import { on } from "./state.js";
-import { follow } from "./stream.js";
-import { startTask } from "./task.js";
-import { tickRelative } from "./time.js";
-import { askForToken } from "./token.js";
 
 const COSTLY_EVERY_MS = 15000;
 const PATIENCE_MS = 1500;

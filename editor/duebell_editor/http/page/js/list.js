@@ -1,12 +1,248 @@
+// The list of tasks: its pages, filters, tabs and notes.
+
+import { get } from "./api.js";
+import { byId, debounce, h, isReadOnly, press, refill, reword, tasks } from "./dom.js";
+import { drawPicked, drawRows, row, startPicking, stateOf, unpick } from "./rows.js";
+import { ANY, ANY_FINISHED, BETWEEN, choices, clearFilters, filters, isById, isHistory, isLatestFirst, limits, on, setFilters, tell, where } from "./state.js";
+import { counted, current, failedIn } from "./status.js";
+import { toLocalInput } from "./time.js";
+
+// Reading the list. The server looks at a long queue a part at a time: a filter that finds little in it is
+// answered with short pages, or empty ones, and a cursor that goes on.
+
+
+const PAGE = 50;
+const REQUESTS = 5; // in a row; more of them only when asked for
+
+const MOST = limits("Filters", "limit").maximum; // that the server gives at a time
+
+// What was read: `isShort` when it was left before there was enough of it.
+const NOTHING = { tasks: [], cursor: null, requests: 0, isShort: false };
+
+const ask = (limit, cursor) =>
+  isById()
+    ? get("find", { prefix: filters.prefix, limit, cursor, brief: true })
+    : get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isLatestFirst() || null });
+
+// One that moved between two pages stands where it was seen last.
+function joined(tasks, more) {
+  const ids = new Set(more.map((task) => task.id));
+  return [...tasks.filter((task) => !ids.has(task.id)), ...more];
+}
+
+// What there is after each request, until so many more are found, the list ends, or patience does.
+async function* readOn(from, count, most) {
+  const before = from.requests; // it may be what is shown, and change on the way
+  let { tasks, cursor } = from;
+  const enough = tasks.length + count;
+  for (let made = 1; made <= most; made += 1) {
+    const page = await ask(Math.min(MOST, Math.max(PAGE, enough - tasks.length)), cursor);
+    tasks = joined(tasks, page.tasks);
+    cursor = page.cursor;
+    const isShort = Boolean(cursor) && tasks.length < enough;
+    yield { tasks, cursor, requests: before + made, isShort, isOver: !isShort || made === most };
+    if (!isShort) return;
+  }
+}
+
+// What is said below the list: how many there are, what is under way, and what to do when there is none.
+
+
+const isNarrow = () =>
+  Boolean(filters.action || filters.error || filters.prefix || filters.text || filters.when);
+
+const lookInside = () => setFilters({ status: "", prefix: "", text: filters.prefix });
+
+function nothing() {
+  if (isById()) {
+    return [
+      h("p", {}, `No task's id starts with ${filters.prefix}.`),
+      h("button", { "data-key": "inside", onclick: lookInside }, "Look inside ids and payloads"),
+      h("button", { "data-key": "clear", onclick: clearFilters }, "Clear the filters"),
+    ];
+  }
+  if (isNarrow()) {
+    const lookBack = () => setFilters({ status: ANY_FINISHED });
+    return [
+      h("p", {}, isHistory() ? "No finished task fits these filters." : "No task fits these filters."),
+      Boolean(filters.action || filters.prefix || filters.text) &&
+        !isHistory() &&
+        h("button", { "data-key": "back", onclick: lookBack }, "Look among finished ones"),
+      h("button", { "data-key": "clear", onclick: clearFilters }, "Clear the filters"),
+    ];
+  }
+  if (filters.status) return [h("p", {}, `No task is ${filters.status}.`)];
+  if (isReadOnly) return [h("p.big", {}, "The queue is empty.")];
+  return [
+    h("p.big", {}, "The queue is empty."),
+    h(
+      "p",
+      {},
+      "Add a task here, with ",
+      h("code", {}, "duebell add"),
+      ", or from your service. It runs when it is due, and nothing runs before.",
+    ),
+    h("button.primary", { "data-key": "add", onclick: () => tell("add") }, "Add a task"),
+  ];
+}
+
+// The button stays while it is at work, so that the focus does.
+function next(found, { isAsking, onmore }) {
+  const name = found.isShort ? "Look further" : "Show more";
+  return h(
+    "button",
+    { "data-key": "more", "aria-disabled": String(isAsking), onclick: onmore },
+    isAsking ? "Looking further…" : name,
+  );
+}
+
+// Of what was found so far, and of what came of asking: { isAsking, trouble, onmore, onagain }.
+export function note(found, asked) {
+  const { isAsking, trouble, onagain } = asked;
+  const count = tasks(found.tasks.length);
+  if (trouble) {
+    const what = found.requests ? `${count} so far. What comes then` : "The tasks";
+    return [
+      h("p", {}, `${what} cannot be shown: ${trouble}`),
+      h("button", { "data-key": "more", onclick: onagain }, "Try again"),
+    ];
+  }
+  if (isAsking && !found.requests) return [h("p.quiet", {}, "Loading…")];
+  if (!found.cursor) {
+    if (!found.tasks.length) return nothing();
+    if (isById()) return [h("p.quiet", {}, `${count}, in order of their ids.`)];
+    return [h("p.quiet", {}, isLatestFirst() ? `${count}, the latest first.` : `${count}, all there are here.`)];
+  }
+  const said = found.tasks.length ? `${count} so far` : "None found yet";
+  const why = found.isShort ? ": the queue is long, and a part of it was looked at." : ".";
+  return [h("p.quiet", {}, said, why), next(found, asked)];
+}
+
+// The form above the list: which of the tasks to show.
+
+
+const MILLISECOND = 1;
+
+const local = (iso, shift = 0) => iso && toLocalInput(new Date(Date.parse(iso) + shift)).slice(0, 16);
+const iso = (text, shift = 0) => text && new Date(new Date(text).getTime() + shift).toISOString();
+
+// The last moment is included for the API; people say the one behind it.
+const UNTIL = { from: (text) => iso(text, -MILLISECOND), to: (instant) => local(instant, MILLISECOND) };
+
+function read() {
+  const { action, by, search, when, after, before } = byId("filters").elements;
+  const between =
+    when.value === BETWEEN ? { after: iso(after.value), before: UNTIL.from(before.value) } : {};
+  const isNew = by.value === "prefix" && search.value.trim() && search.value.trim() !== filters.prefix;
+  setFilters({
+    ...(isNew && { status: ANY }), // if nothing else is asked for
+    action: action.value.trim(),
+    prefix: "",
+    text: "",
+    [by.value]: search.value.trim(),
+    when: when.value,
+    ...between,
+  });
+}
+
+function put(input, value) {
+  if (input !== document.activeElement && input.value !== value) input.value = value;
+}
+
+function showFilters() {
+  const { elements } = byId("filters");
+  const given = choices(isHistory());
+  const names = JSON.stringify(given);
+  if (elements.when.dataset.names !== names) {
+    elements.when.replaceChildren(...given.map(([value, name]) => h("option", { value }, name)));
+    elements.when.dataset.names = names;
+  }
+  if (filters.prefix || filters.text) elements.by.value = filters.text ? "text" : "prefix";
+  elements.when.value = filters.when;
+  put(elements.action, filters.action);
+  put(elements.search, filters.prefix || filters.text);
+  put(elements.after, local(filters.after));
+  put(elements.before, UNTIL.to(filters.before));
+  byId("between").hidden = filters.when !== BETWEEN;
+  byId("of-error").hidden = !filters.error;
+  byId("of-error").textContent = `${filters.error} ×`;
+  byId("of-error").setAttribute("aria-label", `${filters.error} ×: show other errors, too`);
+}
+
+export function startFilters() {
+  const form = byId("filters");
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    read();
+  });
+  form.addEventListener("change", read);
+  form.addEventListener(
+    "input",
+    debounce(300, ({ target }) => {
+      if (["action", "search"].includes(target.name)) read();
+    }),
+  );
+  byId("of-error").addEventListener("click", () => setFilters({ error: "" }));
+  form.elements.search.maxLength = limits("Filters", "prefix").maxLength;
+  on("filters", showFilters);
+  showFilters();
+}
+
+// The list by status, with how many there are of each.
+
+
+// [status, name, how many]; the past's counts come with a request of their own.
+const TABS = [
+  ["", "In the queue", (status) => status?.queued],
+  ["running", "Running", (status) => status?.running],
+  ["paused", "Paused", (_, past) => past?.paused],
+  ["failed", "Failed", (status) => status && failedIn(status)],
+  ["done", "Done", (_, past) => past?.done],
+  ["expired", "Expired", (_, past) => past?.expired],
+  ["cancelled", "Cancelled", (_, past) => past?.cancelled],
+  [ANY_FINISHED, "All ended", () => undefined],
+];
+
+let past = null;
+
+function tab([status, name, count]) {
+  const found = count(current(), past);
+  const made = h(
+    "button",
+    { type: "button", "data-status": status, "data-key": `tab ${status}`, onclick: () => pick(status) },
+    name,
+    found !== undefined && found !== null && " ",
+    found !== undefined &&
+      found !== null &&
+      h(`span.count${status === "failed" && found ? ".bad" : ""}`, {}, counted(found)),
+  );
+  press(made, filters.status === status);
+  return made;
+}
+
+const pick = (status) => setFilters({ status, ...(status === "failed" ? {} : { error: "" }) });
+
+const SEARCH = [ANY, "Any status", () => undefined];
+
+const drawTabs = () => refill(byId("tabs"), [...(isById() ? [SEARCH] : []), ...TABS].map(tab));
+
+export async function refreshCounts() {
+  past = await get("counts");
+  drawTabs();
+}
+
+export function startTabs() {
+  on("status", drawTabs);
+  on("filters", () => {
+    drawTabs();
+    const picked = byId("tabs").querySelector('[aria-pressed="true"]');
+    if (picked) byId("tabs").scrollLeft = picked.offsetLeft - picked.offsetWidth / 2;
+  });
+  drawTabs();
+}
+
 // The tasks that the filters let through, a page at a time.
 
-import { byId, h, reword } from "./dom.js";
-import { note } from "./list_note.js";
-import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
-import { drawPicked, startPicking, unpick } from "./picking.js";
-import { row, stateOf } from "./row.js";
-import { drawRows } from "./rows.js";
-import { filters, isById, isHistory, isLatestFirst, on, setFilters, where } from "./state.js";
 
 const shown = { ...NOTHING, picked: new Set() };
 

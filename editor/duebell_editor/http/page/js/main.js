@@ -2,12 +2,9 @@
 
 import { refreshFailures, startFailures } from "./failures.js";
 import { refresh, seldom, startFrame } from "./frame.js";
-import { startFilters } from "./filters.js";
-import { startProblems } from "./problems.js";
-import { refreshRule, startRule } from "./rule.js";
-import { isCostly, refreshList, startList } from "./list.js";
+import { isCostly, refreshCounts, refreshList, startFilters, startList, startTabs } from "./list.js";
+import { refreshRule, startProblems, startRule } from "./rule.js";
 import { on, takeAsked } from "./state.js";
-import { refreshCounts, startTabs } from "./tabs.js";
 import { refreshTask } from "./task.js";
 import { refreshComing, refreshHistory, startTimeline } from "./timeline.js";
 

@@ -1,11 +1,42 @@
+// The scheduler's status, the stream that keeps it up to date, and limits in words.
+
+import { fetchApi, get } from "./api.js";
+import { debounce, number } from "./dom.js";
+import { BETWEEN, constants, filters, isHistory, on, setRingMissed, stretch, tell } from "./state.js";
+import { ZONE, time } from "./time.js";
+
+// The limit of an action in words.
+
+
+export function limitWords(atMost, perSecond) {
+  const parts = [
+    atMost !== null && `${atMost.toLocaleString("en")} at a time`,
+    perSecond !== null && `${perSecond} a second`,
+  ];
+  return parts.filter(Boolean).join(", ") || "no limit";
+}
+
+// How many tasks wait for the limit; of a paused action it is counted.
+export function waitingOf({ paused, waiting }) {
+  if (!waiting) return "";
+  const tasks = waiting === 1 ? "1 task waits" : `${number(waiting)} tasks wait`;
+  return paused ? tasks : `about ${tasks}`;
+}
+
+// Since when and by whom the limit was set; nothing if it is as declared.
+export const setWords = ({ since, changed_by: by }) =>
+  since ? [" since ", time(since, { words: false, inside: true }), by ? ` by ${by}` : ""] : [];
+
+// Why tasks of an action wait.
+export function waitingWords(limit) {
+  const { action, paused, at_most: atMost, per_second: perSecond } = limit;
+  const what = paused ? ["paused", ...setWords(limit)] : [limitWords(atMost, perSecond)];
+  const waiting = waitingOf(limit);
+  return [`${action}: `, ...what, waiting && `; ${waiting}`];
+}
+
 // The scheduler's status as it was told last, for the parts of the page that show some of it.
 
-import { get } from "./api.js";
-import { number } from "./counts.js";
-import { constants } from "./limits.js";
-import { on, tell } from "./state.js";
-import { ZONE } from "./time.js";
-import { setRingMissed } from "./time_ranges.js";
 
 let status = null;
 
@@ -35,3 +66,75 @@ export async function refreshStatus() {
 }
 
 on("stream-status", take);
+
+// What changes elsewhere: the server tells, for as long as the page is looked at.
+
+
+// The server tells no more pages what changes: this one asks instead, from time to time.
+const BUSY = 503;
+
+let connection;
+let watched = ""; // the stretch of time that it tells of
+let open = null; // the id of the task that is being looked at
+let failures = 0;
+
+async function listen(signal) {
+  const { after, before } = stretch();
+  // What is chosen by name moves on with the clock, and its end with it.
+  const query = { after, before: filters.when === BETWEEN ? before : "", id: open, timezone: ZONE };
+  const response = await fetchApi("GET", "changes", { query, signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    failures = 0;
+    tell("connected");
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const found = /^event: (\w+)\ndata: (.*)$/s.exec(event);
+      if (found) tell(`stream-${found[1]}`, JSON.parse(found[2]));
+    }
+  }
+}
+
+const connect = debounce(0, async () => {
+  connection?.abort();
+  if (document.hidden) return;
+  const mine = new AbortController();
+  connection = mine;
+  while (!mine.signal.aborted) {
+    try {
+      await listen(mine.signal);
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      failures += 1;
+      if (failures > 1 && error.status !== BUSY) tell("disconnected", error.message);
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.min(1000 * 2 ** failures, 15000)));
+    if (!mine.signal.aborted && failures) tell("refresh");
+  }
+});
+
+// What it tells of, as it was chosen: what a choice means moves on with the clock.
+const chosen = () => JSON.stringify([isHistory(), filters.when, filters.after, filters.before]);
+
+export function follow() {
+  watched = chosen();
+  on("filters", () => {
+    if (watched === chosen()) return;
+    watched = chosen();
+    connect(); // once it is ready all is read once more: a change in between is told by neither stream
+  });
+  on("opened", (id) => {
+    open = id;
+    connect();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) tell("refresh");
+    connect();
+  });
+  connect();
+}

@@ -1,17 +1,221 @@
+// The panel with all of one task.
+
+import { getTask, pretty } from "./api.js";
+import { busy, markBusy, onlySingleClicks, openDialog } from "./dialog.js";
+import { h, isReadOnly, refill, topDialog } from "./dom.js";
+import { canBeAddedAgain, openForm } from "./form.js";
+import { ROWS, valueIn } from "./kinds.js";
+import { badge } from "./rows.js";
+import { asked, note, on, tell } from "./state.js";
+import { duration, lateness, time } from "./time.js";
+import { toast } from "./toast.js";
+import { doTo, openMove } from "./verbs.js";
+
+// The buttons of one task: what can be done to it.
+
+
+// None stands where another was that a second click could be meant for, and none that runs something is first
+// where Retry was. `act` does one of the verbs.
+function buttons(task, act) {
+  if (isReadOnly) return [];
+  const button = (key, label, onclick, kind = "button") => h(kind, { "data-key": key, onclick }, label);
+  const can = (verb) => task.can.includes(verb);
+  const verb = (name, label, kind) => can(name) && button(name, label, () => act(name), kind);
+  return [
+    verb("retry", "Retry", "button.primary"),
+    can("update") && button("edit", "Edit", () => openForm(task)),
+    can("move") && button("move", task.recurrence ? "Move this one" : "Move", () => openMove(task)),
+    can("pause") && button("hold", "Pause", () => act("pause")),
+    can("resume") && button("hold", "Resume", () => act("resume"), "button.primary"),
+    verb("run_now", "Run now"),
+    canBeAddedAgain(task) && button("again", "Add again", () => openForm(null, { like: task })),
+    verb("cancel", "Cancel", "button.danger"),
+  ];
+}
+
+// What there is to know about one task, part by part.
+
+
+function pair(name, ...value) {
+  return value[0] === null || value[0] === undefined
+    ? null
+    : h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+}
+
+const part = (title, ...children) => h("section", {}, h("h3", {}, title), ...children);
+
+// When it is queued for something else than its due date: to be retried, or spread.
+function starts({ status, queued, due, attempt }) {
+  if (!queued || queued === due || status === "running") return null;
+  return pair(attempt ? "Next attempt" : "Starts", time(queued));
+}
+
+// What it owes, or could not have; and why.
+function followUp({ owes, follow_up_error: why }) {
+  if (owes) return pair("Follow-up", "owed since ", time(owes.at), `: ${why ? `the last try failed: ${why}` : "it is being added"}`);
+  return why && pair("Follow-up", `could not be added: ${why}`);
+}
+
+// The fields that are shown as they are, but for those that have nothing.
+function plain(task) {
+  const SHOWN = { duration, number: String, choice: String };
+  return ROWS.filter(({ part, kind, name }) => !part && SHOWN[kind] && name !== "max_runs").map((one) => {
+    const value = valueIn(task, one);
+    return value ? pair(one.title, SHOWN[one.kind](value)) : null;
+  });
+}
+
+function when(task) {
+  const { recurrence } = task;
+  return part(
+    "When",
+    h(
+      "dl",
+      {},
+      pair(recurrence ? "This occurrence" : "Due", time(task.due)),
+      starts(task),
+      task.limited_since && pair("Waits for its action's limit since", time(task.limited_since)),
+      task.status === "reserved" && pair("Reserved until", time(task.reserved_until)),
+      recurrence && pair("Schedule", recurrence.words, " ", h("code", {}, recurrence.schedule.expression)),
+      recurrence?.max_runs && pair("Ends", `after ${recurrence.max_runs} runs; ${recurrence.runs} are over`),
+      recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
+      task.on_failed !== null && pair("When it has failed", task.on_failed || "nothing follows"),
+      task.then &&
+        pair("When it is done", task.then.action, task.then.after > 0 && ` ${duration(task.then.after)} later`),
+      followUp(task),
+      ...plain(task),
+    ),
+    recurrence?.upcoming.length > 0 &&
+      h(
+        "details",
+        { open: true },
+        h("summary", {}, "Next times"),
+        h("ol.times", {}, ...recurrence.upcoming.map((due) => h("li", {}, time(due)))),
+      ),
+  );
+}
+
+function payload(task) {
+  if (task.payload_dropped !== null) {
+    const size = task.payload_dropped.toLocaleString("en");
+    return part("Payload", h("p.quiet", {}, `Not kept: it was ${size} bytes, and the task is done.`));
+  }
+  const text = pretty(task.payloadText);
+  const copy = h(
+    "button.small",
+    {
+      "data-key": "copy",
+      onclick: async () => {
+        await navigator.clipboard.writeText(text);
+        toast("The payload is in the clipboard");
+      },
+    },
+    "Copy",
+  );
+  return part("Payload", h("pre", { tabindex: "0", "aria-label": "Payload" }, text), copy);
+}
+
+function failure({ failure: why, status }) {
+  if (!why) return null;
+  return part(
+    "Last failure",
+    h("p.why", {}, h("strong", {}, why.type), ` ${why.message}`),
+    why.traceback &&
+      h(
+        "details",
+        { open: status === "failed" },
+        h("summary", {}, "Traceback"),
+        h("pre", { tabindex: "0", "aria-label": "Traceback" }, why.traceback),
+      ),
+  );
+}
+
+const table = (names, rows, kind = "table.plain") =>
+  h(
+    kind,
+    {},
+    h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...rows),
+  );
+
+function failures(task) {
+  const isShownAbove = task.failure && task.failures.length === 1;
+  if (!task.failures.length || isShownAbove) return null;
+  const rows = [...task.failures]
+    .reverse()
+    .map((one) =>
+      h(
+        "tr",
+        {},
+        h(
+          "td",
+          {},
+          String(one.attempt),
+          task.recurrence && h("small", {}, "of ", time(one.due, { words: false, inside: true })),
+        ),
+        h("td", {}, one.started_at ? time(one.started_at, { words: false }) : "not known"),
+        h(
+          "td",
+          {},
+          h("strong", {}, one.type),
+          ` ${one.message}`,
+          one.started_at &&
+            one.finished_at &&
+            h("small", {}, `after ${lateness(new Date(one.finished_at) - new Date(one.started_at))}`),
+        ),
+      ),
+    );
+  return part("Failed attempts", table(["Attempt", "Started", "Error"], rows, "table.plain.attempts"));
+}
+
+function occurrences(task) {
+  if (!task.occurrences.length) return null;
+  const rows = [...task.occurrences]
+    .reverse()
+    .map((one) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, time(one.due, { words: false })),
+        h(
+          "td",
+          {},
+          badge(one.result),
+          one.extra && " extra",
+          one.missed > 0 && ` ${one.missed} missed before`,
+          one.failure && h("small.why", {}, one.failure),
+        ),
+        h("td", {}, lateness(one.lateness_ms)),
+        h("td", {}, String(one.attempts)),
+      ),
+    );
+  return part("What has been", table(["Due", "Result", "Late", "Attempts"], rows));
+}
+
+function details(task) {
+  return part(
+    "Details",
+    h(
+      "dl",
+      {},
+      pair("Id", task.id),
+      pair("Added", time(task.created_at)),
+      task.changed_by && pair("Last changed by", task.changed_by),
+      task.started_at && pair("Last started", time(task.started_at)),
+      task.finished_at && pair("Finished", time(task.finished_at)),
+      pair("Attempts", String(task.attempt)),
+      task.snoozes > 0 && pair("Snoozed", task.snoozes === 1 ? "once" : `${task.snoozes} times`),
+      task.lateness_ms !== null && pair("Started late by", lateness(task.lateness_ms)),
+      task.run && pair("Run", h("code", {}, task.run)),
+      task.expires_at && pair("History is kept until", time(task.expires_at)),
+      pair("Lane of the queue", String(task.lane)),
+      pair("Revision", String(task.rev)),
+    ),
+  );
+}
+
 // One task in full: what it shall do, when, and what has become of it.
 
-import { asked, note } from "./address.js";
-import { getTask } from "./api.js";
-import { busy, markBusy, onlySingleClicks } from "./busy.js";
-import { h, refill } from "./dom.js";
-import { openDialog } from "./dialog.js";
-import { topDialog } from "./focus.js";
-import { isReadOnly } from "./read_only.js";
-import { badge } from "./row.js";
-import { on, tell } from "./state.js";
-import { buttons } from "./task_buttons.js";
-import { details, failure, failures, occurrences, payload, when } from "./task_parts.js";
-import { doTo } from "./verbs.js";
 
 let latest = 0; // the last that was asked for
 let open = null; // { id, panel, task, actions }

@@ -1,6 +1,10 @@
-// Times in the viewer's zone, with UTC on hover; and how far away they are.
+// Times by the viewer's clock, in words and as they are typed.
 
 import { h } from "./dom.js";
+import { limits } from "./state.js";
+
+// Times in the viewer's zone, with UTC on hover; and how far away they are.
+
 
 const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -133,4 +137,121 @@ export function tickRelative() {
     const words = relative(new Date(shown.dataset.relative));
     if (shown.textContent !== words) shown.textContent = words;
   }
+}
+
+// Times of the viewer's own clock, which is set back and forward: some come twice, and some never.
+
+
+const DAY = 86400000;
+const MINUTE = 60000;
+const named = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
+
+// The instants that the text of an <input type="datetime-local"> can mean: one, two or none.
+function instantsOf(text) {
+  const wall = Date.parse(`${text}Z`);
+  if (Number.isNaN(wall)) return [];
+  const offsets = [wall - DAY, wall + DAY].map((about) => new Date(about).getTimezoneOffset());
+  return [...new Set(offsets)]
+    .map((offset) => new Date(wall + offset * MINUTE))
+    .filter((instant) => Date.parse(`${toLocalInput(instant)}Z`) === wall)
+    .sort((one, other) => one - other);
+}
+
+function fromUtc(date) {
+  const minutes = -date.getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}${rest ? `:${String(rest).padStart(2, "0")}` : ""}`;
+}
+
+// 02:30 CEST (UTC+2); where the zone has no letters of its own: 02:30 (UTC+2)
+function clockAndZone(date) {
+  const name = named.formatToParts(date).find(({ type }) => type === "timeZoneName").value;
+  const letters = /^(GMT|UTC)[+-]/.test(name) ? "" : ` ${name}`;
+  return `${clock(date)}${letters} (${fromUtc(date)})`;
+}
+
+// A field for a point in time, by the viewer's clock. What is not touched stays the very instant it was.
+
+
+// Before the first, a year is most likely a typing error; after the last, no rule can ring.
+const FIRST = "1970-01-01T00:00:00.000Z";
+const LAST = new Date(limits("NewTask", "due").formatMaximum).toISOString();
+
+export const YEARS = `${FIRST.slice(0, 4)} to ${LAST.slice(0, 4)}`;
+
+// Years beyond 9999 and before 0 begin with a sign, which sorts before them all.
+export const isInYears = (iso) => iso >= FIRST && iso <= LAST;
+
+let count = 0;
+
+// For field(): `input` and the `note` under it. `read` gives the instant as ISO text, or null.
+export function moment(name, iso = null) {
+  count += 1;
+  const input = h("input", {
+    type: "datetime-local",
+    name,
+    step: "1",
+    min: FIRST.slice(0, 19),
+    max: LAST.slice(0, 19),
+    autocomplete: "off",
+  });
+  const note = h("div.clock", { id: `clock-${count}`, "aria-live": "polite" });
+  let original; // ISO text
+  let asShown; // what the input makes of it
+
+  const isOriginal = (instant) =>
+    input.value === asShown &&
+    original &&
+    Math.trunc(instant / 1000) === Math.trunc(Date.parse(original) / 1000);
+
+  function twice(found) {
+    const chosen = Math.max(0, found.findIndex(isOriginal));
+    const choice = (instant, index) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name: `${name}-which`,
+          value: String(index),
+          checked: index === chosen,
+        }),
+        clockAndZone(instant),
+      );
+    return h(
+      "fieldset.segments",
+      {},
+      h("legend", {}, `The clocks are set back then, and ${clock(found[0])} comes twice. Which one?`),
+      ...found.map(choice),
+    );
+  }
+
+  function draw() {
+    const found = instantsOf(input.value);
+    const asRead = new Date(input.value);
+    if (found.length > 1) note.replaceChildren(twice(found));
+    else if (found.length || Number.isNaN(asRead.getTime())) note.replaceChildren();
+    else
+      note.replaceChildren(
+        `The clocks are set forward then, and there is no such time. It becomes ${clockAndZone(asRead)}.`,
+      );
+  }
+
+  function read() {
+    const chosen = Number(note.querySelector(":checked")?.value ?? 0);
+    const instant = instantsOf(input.value)[chosen] ?? new Date(input.value);
+    if (Number.isNaN(instant.getTime())) return null;
+    return isOriginal(instant) ? original : instant.toISOString();
+  }
+
+  function set(given) {
+    original = given;
+    input.value = given ? toLocalInput(new Date(given)) : "";
+    asShown = input.value;
+    draw();
+  }
+
+  input.addEventListener("input", draw);
+  set(iso);
+  return { input, note, read, set };
 }

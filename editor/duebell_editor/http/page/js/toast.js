@@ -1,8 +1,31 @@
+// Messages that pass, and the key that takes back the last change.
+
+import { byId, focusBack, h, topDialog } from "./dom.js";
+
+// Ctrl+Z, or Cmd+Z: the newest thing that can be undone, wherever the focus is but in text.
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
+const UNDO_KEY = isMac ? "⌘Z" : "Ctrl+Z";
+const UNDO_SHORTCUT = isMac ? "Meta+Z" : "Control+Z";
+
+const WITHOUT_TEXT = ["button", "checkbox", "radio", "range", "reset", "submit"];
+
+// In text the key is the browser's own, for what was typed.
+export const isText = (element) =>
+  element?.matches("textarea, [contenteditable]") ||
+  (element?.matches("input") && !WITHOUT_TEXT.includes(element.type));
+
+function onUndoKey(undo) {
+  document.addEventListener("keydown", (event) => {
+    const isAsked = (isMac ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey;
+    if (!isAsked || event.key.toLowerCase() !== "z" || event.repeat || isText(document.activeElement)) return;
+    if (undo()) event.preventDefault();
+  });
+}
+
 // Short messages, with a way back where there is one.
 
-import { byId, h } from "./dom.js";
-import { focusBack, topDialog } from "./focus.js";
-import { UNDO_KEY, UNDO_SHORTCUT, onUndoKey } from "./undo_key.js";
 
 const SHOWN_MS = 8000;
 const TO_ACT_ON_MS = 20000; // time to read it, and to decide

@@ -1,13 +1,15 @@
 """`list`: what it shows, page after page, and what it says of more."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from duebell_editor import Editor, Page
 from duebell_editor.cli import tasks as listing
-from duebell_editor.cli.output import Output
+from duebell_editor.cli.output import Output, console
 from tests.cli.program import Duebell, fail, lines
 
 
@@ -131,3 +133,24 @@ def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Dueb
     listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
     assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
     assert list(json.loads(listed.err)) == ["cursor"]
+
+
+def test_stored_values_are_no_commands_for_terminals_and_no_formulas_for_spreadsheets(
+    duebell: Duebell, editor: Editor
+) -> None:
+    # Given tasks of someone else's
+    hostile = "=1+1\x9b2J\u202e"
+    editor.add("act", due=timedelta(hours=1), id="=1+1", payload={"text": hostile})
+    # When they are listed, watched and exported in a pipe
+    listed, exported = duebell("list").out, duebell("export").out
+    # Then nothing is obeyed
+    assert listed.split("\t")[0] == "'=1+1"
+    assert all(one.isprintable() for one in exported.strip())
+    # And an export is the same JSON
+    [task] = lines(exported)
+    assert task["payload"] == {"text": hostile}
+    # And neither on a terminal
+    out = console()
+    with out.capture() as capture:
+        out.print(Text(hostile))
+    assert capture.get().strip() == r"=1+1\x9b2J\u202e"

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -22,12 +23,16 @@ from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Color
 
 __all__ = [
-    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "console", "first_that_fits",
-    "in_one_line", "local", "occurrences_table", "plain", "relative", "short", "times_table", "when",
+    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "cell", "console", "first_that_fits",
+    "in_one_line", "json_line", "local", "occurrences_table", "plain", "relative", "short",
+    "times_table", "when",
 ]  # fmt: skip
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
+
+#: A spreadsheet takes a cell that begins so for a formula: https://owasp.org/www-community/attacks/CSV_Injection
+_FORMULA = {"=", "+", "-", "@"}
 
 #: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
@@ -61,7 +66,7 @@ class Output:
 
     def note(self, text: str, document: Mapping[str, Any] | None = None) -> None:
         """Print a line on standard error; with --json `document`, if given."""
-        print(json.dumps(document) if self.as_json and document else text, file=sys.stderr)
+        print(json.dumps(document) if self.as_json and document else plain(text), file=sys.stderr)
 
     def note_some(self, lines: Sequence[str]) -> None:
         """Print the first of these lines on standard error, and how many more there are."""
@@ -81,9 +86,17 @@ class Output:
             yield lambda done: progress.update(task, completed=done)
 
 
+class _SafeConsole(Console):
+    """A console that writes control characters as escapes, whatever is printed."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
 def console() -> Console:
     """A console without markup, with colour on a terminal only."""
-    made = Console(markup=False, highlight=False, emoji=False)
+    made = _SafeConsole(markup=False, highlight=False, emoji=False)
     if not made.is_terminal:
         made.width = _UNLIMITED
     return made
@@ -98,6 +111,16 @@ def plain(text: str) -> str:
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
     )
+
+
+def cell(text: str) -> str:
+    """`text` as one value of a line with tabs: a spreadsheet takes none for a formula."""
+    return f"'{in_one_line(text)}" if text[:1] in _FORMULA else in_one_line(text)
+
+
+def json_line(line: str) -> str:
+    """A line of JSON with the characters that a terminal obeys as JSON's own escapes: the same value."""
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
 
 
 def in_one_line(text: str) -> str:

@@ -17,7 +17,7 @@ from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import MOST_READ
 from duebell_editor.listing.filters import MAX_LIMIT
 from duebell_editor.listing.listing import QUICKLY
-from duebell_editor.listing.places import place_from
+from duebell_editor.listing.positions import position_from
 from duebell_shared.instants import render
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.task import Status, Task
@@ -30,6 +30,7 @@ from .output import (
     Grid,
     Output,
     block,
+    cell,
     console,
     first_that_fits,
     in_one_line,
@@ -133,7 +134,7 @@ def _line(task: Task) -> str:
     schedule = task.recurrence.schedule.expression if task.recurrence else ""
     attempt = str(task.attempt)
     fields = (task.id, task.status.value, task.action, due, queued, attempt, finished, schedule, _why(task))
-    return "\t".join(fields)
+    return "\t".join(map(cell, fields))
 
 
 def tasks_table(
@@ -264,7 +265,7 @@ def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None
     page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
     tasks = page.tasks
     while page.cursor and len(tasks) < limit and out.is_watched:
-        out.note(f"looked as far as {local(place_from(page.cursor).at)} so far; {len(tasks)} found")
+        out.note(f"looked as far as {local(position_from(page.cursor).at)} so far; {len(tasks)} found")
         page = find(limit=limit - len(tasks), cursor=page.cursor, most_keys=QUICKLY)
         tasks += page.tasks
     return Page(tasks=tasks, cursor=page.cursor)

@@ -37,10 +37,10 @@ from duebell_shared.tasks.verbs import Verb
 
 from .messages import Change, Entry, Push, Rights
 
-__all__ = ["Failures", "Made", "take_effect"]
+__all__ = ["DoneChanges", "Failures", "take_effect"]
 
 
-class Made:
+class DoneChanges:
     """The changes of one task, of one message, that took effect, in the order in which they are there.
 
     A change counts as made only while no earlier one of its list has been made after it.
@@ -100,7 +100,7 @@ _PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
 Failures = dict[int, Exception]
 
 
-class _Turn(NamedTuple):
+class _Step(NamedTuple):
     """A change of a task, or the last of several pushes of it in a row.
 
     places   the places of the entries that it is made for
@@ -190,7 +190,7 @@ def _change_all(
     repeated: list[int] = []
 
     def change(group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
-        return _change_in_turn(editor, group, rights)
+        return _change_in_order(editor, group, rights)
 
     for failed, made_before in parallel.all(change, groups):
         failures |= failed
@@ -203,7 +203,7 @@ def _change_all(
     return failures
 
 
-def _change_in_turn(
+def _change_in_order(
     editor: Editor, group: dict[int, Change | Push], rights: Rights
 ) -> tuple[Failures, list[int]]:
     """The failures of these changes of one task, and those that were made when their message came before.
@@ -214,12 +214,12 @@ def _change_in_turn(
     repeated: list[int] = []
     trouble: DuebellError | None = None
     made = {
-        source: Made(change.mark for change in of_source)
+        source: DoneChanges(change.mark for change in of_source)
         for source, of_source in _by_source(group.values()).items()
     }
-    turns = _turns(group, failures)
-    while turns:
-        places, change, covered = turns.pop(0)
+    steps = _steps(group, failures)
+    while steps:
+        places, change, covered = steps.pop(0)
         if trouble:
             failures |= dict.fromkeys(places, trouble)
             continue
@@ -232,7 +232,7 @@ def _change_in_turn(
         except InvalidInput as error:  # those that it covers are to be made without it
             *earlier, last = places
             failures[last] = error
-            turns = [*_turns({place: group[place] for place in earlier}, failures), *turns]
+            steps = [*_steps({place: group[place] for place in earlier}, failures), *steps]
         except DuebellError as error:
             failures |= dict.fromkeys(places, error)
             trouble = error if isinstance(error, AwsError | NotArmed | NotDeployed) else None
@@ -242,15 +242,15 @@ def _change_in_turn(
     return failures, repeated
 
 
-def _turns(group: Mapping[int, Change | Push], failures: Failures) -> list[_Turn]:
+def _steps(group: Mapping[int, Change | Push], failures: Failures) -> list[_Step]:
     """The changes to make one after the other: of pushes in a row the last, for all that can be right.
 
     `failures` gets those that cannot.
     """
-    turns: list[_Turn] = []
+    steps: list[_Step] = []
     for is_push, several in itertools.groupby(group.items(), lambda one: isinstance(one[1], Push)):
         if not is_push:
-            turns += [_Turn([place], change, []) for place, change in several]
+            steps += [_Step([place], change, []) for place, change in several]
             continue
         row = {place: push for place, push in several if isinstance(push, Push)}
         faults = {place: fault for place, push in row.items() if (fault := _fault(push.task))}
@@ -258,8 +258,8 @@ def _turns(group: Mapping[int, Change | Push], failures: Failures) -> list[_Turn
         if right := [place for place in row if place not in faults]:
             last = row[right[-1]]
             same = [row[place].mark for place in right[:-1] if row[place].mark.source == last.mark.source]
-            turns.append(_Turn(right, last, same))
-    return turns
+            steps.append(_Step(right, last, same))
+    return steps
 
 
 def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push]]:
@@ -269,14 +269,14 @@ def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push
     return found
 
 
-def _make(editor: Editor, change: Change | Push, made: Made, covered: Sequence[IntakeMark]) -> bool:
+def _make(editor: Editor, change: Change | Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
     """Make the change; False if it was made when its message came before."""
     if isinstance(change, Push):
         return _push(editor, change, made, covered)
     return _change(editor, change, made)
 
 
-def _push(editor: Editor, push: Push, made: Made, covered: Sequence[IntakeMark]) -> bool:
+def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
     """Add or push the task; False if this push, or one that was sent later, was made before.
 
     Problem: a message that comes twice, or late, would put the task off by its own old time, give it its own
@@ -296,7 +296,7 @@ def _push(editor: Editor, push: Push, made: Made, covered: Sequence[IntakeMark])
     return True
 
 
-def _change(editor: Editor, change: Change, made: Made) -> bool:
+def _change(editor: Editor, change: Change, made: DoneChanges) -> bool:
     """Make the change; False if it was made when its message came before.
 
     Problem: a message that comes twice would move a recurring task's next occurrence, undo what was changed

@@ -13,9 +13,9 @@ from duebell_shared.tasks.add_report import AddFailure, AddReport
 from duebell_shared.tasks.task import Status, Task
 
 from .batches import write_all
+from .export import ImportReport, read_chunks, write_chunk
 from .rule_setter import RuleSetter
 from .taken_ids import Added, IfExists, Policy, insert_many, is_same_add, settle, settle_all
-from .transfer import ImportReport, read_chunks, write_chunk
 
 __all__ = ["Adder"]
 

@@ -70,11 +70,11 @@ from .change_many import (
     select_found,
     select_named,
 )
+from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
 from .limit_setter import LimitSetter
 from .rule_setter import RuleSetter
 from .taken_ids import TRIES, Added, IfExists, Policy, kept_changing
-from .transfer import ImportReport, export_tasks
 
 if TYPE_CHECKING:
     import boto3

@@ -21,7 +21,7 @@ from duebell_shared.queue.past_index import Past, key_of
 from duebell_shared.tasks.task import Status, Task, queue_key
 
 from .filters import Filter
-from .places import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Place, is_failing, wrong_cursor
+from .positions import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Position, is_failing, wrong_cursor
 from .queue import BATCH, Queue, has_expired
 
 __all__ = ["QUICKLY", "Group", "Page", "find_tasks", "list_tasks"]
@@ -91,7 +91,7 @@ class Group:
             there = (task for task in tasks if not has_expired(task, now))
             self._first += ((key, task) for task in there for key in self._keys(task))
         pick = heapq.nlargest if self._which.latest_first else heapq.nsmallest
-        self._first = pick(self._which.limit + 1, self._first, key=lambda one: _order(Place.of(one[0])))
+        self._first = pick(self._which.limit + 1, self._first, key=lambda one: _order(Position.of(one[0])))
         return not self._begins
 
     def read_all(self, *, most: int | None = None) -> bool:
@@ -112,23 +112,23 @@ class Group:
         if task.queued is not None and task.queued != UNREADABLE:
             keys.append(queue_key(task))
         for key in keys:
-            if key and self._is_asked_for(Place.of(key), key) and self._which.wants(key, task):
+            if key and self._is_asked_for(Position.of(key), key) and self._which.wants(key, task):
                 yield key
 
-    def _is_asked_for(self, place: Place, key: Key) -> bool:
-        """Tell whether the place is of a source asked for, within its times, and after the cursor."""
+    def _is_asked_for(self, position: Position, key: Key) -> bool:
+        """Tell whether the position is of a source asked for, within its times, and after the cursor."""
         which, start = self._which, self._which.start
-        within = is_failing(key) or which.after <= place.at <= which.before
-        if place.source not in self._sources or not within:
+        within = is_failing(key) or which.after <= position.at <= which.before
+        if position.source not in self._sources or not within:
             return False
         if start is None:
             return True
-        here, there = _order(place), _order(start)
+        here, there = _order(position), _order(start)
         return here < there if which.latest_first else here > there
 
 
-def _order(place: Place) -> tuple[object, ...]:
-    return place.at, place.stream, place.id
+def _order(position: Position) -> tuple[object, ...]:
+    return position.at, position.stream, position.id
 
 
 def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
@@ -163,19 +163,19 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
         if seen >= limit or read >= limit // _KEYS_PER_TASK:
             cursor = batch[-1] if next(keys, None) else None
             break
-    return _page(found, which, cursor=None if cursor is None else Place.of(cursor))
+    return _page(found, which, cursor=None if cursor is None else Position.of(cursor))
 
 
 def _page_of(group: Group, which: Filter) -> Page:
     """The page of a group that was read to its end."""
     found = group.found
-    last = Place.of(found[which.limit - 1][0]) if len(found) > which.limit else None
+    last = Position.of(found[which.limit - 1][0]) if len(found) > which.limit else None
     return _page(found, which, cursor=None if last is None else last._replace(by_id=True))
 
 
-def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Place | None) -> Page:
+def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Position | None) -> Page:
     shown = sorted(
-        found[: which.limit], key=lambda one: (Place.of(one[0]).at, one[1].id), reverse=which.latest_first
+        found[: which.limit], key=lambda one: (Position.of(one[0]).at, one[1].id), reverse=which.latest_first
     )
     return Page(tasks=tuple(task for _, task in shown), cursor=None if cursor is None else str(cursor))
 
@@ -253,8 +253,8 @@ def _with_first_page(stream: Iterator[Key]) -> Iterator[Key]:
     return itertools.chain(list(itertools.islice(stream, 1)), stream)
 
 
-def _bound(start: Place, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
-    """The bound from which a stream goes on after this place, with the order of streams in one moment."""
+def _bound(start: Position, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
+    """The bound from which a stream goes on after this position, with the order of streams in one moment."""
     if stream == start.stream:
         return start.key
     is_over = stream > start.stream if latest_first else stream < start.stream
@@ -263,8 +263,8 @@ def _bound(start: Place, stream: tuple[int, int], *, latest_first: bool) -> date
 
 
 def _stream_order(key: Key) -> tuple[datetime, tuple[int, int]]:
-    place = Place.of(key)
-    return place.at, place.stream
+    position = Position.of(key)
+    return position.at, position.stream
 
 
 def _sources_of(status: Status) -> tuple[str, ...]:

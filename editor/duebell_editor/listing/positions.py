@@ -1,4 +1,4 @@
-"""Places of tasks in a listing, and cursors: a place as text that users pass on.
+"""Positions of tasks in a listing, and cursors: a position as text that users pass on.
 
 Tasks of the same moment are ordered by source (the queue, then each kind of the past), then by lane, then as
 in the lane's index. Recurring tasks that fail have no time in their index: they stand behind all times, so
@@ -23,11 +23,11 @@ __all__ = [
     "LONGEST_KEY",
     "SOURCES",
     "Key",
-    "Place",
+    "Position",
     "cursor_of",
     "is_failing",
-    "place_at",
-    "place_from",
+    "position_at",
+    "position_from",
     "wrong_cursor",
 ]
 
@@ -42,13 +42,13 @@ def wrong_cursor() -> InvalidQuery:
     return InvalidQuery("cursor", "is not one that a listing gave: start again without it")
 
 
-def cursor_of(place: object) -> str:
-    """The cursor of this place."""
-    return base64.urlsafe_b64encode(to_json(place).encode()).decode()
+def cursor_of(position: object) -> str:
+    """The cursor of this position."""
+    return base64.urlsafe_b64encode(to_json(position).encode()).decode()
 
 
-def place_at(cursor: str, kind: type[_T]) -> _T:
-    """The place of this cursor. Raises InvalidQuery."""
+def position_at(cursor: str, kind: type[_T]) -> _T:
+    """The position of this cursor. Raises InvalidQuery."""
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=kind)
     except ValueError:  # from base64 and msgspec
@@ -68,8 +68,8 @@ SOURCES = (IN_QUEUE, *(kind.value for kind in Past if kind.has_time), Past.FAILI
 LAST = NEVER - MILLISECOND
 
 
-class Place(NamedTuple):
-    """A task's place in a listing: its time, source, lane and id; and whether that was read by ids."""
+class Position(NamedTuple):
+    """A task's position in a listing: its time, source, lane and id; and whether that was read by ids."""
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     source: str
@@ -80,7 +80,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, key: Key) -> Self:
-        """The place of the task with this key."""
+        """The position of the task with this key."""
         source = key.kind.value if isinstance(key, PastKey) else IN_QUEUE
         priority = key.priority if isinstance(key, QueueKey) else 0
         return cls(at=key[0] or LAST, source=source, lane=key.lane, id=key.id, priority=priority)
@@ -99,20 +99,24 @@ class Place(NamedTuple):
         return SOURCES.index(self.source), self.lane
 
     def __str__(self) -> str:
-        """The cursor of this place."""
+        """The cursor of this position."""
         return cursor_of(self)
 
 
-def place_from(cursor: str) -> Place:
-    """Decode a cursor: the place of the last task on its page. Raises InvalidQuery."""
-    place = place_at(cursor, Place)
+def position_from(cursor: str) -> Position:
+    """Decode a cursor: the position of the last task on its page. Raises InvalidQuery."""
+    position = position_at(cursor, Position)
     try:
-        place = place._replace(at=to_utc(place.at))
+        position = position._replace(at=to_utc(position.at))
     except (ValueError, OverflowError):  # from the ends of the calendar
         raise wrong_cursor() from None
-    if not FIRST < place.at < NEVER or len(place.id.encode()) > LONGEST_KEY or place.source not in SOURCES:
+    if (
+        not FIRST < position.at < NEVER
+        or len(position.id.encode()) > LONGEST_KEY
+        or position.source not in SOURCES
+    ):
         raise wrong_cursor()
-    return place
+    return position
 
 
 def is_failing(key: Key) -> bool:

@@ -11,18 +11,24 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+from duebell_infra.deploy.deliveries import CONDITIONS, LISTS
 from duebell_infra.deploy.parameters import PARAMETERS, Parameter
+from duebell_shared.deliveries.kinds import KINDS, SECRETS, Kind
 from duebell_shared.settings import SETTINGS, Setting, Settings
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "infra" / "template.yaml"
 VARIABLES = ROOT / "infra" / "terraform" / "variables.tf"
+DELIVERIES = VARIABLES.with_name("deliveries.tf")
 RUNNING = ROOT / "docs" / "running.md"
 
 MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
 
 #: Characters of a line of a description in the template.
 _LINE = 110
+
+#: The line of the template above what the worker's role may deliver to.
+_DELIVERED = "          # What is delivered to, and nothing beside it. Made of the kinds of deliveries."
 
 #: Where the docs say more of a setting or parameter.
 MORE = {
@@ -72,6 +78,10 @@ def made() -> dict[Path, str]:
     after = rest[rest.index("\nRules:\n") :]
     parameters = "".join(_parameter(name, row) for name, row in PARAMETERS.items() if row.only != "Terraform")
     variables = [_variable(name, row) for name, row in PARAMETERS.items() if row.only != "CloudFormation"]
+    after = _between(after, "\n  SendsTo", "\n  StartsFromSnapshot:", _conditions_of_deliveries())
+    after = _between(after, f"\n{_DELIVERED}", "\n\n", _DELIVERED + _statements())
+    deliveries = DELIVERIES.read_text(encoding="utf-8")
+    deliveries = _between(deliveries, "\n  delivery_permissions = {", "\n  }\n", _permissions())
     page = RUNNING.read_text(encoding="utf-8")
     page = _replaced(page, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
     page = _replaced(
@@ -80,6 +90,7 @@ def made() -> dict[Path, str]:
     return {
         TEMPLATE: f"{before}\nParameters:\n  {MADE}\n{parameters}{after}",
         VARIABLES: f"{MADE}\n\n" + "\n".join(variables),
+        DELIVERIES: deliveries,
         RUNNING: page,
     }
 
@@ -199,6 +210,58 @@ def _of_stack() -> str:
 
 def _with_more(name: str, means: str) -> str:
     return f"{means} More: {MORE[name]}" if name in MORE else means
+
+
+def _conditions_of_deliveries() -> str:
+    """The template's conditions that there are targets or secrets of a kind."""
+    return "\n".join(
+        f'  {name}: !Not [!Equals [!Select [0, !Ref {parameter}], ""]]'
+        for name, parameter in CONDITIONS.items()
+    )
+
+
+def _statements() -> str:
+    """What the worker's role may send to and read, in the template."""
+    actions = {parameter: action for action, parameter in LISTS.items()}
+    return "".join(
+        f"\n          - !If\n            - {name}\n"
+        f"            - Sid: {_sid(name)}\n              Effect: Allow\n"
+        f"              Action: {actions[parameter]}\n              Resource: !Ref {parameter}\n"
+        f"            - !Ref AWS::NoValue"
+        for name, parameter in CONDITIONS.items()
+    )
+
+
+def _permissions() -> str:
+    """The same in the Terraform module, by the service in an ARN."""
+    conditions = {parameter: name for name, parameter in CONDITIONS.items()}
+    rows = {
+        **{one.service: (one.parameter, one.sends, _parts(one)) for one in KINDS.values()},
+        **{one.service: (one.parameter, one.reads, 7) for one in SECRETS.values()},
+    }
+    width = max(map(len, rows))
+    lines = [
+        f'    {service:<{width}} = {{ sid = "{_sid(conditions[parameter])}", '
+        f'action = "{action}", parts = {parts} }}'
+        for service, (parameter, action, parts) in rows.items()
+    ]
+    return "\n".join(["  delivery_permissions = {", *lines])
+
+
+def _sid(condition: str) -> str:
+    """The id of the statement under this condition."""
+    return condition.replace("SendsTo", "DeliverTo").replace("Reads", "Read")
+
+
+def _parts(kind: Kind) -> int:
+    """How many parts of an ARN a policy names."""
+    return len(kind.resource("arn:aws:service:region:account:kind:name:version").split(":"))
+
+
+def _between(text: str, start: str, end: str, made: str) -> str:
+    """The text with what begins with `start`, and ends before `end`, made anew."""
+    first = text.index(start) + 1
+    return text[:first] + made + text[text.index(end, first) :]
 
 
 def _replaced(page: str, head: str, rows: str) -> str:

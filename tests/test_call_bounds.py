@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duebell_editor import Editor
 from duebell_editor.listing import history as histories
-from duebell_editor.listing import sampling
+from duebell_editor.listing import queue
 from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
 from duebell_shared.queue.lanes import lane_of
@@ -68,8 +68,8 @@ def test_no_look_costs_more_than_some_calls(
     editor: Editor, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given more than are read
-    monkeypatch.setattr(sampling, "_FEW", 50)
-    monkeypatch.setattr(sampling, "_MOST", 200)
+    monkeypatch.setattr(queue, "_FEW", 50)
+    monkeypatch.setattr(queue, "_MOST", 200)
     for module in (timelines, histories):
         monkeypatch.setattr(module, "PAGE", 50)
     for name, look in LOOKS.items():

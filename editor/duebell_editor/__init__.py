@@ -53,8 +53,7 @@ from .library.taken_ids import Added
 from .listing.failures import FailureGroup, Failures
 from .listing.history import Ended, TaskHistory
 from .listing.listing import Page
-from .listing.look import Look
-from .listing.past_counts import PastCounts
+from .listing.queue_counts import Look, PastCounts
 from .listing.timeline import Bucket, Step
 from .status.action_limits import ActionLimit
 from .status.health import Diagnosis, Problem, ProblemKind, SchedulerStatus

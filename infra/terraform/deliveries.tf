@@ -33,13 +33,13 @@ locals {
   # an alias of a state machine is for the state machine.
   # https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
   delivery_permissions = {
-    sqs            = { sid = "DeliverToQueues", action = "sqs:SendMessage", parts = 6 }
-    sns            = { sid = "DeliverToTopics", action = "sns:Publish", parts = 6 }
-    events         = { sid = "DeliverToBuses", action = "events:PutEvents", parts = 6 }
+    sqs            = { sid = "DeliverToQueues", action = "sqs:SendMessage", parts = 8 }
+    sns            = { sid = "DeliverToTopics", action = "sns:Publish", parts = 8 }
+    events         = { sid = "DeliverToBuses", action = "events:PutEvents", parts = 8 }
     lambda         = { sid = "DeliverToFunctions", action = "lambda:InvokeFunction", parts = 8 }
     states         = { sid = "DeliverToStateMachines", action = "states:StartExecution", parts = 7 }
     secretsmanager = { sid = "ReadSecrets", action = "secretsmanager:GetSecretValue", parts = 7 }
-    ssm            = { sid = "ReadParameters", action = "ssm:GetParameter", parts = 6 }
+    ssm            = { sid = "ReadParameters", action = "ssm:GetParameter", parts = 7 }
   }
 
   deliveries_allowed = {

@@ -5,10 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from duebell_editor import Editor, Page
 from duebell_editor.cli import tasks as listing
-from duebell_editor.cli.output import Output
+from duebell_editor.cli.output import Output, console
 from tests.cli.program import Duebell, fail, lines
 
 
@@ -134,14 +135,24 @@ def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Dueb
     assert list(json.loads(listed.err)) == ["cursor"]
 
 
-def test_stored_values_cannot_command_a_terminal(duebell: Duebell, editor: Editor) -> None:
-    editor.add(
-        "=HYPERLINK(1)", due=timedelta(hours=1), id="@sum", payload={"text": "\x9b31m\u202eevil\x1b]0;x"}
-    )
-    [line] = duebell("list").out.splitlines()
-    assert line.startswith("'@sum\tscheduled\t'=HYPERLINK(1)\t")
-    exported = duebell("export").out
-    assert "\x9b" not in exported
-    assert "\u202e" not in exported
-    assert [json.loads(exported)] == [json.loads(line) for line in editor.export_tasks()]
-    assert duebell("pause", "-", stdin=line).status == 0
+def test_stored_values_are_no_commands_for_terminals_and_no_formulas_for_spreadsheets(
+    duebell: Duebell, editor: Editor
+) -> None:
+    # Given tasks of someone else's
+    hostile = "=1+1\x9b2J\u202e"
+    editor.add("act", due=timedelta(hours=1), id="=1+1", payload={"text": hostile})
+    # When they are listed, watched and exported in a pipe
+    listed, exported = duebell("list").out, duebell("export").out
+    # Then nothing is obeyed
+    assert listed.split("\t")[0] == "'=1+1"
+    assert all(one.isprintable() for one in exported.strip())
+    # And the id can be read again
+    assert duebell("pause", "-", stdin=listed).status == 0
+    # And an export is the same JSON
+    [task] = lines(exported)
+    assert json.loads(task["payload_json"]) == {"text": hostile}
+    # And neither on a terminal
+    out = console()
+    with out.capture() as capture:
+        out.print(Text(hostile))
+    assert capture.get().strip() == r"=1+1\x9b2J\u202e"

@@ -86,8 +86,8 @@ def test_page_by_page_each_task_comes_exactly_once(
         scheduler.become(task, statuses[number % len(statuses)])
     # When they are read page by page
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duebell_editor.listing.group._AT_FIRST", at_first)
-        patch.setattr("duebell_editor.listing.group._OF_ONE_LANE", 1)
+        patch.setattr("duebell_editor.listing.listing._AT_FIRST", at_first)
+        patch.setattr("duebell_editor.listing.listing._OF_ONE_LANE", 1)
         found = ids(scheduler.editor, status=status, limit=limit, prefix=prefix)
         back = ids(scheduler.editor, status=status, limit=limit, prefix=prefix, latest_first=True)
     # Then each that is asked for comes once, in order of time

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from duebell_editor import Status
 from duebell_editor.http import create_app
 from duebell_editor.listing import history as history_module
-from duebell_editor.listing import sampling, timeline
-from duebell_editor.listing.look import Watched, look
+from duebell_editor.listing import queue, timeline
+from duebell_editor.listing.queue_counts import Watched, look
 from duebell_editor.listing.timeline import Step, edges
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.recurrence import Result
@@ -67,8 +67,8 @@ def test_every_count_is_right_or_says_that_it_stands_for_one_lane(
     tasks = [scheduler.editor.add("x", due=NOON + timedelta(minutes=minute)) for minute in minutes]
     # When its buckets are counted, by so many keys of each lane, or of one
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "_FEW", few)
-        patch.setattr(sampling, "_MOST", many)
+        patch.setattr(queue, "_FEW", few)
+        patch.setattr(queue, "_MOST", many)
         buckets = timeline.timeline(scheduler.editor.queue, NOON, step, 100, zone=BERLIN)
     # Then they are right; or their sum is, where stretches are counted, or four times that of one lane
     within = [
@@ -191,7 +191,7 @@ def test_of_many_recurring_tasks_some_stand_for_all(
 def test_in_a_long_history_one_lane_stands_for_all_and_failures_are_counted(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "_FEW", 5)
+    monkeypatch.setattr(queue, "_FEW", 5)
     tasks = [scheduler.editor.add("x", due=timedelta(0), id=f"t{n}") for n in range(60)]
     for number, task in enumerate(tasks):
         scheduler.become(task, Status.FAILED if number < 7 else Status.DONE)
@@ -203,7 +203,7 @@ def test_in_a_long_history_one_lane_stands_for_all_and_failures_are_counted(
 def test_the_latest_are_counted_where_there_are_too_many(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "_MOST", 5)
+    monkeypatch.setattr(queue, "_MOST", 5)
     for number in range(40):
         scheduler.become(scheduler.editor.add("x", due=timedelta(0), id=f"t{number}"), Status.DONE)
         scheduler.clock.advance(timedelta(minutes=1 if number < 4 else 60))

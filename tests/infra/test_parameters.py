@@ -10,7 +10,7 @@ from duebell_infra import commands
 from duebell_infra.deploy.parameters import PARAMETERS
 
 
-@pytest.mark.parametrize("file", [make_settings.TEMPLATE, make_settings.VARIABLES, make_settings.RUNNING])
+@pytest.mark.parametrize("file", make_settings.made())
 def test_the_lists_are_made_of_the_table(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == make_settings.made()[file], "make reference"
 

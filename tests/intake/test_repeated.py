@@ -7,7 +7,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_editor.intake import Intake
-from duebell_editor.intake.made import Made
+from duebell_editor.intake.effects import DoneChanges
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 from duebell_worker import Worker
@@ -112,7 +112,7 @@ def test_what_took_effect_is_read_from_the_mark() -> None:
     marks = marks_of("m", 0, 2, 3, 7)
 
     def made(last: IntakeMark | None) -> list[int]:
-        found = Made(marks)
+        found = DoneChanges(marks)
         found.recall(last)
         return [mark.place for mark in marks if mark in found]
 
@@ -127,10 +127,10 @@ def test_what_took_effect_is_read_from_the_mark() -> None:
 def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
     # Given a list of which many changes did not take effect, and then one and the last did
     marks = marks_of("m", *range(missing + 2))
-    made = Made(marks)
+    made = DoneChanges(marks)
     made.add(marks[0])
     # When their mark is read
-    found = Made(marks)
+    found = DoneChanges(marks)
     found.recall(made.mark(marks[-1]))
     # Then the last one is known, and the first as long as all that are missing are named
     known = [mark.place for mark in marks if mark in found]
@@ -139,4 +139,4 @@ def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
 
 def test_two_deliveries_in_one_batch_are_one() -> None:
     marks = marks_of("m", 0, 1, 0, 1)
-    assert Made(marks).mark(marks[1]).without == (0,)
+    assert DoneChanges(marks).mark(marks[1]).without == (0,)

@@ -15,7 +15,7 @@ from duebell_editor import DuebellError, Status
 from duebell_editor.cli import app
 from duebell_editor.cli.context import Context
 from duebell_editor.http import create_app
-from duebell_editor.listing.look import Watched, look
+from duebell_editor.listing.queue_counts import Watched, look
 
 from .foreign import ITEM, number, text
 from .scene import Scene

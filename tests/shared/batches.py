@@ -1,4 +1,4 @@
-"""Batches of statements over moto: three tasks, and a hand in what becomes of each statement."""
+"""Batches of statements: three tasks, and a hand in what becomes of each statement."""
 
 import json
 from collections.abc import Iterator
@@ -15,8 +15,9 @@ from duebell_shared.instants import to_utc
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
-from tests import partiql
 from tests.shared.table_calls import client_of
+from tests.simulation.wire.dynamodb import DynamoDb
+from tests.simulation.wire.statements import Statement
 from tests.support import NOON, REGION, create_table
 from tests.worker.hooks import Hooks
 
@@ -88,21 +89,19 @@ def bare_moto() -> Iterator[boto3.Session]:
 @pytest.fixture
 def fail() -> Iterator[Fail]:
     """Have statements fail; after their effect, if the code is InternalServerError."""
-    execute: Any = partiql.__dict__["_execute"]
+    execute = DynamoDb._execute
     codes: dict[str, list[str]] = {}
 
     def fail(id: str, code: str, *, times: int = 1000) -> None:
         codes[id] = [code] * times
 
-    def execute_or_fail(backend: Any, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
-        values = [*Parameters, *Parameters[0].get("M", {}).values()]
-        code = next((codes[id].pop() for id in codes if {"S": id} in values and codes[id]), None)
-        if code and code != "InternalServerError":
-            return {"Error": {"Code": code, "Message": "as told"}}
-        answer: dict[str, Any] = execute(backend, Statement, Parameters)
-        return {"Error": {"Code": code}} if code else answer
+    def execute_or_fail(table: DynamoDb, statement: Statement) -> dict[str, Any]:
+        left = codes.get(statement.key[1])
+        code = left.pop() if left else None
+        answer = execute(table, statement) if code in {None, "InternalServerError"} else {}
+        return {"Error": {"Code": code, "Message": "as told"}} if code else answer
 
-    with patch.object(partiql, "_execute", execute_or_fail):
+    with patch.object(DynamoDb, "_execute", execute_or_fail):
         yield fail
 
 

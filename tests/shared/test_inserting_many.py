@@ -1,4 +1,4 @@
-"""Inserting many tasks over moto: statements that fail, answers that are lost, and who takes no batches."""
+"""Inserting many tasks: statements that fail, answers that are lost, and who takes no batches."""
 
 from datetime import timedelta
 
@@ -12,7 +12,6 @@ from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
-from tests import partiql
 from tests.shared.batches import (
     BATCH,
     THREE,
@@ -27,10 +26,9 @@ from tests.shared.batches import (
     task,
 )
 from tests.shared.table_calls import client_of, lose_the_next_answer
+from tests.simulation.wire.dynamodb import DynamoDb
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
-
-pytestmark = pytest.mark.moto
 
 __all__ = ["aws", "bare_moto", "fail", "sent", "store"]
 
@@ -43,9 +41,11 @@ def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
 def test_a_task_is_the_same_item_whether_it_is_written_alone_or_with_others(store: DynamoTable) -> None:
     assert store.insert(task("alone", {"n": 1}))
     assert store.insert_many([task("other", {"n": 1})]) == [Inserted()]
-    items = client_of(store).scan(TableName="duebell")["Items"]
-    assert [item.pop("id") for item in items] == [{"S": "alone"}, {"S": "other"}]
-    assert items[0] == items[1]
+    get, lane = client_of(store).get_item, {"S": "0"}
+    alone, other = (
+        get(TableName="duebell", Key={"lane": lane, "id": {"S": id}})["Item"] for id in ("alone", "other")
+    )
+    assert alone == {**other, "id": {"S": "alone"}}
 
 
 # Statements that fail alone.
@@ -203,7 +203,7 @@ def test_the_longer_statement_is_partiql() -> None:
 def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_on(
     store: DynamoTable, calls: Calls, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    monkeypatch.setattr(partiql, "_execute", lambda *_, **__: {"Error": {"Code": code}})
+    monkeypatch.setattr(DynamoDb, "_execute", lambda *_: {"Error": {"Code": code}})
     assert store.insert(task("two", payload="another's"))
     assert store.insert_many(THREE) == [Inserted(), Taken(), Inserted()]
     for id in ("four", "five", "six"):

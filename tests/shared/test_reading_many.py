@@ -53,7 +53,7 @@ def test_what_is_never_read_is_unavailable_after_a_few_tries(
     store: DynamoTable, leave_unread: LeaveUnread, calls: Calls, clock: Clock
 ) -> None:
     leave_unread(lambda asked: asked)
-    with pytest.raises(AwsUnavailable, match="no room to read"):
+    with pytest.raises(AwsUnavailable, match="too little capacity to read"):
         store.get_many(KEYS)
     assert calls[READ] == 6
     assert clock.now - NOON <= timedelta(seconds=3.1)

@@ -7,8 +7,7 @@ import pytest
 from botocore.exceptions import UnknownServiceError
 from botocore.loaders import create_loader
 
-from duebell_shared.aws.aws_session import client_maker
-from duebell_shared.aws.service_models import QuickLoader
+from duebell_shared.aws.aws_session import QuickLoader, client_maker
 
 SERVICES = ("dynamodb", "events", "lambda", "cloudwatch", "sns")
 

@@ -1,4 +1,4 @@
-"""Claiming and saving many over moto: what fails alone, answers that are lost, who takes no batches."""
+"""Claiming and saving many: what fails alone, answers that are lost, who takes no batches."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -14,13 +14,11 @@ from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, S
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey, Status
-from tests import partiql
 from tests.shared.batches import BATCH, THREE, THROTTLED, Fail, answer_nothing, aws, bare_moto, fail, sent
 from tests.shared.table_calls import client_of, lose_the_next_answer
+from tests.simulation.wire.dynamodb import DynamoDb
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
-
-pytestmark = pytest.mark.moto
 
 __all__ = ["aws", "bare_moto", "fail", "sent"]
 
@@ -164,12 +162,13 @@ def test_a_statement_that_failed_does_not_take_anothers_claim_for_its_own(
 def test_a_claim_that_is_answered_without_its_task_reads_it(
     store: DynamoTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update: Any = partiql.__dict__["_update"]
+    change = DynamoDb._change
 
     def without(*given: Any) -> dict[str, Any]:
-        return {name: value for name, value in update(*given).items() if name != "Item"}
+        change(*given)
+        return {}
 
-    monkeypatch.setattr(partiql, "_update", without)
+    monkeypatch.setattr(DynamoDb, "_change", without)
     assert ours(claim(store), store) == ["one", "two", "three"]
 
 
@@ -177,7 +176,8 @@ def test_one_that_nobody_can_read_does_not_stand_in_the_others_way(store: Dynamo
     client_of(store).update_item(
         TableName="duebell",
         Key={"lane": {"S": str(THREE[1].lane)}, "id": {"S": "two"}},
-        UpdateExpression="SET attempt = :odd",
+        UpdateExpression="SET #attempt = :odd",
+        ExpressionAttributeNames={"#attempt": "attempt"},
         ExpressionAttributeValues={":odd": {"S": "many"}},
     )
     claimed = claim(store)
@@ -242,7 +242,7 @@ def test_a_batch_that_is_refused_is_written_one_by_one(
 def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_on(
     store: DynamoTable, calls: Calls, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    monkeypatch.setattr(partiql, "_execute", lambda *_, **__: {"Error": {"Code": code}})
+    monkeypatch.setattr(DynamoDb, "_execute", lambda *_: {"Error": {"Code": code}})
     assert ours(claim(store), store) == ["one", "two", "three"]
     for _ in range(4):
         assert store.save_many(PAUSED) == [NotEligible()] * 3

@@ -139,6 +139,8 @@ class History:
         self.starts: list[Start] = []
         self.invocations = 0
         self.failures: list[str] = []
+        # When an action that was limited or paused went on as declared
+        self.held_until: dict[str, datetime] = {}
         # When a call or a run came to its end the last time
         self.last_healed = self.world.now - timedelta(days=1)
 

@@ -1,6 +1,5 @@
 """Histories in which someone pauses actions, limits them and lets them go on, until all are as declared."""
 
-from datetime import datetime
 from functools import partial
 from random import Random
 from typing import Any
@@ -31,7 +30,7 @@ _DECLARED: dict[str, Any] = {"at_most": None, "per_second": None}
 
 
 class Pausing(Limited):
-    """A history in which actions are limited anew, and nothing is late from when all go on as declared.
+    """A history in which actions are limited anew, and none is late from when it goes on as declared.
 
     parked  how many starts were of tasks that had been parked
     """
@@ -39,13 +38,7 @@ class Pausing(Limited):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.parked = 0
-        self._go_on_at = self.world.now
-        calm_from = self.aws.calm_from
-
-        def goes_on_from(lane: int | None = None) -> datetime:
-            return max(calm_from(lane), self._go_on_at)
-
-        self.aws.calm_from = goes_on_from  # type: ignore[method-assign]
+        self._held: set[str] = set()
 
     def run(self) -> "Pausing":
         """Play it to the end."""
@@ -72,7 +65,11 @@ class Pausing(Limited):
             editor = Editor(backend=self._backend(process))
             for action in actions:
                 self._insist(process, partial(editor.limit, action, **limit))
-            self._go_on_at = self.world.now
+                if limit is not _DECLARED:
+                    self._held.add(action)
+                elif action in self._held:
+                    self._held.remove(action)
+                    self.held_until[action] = self.world.now
 
         self.world.after(seconds, partial(start, 0))
 

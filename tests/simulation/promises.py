@@ -85,7 +85,8 @@ class Promises:
         is_out = known.pending or known.may_be_out
         if task is None or known.acknowledged_at is None or is_out or task.status is Status.FAILED:
             return False
-        by = max(known.due, known.acknowledged_at, self._aws.calm_from(task.lane)) + HEALED
+        held_until = self._played.held_until.get(known.action, known.due)
+        by = max(known.due, known.acknowledged_at, self._aws.calm_from(task.lane), held_until) + HEALED
         began = (start.at for start in self._starts_of[task.id])
         return not any(known.asked_at <= at <= by for at in began)
 

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -24,8 +25,9 @@ from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Color
 
 __all__ = [
-    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "console", "first_that_fits", "id_of",
-    "in_one_line", "local", "occurrences_table", "plain", "relative", "short", "times_table", "tsv", "when",
+    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "cell", "console", "first_that_fits",
+    "id_of", "in_one_line", "json_line", "local", "occurrences_table", "plain", "relative", "short",
+    "times_table", "when",
 ]  # fmt: skip
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
@@ -33,6 +35,10 @@ _UNLIMITED = 100_000
 
 #: The beginning of a command in a text. These two are about this machine, and what has options is in full.
 _COMMAND = re.compile(r"`duebell (?!-|local\b|environments\b)")
+
+#: A spreadsheet takes a cell that begins so for a formula: https://owasp.org/www-community/attacks/CSV_Injection
+#: One apostrophe more masks it, so that it can be taken away again.
+_FORMULA = re.compile(r"'*[=+\-@]")
 
 #: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
@@ -45,9 +51,7 @@ class Output:
     """Prints the output of a command: for people, or with `as_json` for programs."""
 
     as_json: bool = False
-    account: dict[str, str] = field(
-        default_factory=dict
-    )  # the options that were given: `--name` and the like
+    account: dict[str, str] = field(default_factory=dict)  # options that were given, `--name` and the like
 
     @property
     def program(self) -> list[str]:
@@ -78,7 +82,8 @@ class Output:
 
     def note(self, text: str, document: Mapping[str, Any] | None = None) -> None:
         """Print a line on standard error; with --json `document`, if given."""
-        print(json.dumps(document) if self.as_json and document else self.in_full(text), file=sys.stderr)
+        line = json.dumps(document) if self.as_json and document else self.in_full(plain(text))
+        print(line, file=sys.stderr)
 
     def note_some(self, lines: Sequence[str]) -> None:
         """Print the first of these lines on standard error, and how many more there are."""
@@ -98,9 +103,17 @@ class Output:
             yield lambda done: progress.update(task, completed=done)
 
 
+class _SafeConsole(Console):
+    """A console that writes control characters as escapes, whatever is printed."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
 def console() -> Console:
     """A console without markup, with colour on a terminal only."""
-    made = Console(markup=False, highlight=False, emoji=False)
+    made = _SafeConsole(markup=False, highlight=False, emoji=False)
     if not made.is_terminal:
         made.width = _UNLIMITED
     return made
@@ -117,19 +130,20 @@ def plain(text: str) -> str:
     )
 
 
-#: The beginning of a cell that a spreadsheet would take for a formula; more apostrophes mask one.
-_FORMULA = re.compile(r"'*[=+\-@]")
-
-
-def tsv(*cells: str) -> str:
-    """A line of cells with tabs between; an apostrophe stands before what looks like a formula."""
-    return "\t".join(f"'{cell}" if _FORMULA.match(cell) else cell for cell in map(in_one_line, cells))
+def cell(text: str) -> str:
+    """`text` as one value of a line with tabs: a spreadsheet takes none for a formula."""
+    return f"'{in_one_line(text)}" if _FORMULA.match(text) else in_one_line(text)
 
 
 def id_of(line: str) -> str:
-    """The id in a line of `tsv`, or the line itself."""
-    cell = line.rstrip("\r\n").partition("\t")[0]
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
+    """The id in a line whose first value is a `cell`, or the line itself."""
+    first = line.rstrip("\r\n").partition("\t")[0]
+    return first[1:] if first[:1] == "'" and _FORMULA.match(first) else first
+
+
+def json_line(line: str) -> str:
+    """A line of JSON with the characters that a terminal obeys as JSON's own escapes: the same value."""
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
 
 
 def in_one_line(text: str) -> str:
@@ -219,7 +233,7 @@ class Grid:
         for heading, size in zip(self.headings, widths, strict=True):
             table.add_column(heading, no_wrap=True, overflow="ellipsis", width=size)
         for row in self.rows:
-            table.add_row(*(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row))
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
         return table
 
     @property

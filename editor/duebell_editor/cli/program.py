@@ -179,6 +179,8 @@ def run(app: typer.Typer) -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:
         status = Exit.DONE
+    except SystemExit as error:  # click's end when nobody reads on
+        status = Exit.DONE if isinstance(error.__context__, BrokenPipeError) else error.code
     except typer.Abort as error:  # a question that was not answered with yes
         is_interrupted = isinstance(error.__context__, KeyboardInterrupt)
         status = Exit.INTERRUPTED if is_interrupted else Exit.FAILURE

@@ -1,6 +1,5 @@
 """The commands about whole schedulers: `export`, `import`, `relane`, `environments`, `editor`."""
 
-import json
 import logging
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,7 +18,7 @@ from duebell_shared.settings import LOCAL, MAX_LANES, Color
 from .context import Context
 from .errors import Exit, words_of
 from .options import flag, opened, option
-from .output import COLORS, console, plain
+from .output import COLORS, console, json_line, plain
 from .program import with_json
 from .schedulers import LocalStack, deployed_names, find, is_embedded, known_places
 
@@ -33,10 +32,7 @@ def export_queue(context: Context) -> None:
     """Write every task, history included, to standard output: one JSON document to a line."""
     output = sys.stdout.buffer
     for line in context.editor().export_tasks():
-        text = line.decode()
-        if not text.isprintable():  # a terminal obeys control characters; JSON can escape each
-            text = "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
-        output.write(f"{text}\n".encode())
+        output.write(json_line(line.decode()).encode() + b"\n")
 
 
 @app.command("import", epilog="\b\nExample:\n  duebell --profile old export | duebell --profile new import -")

@@ -17,7 +17,7 @@ from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import MOST_READ
 from duebell_editor.listing.filters import MAX_LIMIT
 from duebell_editor.listing.listing import QUICKLY
-from duebell_editor.listing.places import place_from
+from duebell_editor.listing.positions import position_from
 from duebell_shared.instants import render
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.task import Status, Task
@@ -30,6 +30,7 @@ from .output import (
     Grid,
     Output,
     block,
+    cell,
     console,
     first_that_fits,
     in_one_line,
@@ -37,7 +38,6 @@ from .output import (
     plain,
     relative,
     short,
-    tsv,
     when,
 )
 from .program import with_json
@@ -99,7 +99,7 @@ def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> 
     if zone is None and task.recurrence:
         zone = zone_of(task.recurrence.schedule.timezone)
     due = f"{when(task.due, now)}{_elsewhere(task.due, zone)}"
-    line = Text.assemble(plain(task.id), ": ", status_text(task.status), f", {plain(task.action)} due {due}")
+    line = Text.assemble(task.id, ": ", status_text(task.status), f", {task.action} due {due}")
     console().print(line, soft_wrap=True)
 
 
@@ -134,7 +134,7 @@ def _line(task: Task) -> str:
     schedule = task.recurrence.schedule.expression if task.recurrence else ""
     attempt = str(task.attempt)
     fields = (task.id, task.status.value, task.action, due, queued, attempt, finished, schedule, _why(task))
-    return tsv(*fields)
+    return "\t".join(map(cell, fields))
 
 
 def tasks_table(
@@ -176,10 +176,10 @@ def _grid(tasks: Sequence[Task], now: datetime, mark: str, detail: _Detail) -> G
 def _block(task: Task, now: datetime, mark: str) -> Iterator[RenderableType]:
     ended = f"ended {short(task.finished_at)}" if task.finished_at else ""
     time = ended or f"due {short(task.due)} ({_far(task, now)})"
-    lines: list[Cell] = [Text.assemble(_state(task, mark), f", {plain(task.action)}, {time}")]
+    lines: list[Cell] = [Text.assemble(_state(task, mark), f", {task.action}, {time}")]
     if task.failure:
         lines.append(Text(_why(task), style="red"))
-    return block(Text(plain(task.id), style="bold", no_wrap=True, overflow="ignore"), *lines)
+    return block(Text(task.id, style="bold", no_wrap=True, overflow="ignore"), *lines)
 
 
 def status_text(status: Status) -> Text:
@@ -265,7 +265,7 @@ def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None
     page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
     tasks = page.tasks
     while page.cursor and len(tasks) < limit and out.is_watched:
-        out.note(f"looked as far as {local(place_from(page.cursor).at)} so far; {len(tasks)} found")
+        out.note(f"looked as far as {local(position_from(page.cursor).at)} so far; {len(tasks)} found")
         page = find(limit=limit - len(tasks), cursor=page.cursor, most_keys=QUICKLY)
         tasks += page.tasks
     return Page(tasks=tasks, cursor=page.cursor)
@@ -304,9 +304,8 @@ def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
             _count(group), f" of {plain(group.action)}: ", (group.error or "no error", "red")
         )
         last = f"last {when(group.last_at, context.now())}"
-        yield from block(
-            title, *filter(None, [in_one_line(group.message), last, *_commands(group, context.out.program)])
-        )
+        commands = _commands(group, context.out.program)
+        yield from block(title, *filter(None, [in_one_line(group.message), last, *commands]))
 
 
 def _count(group: FailureGroup) -> tuple[str, str]:

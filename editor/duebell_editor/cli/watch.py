@@ -22,7 +22,7 @@ from duebell_shared.instants import render
 
 from .context import Context
 from .options import filters_from, option, with_filters
-from .output import console, local, plain, tsv
+from .output import cell, console, local, plain
 from .show import status_facts
 from .tasks import tasks_table
 
@@ -99,11 +99,11 @@ class _View:
         """The next ring, the next task, and whether all is well, with a tab between."""
         status, tasks = self.status, self.page.tasks
         rings = render(status.rings_at) if status.rings_at else "parked"
-        id, looked_at = (tasks[0].id, render(tasks[0].queued or tasks[0].due)) if tasks else ("", "")
+        id, looked_at = (cell(tasks[0].id), render(tasks[0].queued or tasks[0].due)) if tasks else ("", "")
         health = "healthy" if status.healthy else plain("; ".join(one.what for one in status.problems))
         if self.trouble:
             health = f"AWS does not answer: {plain(self.trouble)}"
-        return tsv(rings, id, looked_at, health)
+        return "\t".join((rings, id, looked_at, health))
 
     def __rich_console__(self, out: Console, options: ConsoleOptions) -> RenderResult:
         height = options.height or out.height

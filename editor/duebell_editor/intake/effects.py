@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from duebell_editor.library.editor import Editor
@@ -29,15 +30,65 @@ from duebell_shared.parallel import Parallel
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import NewTask
-from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Status
 from duebell_shared.tasks.verbs import Verb
 
-from .made import Made
 from .messages import Change, Entry, Push, Rights
 
-__all__ = ["Failures", "take_effect"]
+__all__ = ["DoneChanges", "Failures", "take_effect"]
+
+
+class DoneChanges:
+    """The changes of one task, of one message, that took effect, in the order in which they are there.
+
+    A change counts as made only while no earlier one of its list has been made after it.
+    """
+
+    def __init__(self, marks: Iterable[IntakeMark]) -> None:
+        """`marks` are those of all changes of this task in the message."""
+        every = list(marks)
+        self._source = every[0].source
+        self._places = sorted({mark.place for mark in every})
+        self._made: set[int] = set()
+        self._pushed: datetime | None = None
+
+    def __contains__(self, mark: IntakeMark) -> bool:
+        return mark.place in self._made
+
+    def recall(self, last: IntakeMark | None) -> None:
+        """Learn from the mark of the task's last change what was made when the message came before."""
+        if last is None:
+            return
+        self._pushed = last.pushed
+        if last.source == self._source:
+            known = range(last.place if last.alone else 0, last.place + 1)
+            self._made |= {place for place in self._places if place in known and place not in last.without}
+
+    def mark(self, mark: IntakeMark, *, pushed: datetime | None = None) -> IntakeMark:
+        """The mark to leave if this change is made now; `pushed` is when a push was sent."""
+        missing = tuple(place for place in self._places if place < mark.place and place not in self._made)
+        is_alone = len(missing) > MAX_WITHOUT
+        return IntakeMark(
+            source=mark.source,
+            place=mark.place,
+            without=() if is_alone else missing,
+            alone=is_alone,
+            pushed=pushed or self._pushed,
+        )
+
+    def add(self, mark: IntakeMark) -> None:
+        """Note that a change was made now. Later ones of the list are made once more, for they hold."""
+        self._made = {place for place in self._made if place < mark.place} | {mark.place}
+
+    def is_before_push(self, sent: datetime) -> bool:
+        """Tell whether a message was sent before that of the task's last push.
+
+        All of what it pushes for is in the run that follows that push.
+        """
+        return self._pushed is not None and sent < self._pushed
+
 
 _LOG = logging.getLogger("duebell.intake")
 
@@ -49,7 +100,7 @@ _PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
 Failures = dict[int, Exception]
 
 
-class _Turn(NamedTuple):
+class _Step(NamedTuple):
     """A change of a task, or the last of several pushes of it in a row.
 
     places   the places of the entries that it is made for
@@ -139,7 +190,7 @@ def _change_all(
     repeated: list[int] = []
 
     def change(group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
-        return _change_in_turn(editor, group, rights)
+        return _change_in_order(editor, group, rights)
 
     for failed, made_before in parallel.all(change, groups):
         failures |= failed
@@ -152,7 +203,7 @@ def _change_all(
     return failures
 
 
-def _change_in_turn(
+def _change_in_order(
     editor: Editor, group: dict[int, Change | Push], rights: Rights
 ) -> tuple[Failures, list[int]]:
     """The failures of these changes of one task, and those that were made when their message came before.
@@ -163,12 +214,12 @@ def _change_in_turn(
     repeated: list[int] = []
     trouble: DuebellError | None = None
     made = {
-        source: Made(change.mark for change in of_source)
+        source: DoneChanges(change.mark for change in of_source)
         for source, of_source in _by_source(group.values()).items()
     }
-    turns = _turns(group, failures)
-    while turns:
-        places, change, covered = turns.pop(0)
+    steps = _steps(group, failures)
+    while steps:
+        places, change, covered = steps.pop(0)
         if trouble:
             failures |= dict.fromkeys(places, trouble)
             continue
@@ -181,7 +232,7 @@ def _change_in_turn(
         except InvalidInput as error:  # those that it covers are to be made without it
             *earlier, last = places
             failures[last] = error
-            turns = [*_turns({place: group[place] for place in earlier}, failures), *turns]
+            steps = [*_steps({place: group[place] for place in earlier}, failures), *steps]
         except DuebellError as error:
             failures |= dict.fromkeys(places, error)
             trouble = error if isinstance(error, AwsError | NotArmed | NotDeployed) else None
@@ -191,15 +242,15 @@ def _change_in_turn(
     return failures, repeated
 
 
-def _turns(group: Mapping[int, Change | Push], failures: Failures) -> list[_Turn]:
+def _steps(group: Mapping[int, Change | Push], failures: Failures) -> list[_Step]:
     """The changes to make one after the other: of pushes in a row the last, for all that can be right.
 
     `failures` gets those that cannot.
     """
-    turns: list[_Turn] = []
+    steps: list[_Step] = []
     for is_push, several in itertools.groupby(group.items(), lambda one: isinstance(one[1], Push)):
         if not is_push:
-            turns += [_Turn([place], change, []) for place, change in several]
+            steps += [_Step([place], change, []) for place, change in several]
             continue
         row = {place: push for place, push in several if isinstance(push, Push)}
         faults = {place: fault for place, push in row.items() if (fault := _fault(push.task))}
@@ -207,8 +258,8 @@ def _turns(group: Mapping[int, Change | Push], failures: Failures) -> list[_Turn
         if right := [place for place in row if place not in faults]:
             last = row[right[-1]]
             same = [row[place].mark for place in right[:-1] if row[place].mark.source == last.mark.source]
-            turns.append(_Turn(right, last, same))
-    return turns
+            steps.append(_Step(right, last, same))
+    return steps
 
 
 def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push]]:
@@ -218,14 +269,14 @@ def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push
     return found
 
 
-def _make(editor: Editor, change: Change | Push, made: Made, covered: Sequence[IntakeMark]) -> bool:
+def _make(editor: Editor, change: Change | Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
     """Make the change; False if it was made when its message came before."""
     if isinstance(change, Push):
         return _push(editor, change, made, covered)
     return _change(editor, change, made)
 
 
-def _push(editor: Editor, push: Push, made: Made, covered: Sequence[IntakeMark]) -> bool:
+def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
     """Add or push the task; False if this push, or one that was sent later, was made before.
 
     Problem: a message that comes twice, or late, would put the task off by its own old time, give it its own
@@ -245,7 +296,7 @@ def _push(editor: Editor, push: Push, made: Made, covered: Sequence[IntakeMark])
     return True
 
 
-def _change(editor: Editor, change: Change, made: Made) -> bool:
+def _change(editor: Editor, change: Change, made: DoneChanges) -> bool:
     """Make the change; False if it was made when its message came before.
 
     Problem: a message that comes twice would move a recurring task's next occurrence, undo what was changed

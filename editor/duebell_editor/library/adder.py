@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 
+from duebell_editor.change_log import added_as, log_change, logged
 from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists
@@ -12,10 +13,9 @@ from duebell_shared.tasks.add_report import AddFailure, AddReport
 from duebell_shared.tasks.task import Status, Task
 
 from .batches import write_all
-from .change_log import added_as, log_change, logged
+from .export import ImportReport, read_chunks, write_chunk
 from .rule_setter import RuleSetter
 from .taken_ids import Added, IfExists, Policy, insert_many, is_same_add, settle, settle_all
-from .transfer import ImportReport, read_chunks, write_chunk
 
 __all__ = ["Adder"]
 

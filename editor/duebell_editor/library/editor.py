@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from duebell_editor.change_log import log_change
 from duebell_editor.listing.failures import Failures, read_failures
 from duebell_editor.listing.filters import (
     MAX_LIMIT,
@@ -20,12 +21,10 @@ from duebell_editor.listing.filters import (
     check_text,
     make_filter,
 )
-from duebell_editor.listing.find import find_tasks
 from duebell_editor.listing.history import TaskHistory, history
-from duebell_editor.listing.listing import Page, list_tasks
-from duebell_editor.listing.look import Look, Watched, look
-from duebell_editor.listing.past_counts import PastCounts, count_past
+from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue import Queue
+from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count_past, look
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
@@ -61,7 +60,6 @@ from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .adder import Adder
 from .batches import check_all
-from .change_log import log_change
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -72,11 +70,11 @@ from .change_many import (
     select_found,
     select_named,
 )
+from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
 from .limit_setter import LimitSetter
 from .rule_setter import RuleSetter
 from .taken_ids import TRIES, Added, IfExists, Policy, kept_changing
-from .transfer import ImportReport, export_tasks
 
 if TYPE_CHECKING:
     import boto3
@@ -660,11 +658,11 @@ class Editor:
     def _writes(self) -> TaskWrites:
         return TaskWrites(
             self._backend,
-            self._adder,
             get=self.get,
             sign=self._signed,
             check=self._check,
             change_of=self._change_of,
+            store=lambda task, is_generated: self._adder.add(task, Policy(), is_generated=is_generated).task,
         )
 
     def _check(self, given: NewTask) -> Task:

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Self
 
 import msgspec
 
+from duebell_editor.change_log import added_as, log_change
 from duebell_editor.listing.queue import Queue
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.queue.store import Failed, Inserted, Taken
@@ -13,8 +14,6 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, checked
 from duebell_shared.tasks.recurrence import delay_of, delayed
 from duebell_shared.tasks.task import Status, Task
-
-from .change_log import added_as, log_change
 
 __all__ = [
     "TRIES",

@@ -15,7 +15,7 @@ from duebell_shared.tasks.fields import FIELDS, Field, Kind
 from duebell_shared.tasks.given import MAX_NAME, check_name
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
-from .places import Key, Place, is_failing, place_from
+from .positions import Key, Position, is_failing, position_from
 
 __all__ = [
     "FAILING",
@@ -99,7 +99,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     before: datetime
     latest_first: bool
     limit: int
-    start: Place | None
+    start: Position | None
 
     def wants(self, key: Key, task: Task) -> bool:
         """Tell whether the task fits the filter; reading the index bounds the time, where it has one."""
@@ -123,7 +123,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def following(self, cursor: str) -> Self:
         """The same filter, for the page after this cursor. Raises InvalidQuery."""
-        return replace(self, start=place_from(cursor))
+        return replace(self, start=position_from(cursor))
 
 
 def make_filter(
@@ -152,7 +152,7 @@ def make_filter(
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),
         limit=check_limit(limit),
-        start=None if (given := check_cursor(cursor)) is None else place_from(given),
+        start=None if (given := check_cursor(cursor)) is None else position_from(given),
     )
 
 

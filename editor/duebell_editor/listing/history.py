@@ -19,9 +19,8 @@ from duebell_shared.instants import MILLISECOND, NEVER, Instant
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.tasks.recurrence import Result
 
-from .queue import Queue
+from .queue import PAGE, Queue, evenly, first_keys, sample_lanes
 from .recurring import recurring_keys
-from .sampling import PAGE, evenly, first_keys, sample_lanes
 from .timeline import Step, edges
 
 __all__ = ["Ended", "TaskHistory", "history"]

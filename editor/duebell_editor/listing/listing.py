@@ -5,20 +5,26 @@ the same text, a group, may be few in a long index. So they are read by their id
 whichever comes to an end first makes the page.
 """
 
+import heapq
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from duebell_shared.tasks.task import Task
+from duebell_shared.errors import InvalidQuery
+from duebell_shared.instants import MILLISECOND
+from duebell_shared.queue.items import UNREADABLE
+from duebell_shared.queue.past_index import Past, key_of
+from duebell_shared.tasks.task import Status, Task, queue_key
 
 from .filters import Filter
-from .group import Group
-from .places import Key, Place, places
-from .queue import BATCH, Queue
+from .positions import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Position, is_failing, wrong_cursor
+from .queue import BATCH, Queue, has_expired
 
-__all__ = ["QUICKLY", "Page", "list_tasks"]
+__all__ = ["QUICKLY", "Group", "Page", "find_tasks", "list_tasks"]
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +47,90 @@ _SEARCH = 20
 _KEYS_PER_MEMBER = 4
 
 
+#: Tasks read with the first call: from all lanes together, and of one lane at least.
+_AT_FIRST, _OF_ONE_LANE = 400, 25
+
+#: Tasks read of one lane at most with one call.
+_AT_ONCE = 1_000
+
+#: Bytes of a payload that count as one task more: what reading costs goes by bytes.
+_PAYLOAD = 400
+
+
+class Group:
+    """The tasks of a group that the filter asks for, read in steps: of all lanes at once, more each time.
+
+    read  the size of what was read, in small tasks
+    """
+
+    def __init__(self, queue: Queue, which: Filter) -> None:
+        self._queue = queue
+        self._which = which
+        self._sources = _sources(which)
+        self.read = 0
+        lanes = queue.lanes_now()
+        self._begins: dict[int, str | None] = dict.fromkeys(range(lanes))
+        self._step = max(_AT_FIRST // lanes, _OF_ONE_LANE)
+        self._first: list[tuple[Key, Task]] = []
+
+    def read_on(self) -> bool:
+        """Read the next step; tell whether the group is read to its end."""
+        lanes, prefix = list(self._begins), self._which.prefix
+        read = self._queue.parallel.all(
+            lambda lane: self._queue.store.named(
+                lane, prefix, after=self._begins[lane], most=min(self._step, _AT_ONCE)
+            ),
+            lanes,
+        )
+        ends = dict(zip(lanes, (end for _, end in read), strict=True))
+        self._begins = {lane: end for lane, end in ends.items() if end is not None}
+        self._step *= 2
+        now = self._queue.clock()
+        for tasks, _ in read:
+            self.read += sum(1 + len(task.payload_json) // _PAYLOAD for task in tasks)
+            there = (task for task in tasks if not has_expired(task, now))
+            self._first += ((key, task) for task in there for key in self._keys(task))
+        pick = heapq.nlargest if self._which.latest_first else heapq.nsmallest
+        self._first = pick(self._which.limit + 1, self._first, key=lambda one: _order(Position.of(one[0])))
+        return not self._begins
+
+    def read_all(self, *, most: int | None = None) -> bool:
+        """Read on until the end, or until `most` small tasks were read; tell whether the end was reached."""
+        is_read = not self._begins
+        while not is_read and (most is None or self.read < most):
+            is_read = self.read_on()
+        return is_read
+
+    @property
+    def found(self) -> list[tuple[Key, Task]]:
+        """The first tasks of what was read, in order: one more than the limit, if there are so many."""
+        return self._first
+
+    def _keys(self, task: Task) -> Iterator[Key]:
+        """The key by which a listing by time would find the task, if the filter asks for it."""
+        keys: list[Key | None] = [key_of(task)]
+        if task.queued is not None and task.queued != UNREADABLE:
+            keys.append(queue_key(task))
+        for key in keys:
+            if key and self._is_asked_for(Position.of(key), key) and self._which.wants(key, task):
+                yield key
+
+    def _is_asked_for(self, position: Position, key: Key) -> bool:
+        """Tell whether the position is of a source asked for, within its times, and after the cursor."""
+        which, start = self._which, self._which.start
+        within = is_failing(key) or which.after <= position.at <= which.before
+        if position.source not in self._sources or not within:
+            return False
+        if start is None:
+            return True
+        here, there = _order(position), _order(start)
+        return here < there if which.latest_first else here > there
+
+
+def _order(position: Position) -> tuple[object, ...]:
+    return position.at, position.stream, position.id
+
+
 def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
     """The page of tasks that the filter asks for: full, unless it is the last.
 
@@ -54,7 +144,7 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     group = Group(queue, which) if which.prefix and (not which.start or which.start.by_id) else None
     if group and (group.read_on() or (which.start and group.read_all())):
         return _page_of(group, which)
-    keys = places(queue, which)
+    keys = _keys(queue, which)
     found: list[tuple[Key, Task]] = []
     seen = read = 0
     cursor: Key | None = None
@@ -73,18 +163,112 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
         if seen >= limit or read >= limit // _KEYS_PER_TASK:
             cursor = batch[-1] if next(keys, None) else None
             break
-    return _page(found, which, cursor=None if cursor is None else Place.of(cursor))
+    return _page(found, which, cursor=None if cursor is None else Position.of(cursor))
 
 
 def _page_of(group: Group, which: Filter) -> Page:
     """The page of a group that was read to its end."""
     found = group.found
-    last = Place.of(found[which.limit - 1][0]) if len(found) > which.limit else None
+    last = Position.of(found[which.limit - 1][0]) if len(found) > which.limit else None
     return _page(found, which, cursor=None if last is None else last._replace(by_id=True))
 
 
-def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Place | None) -> Page:
+def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Position | None) -> Page:
     shown = sorted(
-        found[: which.limit], key=lambda one: (Place.of(one[0]).at, one[1].id), reverse=which.latest_first
+        found[: which.limit], key=lambda one: (Position.of(one[0]).at, one[1].id), reverse=which.latest_first
     )
     return Page(tasks=tuple(task for _, task in shown), cursor=None if cursor is None else str(cursor))
+
+
+def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> Page:
+    """A page of the tasks with this beginning, of any status, in order of their ids' UTF-8.
+
+    Each lane is read with one call, which may end before the lane does: then only what is before the first of
+    these ends is told, and the cursor, an id, goes on from there.
+    """
+    if not prefix:
+        raise InvalidQuery("prefix", "must not be empty: say how the ids begin")
+    if cursor is not None and not 1 <= len(cursor.encode(errors="replace")) <= LONGEST_KEY:
+        raise wrong_cursor()
+    lanes = range(queue.lanes_now())
+    found = queue.parallel.all(
+        lambda lane: queue.store.named(lane, prefix, after=cursor, most=limit + 1), lanes
+    )
+    ends = [end.encode() for _, end in found if end is not None]
+    now, known = queue.clock(), dict[bytes, Task]()
+    for tasks, _ in found:
+        known |= {task.id.encode(): task for task in tasks if not has_expired(task, now)}
+    ids = sorted(id for id in known if not ends or id <= min(ends))
+    last = ids[limit - 1] if len(ids) > limit else min(ends, default=None)
+    return Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())
+
+
+def _keys(queue: Queue, which: Filter) -> Iterator[Key]:
+    """The keys of tasks that may match the filter, in its order, after its cursor."""
+    lanes = range(queue.lanes_now())
+    sources = sorted(_sources(which), key=SOURCES.index)
+    streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
+    begun = queue.parallel.all(_with_first_page, streams)
+    return heapq.merge(*begun, key=_stream_order, reverse=which.latest_first)
+
+
+def _sources(which: Filter) -> set[str]:
+    """The sources of tasks that may match the filter."""
+    asked = {source for status in which.statuses for source in _sources_of(status)}
+    return asked | {Past.FAILING.value} if which.failing else asked
+
+
+def _failing(queue: Queue, which: Filter, lane: int) -> Iterator[Key]:
+    """The keys of the lane's failing tasks, after the filter's cursor."""
+    bounds: Any = {"latest_first": which.latest_first}
+    if start := which.start:
+        here, there = (LAST, (SOURCES.index(Past.FAILING.value), lane)), (start.at, start.stream)
+        if here == there:
+            bounds["before" if which.latest_first else "after"] = start.key
+        elif (here > there) is which.latest_first:
+            return iter(())  # the cursor is beyond them
+    return queue.store.past(lane, Past.FAILING, **bounds)
+
+
+def _stream(queue: Queue, which: Filter, source: str, lane: int) -> Iterator[Key]:
+    if source == Past.FAILING.value:
+        return _failing(queue, which, lane)
+    begin: datetime | Key = which.after
+    end: datetime | Key = which.before
+    if which.start:
+        bound = _bound(which.start, (SOURCES.index(source), lane), latest_first=which.latest_first)
+        at = bound if isinstance(bound, datetime) else which.start.at
+        if which.latest_first and at <= which.before:
+            end = bound
+        elif not which.latest_first and at >= which.after:
+            begin = bound
+    bounds: Any = {"after": begin, "before": end, "latest_first": which.latest_first}
+    if source == IN_QUEUE:
+        return queue.store.queued(lane, **bounds)
+    return queue.store.past(lane, Past(source), **bounds)
+
+
+def _with_first_page(stream: Iterator[Key]) -> Iterator[Key]:
+    """Read the first page of the stream, so that this can be done for all streams in parallel."""
+    return itertools.chain(list(itertools.islice(stream, 1)), stream)
+
+
+def _bound(start: Position, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
+    """The bound from which a stream goes on after this position, with the order of streams in one moment."""
+    if stream == start.stream:
+        return start.key
+    is_over = stream > start.stream if latest_first else stream < start.stream
+    step = -MILLISECOND if latest_first else MILLISECOND
+    return start.at + step if is_over else start.at
+
+
+def _stream_order(key: Key) -> tuple[datetime, tuple[int, int]]:
+    position = Position.of(key)
+    return position.at, position.stream
+
+
+def _sources_of(status: Status) -> tuple[str, ...]:
+    """The sources of tasks with this status."""
+    if status in {Status.SCHEDULED, Status.RUNNING, Status.RESERVED}:
+        return (IN_QUEUE,)
+    return (Past.PAUSED, Past.PAUSED_RECURRING) if status is Status.PAUSED else (status.value,)

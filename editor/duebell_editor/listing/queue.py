@@ -1,7 +1,7 @@
 """Reading tasks from all lanes of the queue, without history that has expired."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
@@ -11,9 +11,22 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import places_of
 from duebell_shared.queue.past_index import PastKey, key_of
+from duebell_shared.queue.store import LARGEST_PAGE
 from duebell_shared.tasks.task import QueueKey, Task
 
-__all__ = ["BATCH", "Queue", "has_expired"]
+__all__ = ["BATCH", "PAGE", "Queue", "evenly", "first_keys", "has_expired", "sample_lanes"]
+
+#: A lane in which fewer keys than this are in sight is short: then all lanes are read.
+_FEW = 200
+
+#: Keys that are read of one lane at most.
+_MOST = 12_800
+
+#: Keys in one answer of DynamoDB: many are read, so the first answer is as large as any.
+PAGE = LARGEST_PAGE
+
+_T = TypeVar("_T")
+
 
 #: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
 BATCH = 100
@@ -132,3 +145,28 @@ def _places(id: str, counts: Sequence[int]) -> list[int]:
 def has_expired(task: Task, now: datetime) -> bool:
     """Tell whether the task is history that DynamoDB has yet to delete."""
     return task.expires_at is not None and task.expires_at <= now
+
+
+def sample_lanes(
+    queue: Queue, lanes: int, read: Callable[[int], _T], *, size: Callable[[_T], int]
+) -> tuple[list[_T], int]:
+    """Read the first lane, and the others if it is short; and how many lanes each of them stands for.
+
+    size  the number of keys in what was read
+    """
+    first = read(0)
+    if size(first) >= _FEW:
+        return [first], lanes
+    return [first, *queue.parallel.all(read, range(1, lanes))], 1
+
+
+def first_keys(keys: Iterable[_T]) -> tuple[list[_T], bool]:
+    """As many keys of a lane as are read at most; and whether that may not be all."""
+    read = list(itertools.islice(keys, _MOST))
+    return read, len(read) == _MOST
+
+
+def evenly(several: Sequence[_T], most: int) -> list[_T]:
+    """At most this many of several, evenly spaced."""
+    count = min(len(several), max(most, 0))
+    return [several[number * len(several) // count] for number in range(count)]

@@ -13,21 +13,134 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
-from duebell_shared.errors import DuebellError
+from duebell_shared.errors import DuebellError, UnreadableTask
 from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.store import Store
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
-from .owing_tasks import due_tasks, owes
+from .queue import BATCH, Queue
 
 __all__ = [
     "MORNING",
     "MOST_COUNTED",
+    "MOST_READ",
     "OVERDUE",
+    "Look",
+    "PastCounts",
     "QueueCounts",
+    "Watched",
+    "count_past",
+    "due_tasks",
+    "look",
     "next_morning",
     "overdue_before",
+    "owes",
     "read_queue",
 ]
+
+#: Tasks that are read at most, to find those that owe.
+MOST_READ = 1_000
+
+
+def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
+    """The tasks of the first keys of those that are due: a batch, and one more after each in which some owe.
+
+    So where none owes, which is most often, it is one read.
+    """
+    keys = itertools.islice(due, MOST_READ)
+    while some := list(itertools.islice(keys, BATCH)):
+        found = store.get_many(some)
+        there = [(key, found[key.id]) for key in some if key.id in found]
+        yield from there
+        if not any(owes(key, task) for key, task in there):
+            return
+
+
+def owes(key: QueueKey, task: Task) -> bool:
+    """Tell whether this task, read by this key, is in the queue only because it owes a follow-up."""
+    return task.owes is not None and task.queued == key.queued
+
+
+class PastCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of paused and of ended tasks, each at most 1,000; the failed ones are the status's."""
+
+    paused: int
+    done: int
+    expired: int
+    cancelled: int
+
+
+#: `failed` is counted by the status; with it, this would be more than twenty calls.
+#: Paused ones that recur are a kind of their own, which sorts next to the others.
+_KINDS = {Past.PAUSED: Past.PAUSED_RECURRING, Past.DONE: None, Past.EXPIRED: None, Past.CANCELLED: None}
+
+
+def count_past(queue: Queue) -> PastCounts:
+    """Count the keys of each kind in each lane. Raises NotDeployed where the table has no `past-index`."""
+    streams = list(itertools.product(_KINDS, range(queue.lanes_now())))
+    counts = queue.parallel.all(
+        lambda stream: queue.store.count_past(
+            stream[1], stream[0], last=_KINDS[stream[0]], most=MOST_COUNTED
+        ),
+        streams,
+    )
+    found = dict.fromkeys(_KINDS, 0)
+    for (kind, _), count in zip(streams, counts, strict=True):
+        found[kind] += count
+    return PastCounts(**{kind.value: min(count, MOST_COUNTED) for kind, count in found.items()})
+
+
+#: Keys read of each lane: one page of the store.
+_KEYS = 200
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of the queue between two times, and the tasks, to look at."""
+
+    after: datetime | None = None
+    before: datetime = NEVER
+    ids: Sequence[str] = ()
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """The state at one moment; two looks that differ mean that something has changed.
+
+    arming  the arming record's rev: every run and every new head changes it
+    busy    whether a run is at work
+    keys    the first keys of each lane in this part of the queue
+    revs    the revs of the tasks; None for one that does not exist
+    """
+
+    arming: int
+    busy: bool
+    keys: tuple[tuple[QueueKey, ...], ...]
+    revs: tuple[int | None, ...]
+
+
+def look(queue: Queue, watched: Watched) -> Look:
+    """Read the arming record, a page of each lane, and each task: one read each."""
+    record, now = queue.record(), queue.clock()
+    stretches = (
+        queue.store.queued(lane, after=watched.after, before=watched.before)
+        for lane in range(len(record.lanes))
+    )
+    return Look(
+        arming=record.rev,
+        busy=any(not lane.is_free(now) for lane in record.lanes),
+        keys=tuple(tuple(itertools.islice(keys, _KEYS)) for keys in stretches),
+        revs=tuple(_rev(queue, id, now) for id in watched.ids),
+    )
+
+
+def _rev(queue: Queue, id: str, now: datetime) -> int | None:
+    """The rev of the task; None if it does not exist, or its item cannot be read as a task."""
+    try:
+        task = queue.get(id, now=now)
+    except UnreadableTask:
+        return None
+    return task.rev if task else None
+
 
 #: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.
 MOST_COUNTED = 1_000

@@ -18,10 +18,9 @@ from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import delay_of
 from duebell_shared.tasks.task import Task
 
-from .cursors import cursor_of, place_at
 from .listing import Page
-from .queue import Queue
-from .sampling import PAGE
+from .positions import cursor_of, position_at
+from .queue import PAGE, Queue
 
 __all__ = ["coming", "list_recurring", "recurring_keys"]
 
@@ -29,14 +28,14 @@ __all__ = ["coming", "list_recurring", "recurring_keys"]
 _ORDER = (Past.FAILING, Past.RECURRING, Past.PAUSED_RECURRING)
 
 
-class _Place(NamedTuple):
-    """A task's place in the listing."""
+class _Position(NamedTuple):
+    """A task's position in the listing."""
 
     kind: Annotated[int, msgspec.Meta(ge=0, lt=len(_ORDER))]
     id: str
 
     @classmethod
-    def of(cls, key: PastKey) -> "_Place":
+    def of(cls, key: PastKey) -> "_Position":
         return cls(_ORDER.index(key.kind), key.id)
 
 
@@ -48,12 +47,12 @@ def recurring_keys(queue: Queue, lanes: int) -> list[PastKey]:
 
 def list_recurring(queue: Queue, *, prefix: str, limit: int, cursor: str | None) -> Page:
     """A page of recurring tasks: those that fail first, paused ones last, by id among their kind."""
-    start = None if cursor is None else place_at(cursor, _Place)
+    start = None if cursor is None else position_at(cursor, _Position)
     keys = (key for key in recurring_keys(queue, queue.lanes_now()) if key.id.startswith(prefix))
-    places = {_Place.of(key): key for key in keys}
-    left = sorted(place for place in places if start is None or place > start)
-    found = list(itertools.islice(_recurring(queue, map(places.__getitem__, left)), limit))
-    last = _Place.of(found[-1][0]) if found else None
+    positions = {_Position.of(key): key for key in keys}
+    left = sorted(position for position in positions if start is None or position > start)
+    found = list(itertools.islice(_recurring(queue, map(positions.__getitem__, left)), limit))
+    last = _Position.of(found[-1][0]) if found else None
     return Page(
         tasks=tuple(task for _, task in found),
         cursor=None if last is None or last == left[-1] else cursor_of(last),

@@ -24,11 +24,9 @@ from duebell_shared.queue.store import Store
 from duebell_shared.quoting import quoted
 
 from .filters import check_instant, check_limit
-from .owing_tasks import due_tasks, owes
-from .queue import Queue
-from .queue_counts import MOST_COUNTED, overdue_before
+from .queue import PAGE, Queue, evenly, first_keys, sample_lanes
+from .queue_counts import MOST_COUNTED, due_tasks, overdue_before, owes
 from .recurring import coming, recurring_keys
-from .sampling import PAGE, evenly, first_keys, sample_lanes
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.model import ServiceModel, Shape
 from botocore.validate import ParamValidator
 
-from duebell_shared.aws.service_models import QuickLoader
+from duebell_shared.aws.aws_session import QuickLoader
 from duebell_shared.errors import InvalidTransaction
 from duebell_shared.quoting import in_brief, quoted
 

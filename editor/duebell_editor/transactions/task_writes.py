@@ -7,8 +7,6 @@ from operator import and_
 from typing import Any, Unpack
 from uuid import uuid4
 
-from duebell_editor.library.adder import Adder
-from duebell_editor.library.taken_ids import Policy
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask, TaskChanged
 from duebell_shared.instants import Instant
@@ -36,21 +34,22 @@ class TaskWrites:
     sign       gives a task the author of the change
     check      makes a task of a new one; raises InvalidTask
     change_of  makes a function of a change; raises InvalidTask
+    store      adds a task, whose id was generated or not, and arms the rule for it
     """
 
     def __init__(
         self,
         backend: Backend,
-        adder: Adder,
         *,
         get: Callable[[str], Task],
         sign: Callable[[Task], Task],
         check: Callable[[NewTask], Task],
         change_of: Callable[[TaskChange], Callable[[Task], Task]],
+        store: Callable[[Task, bool], Task],
     ) -> None:
         self.backend = backend
         self.check = check
-        self._adder = adder
+        self._store = store
         self._get = get
         self._sign = sign
         self._change_of = change_of
@@ -58,7 +57,7 @@ class TaskWrites:
     def reserve(self, task: Task, grace: timedelta, *, is_generated: bool = False) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
         reserved = task.reserved(uuid4().hex, until=self.backend.clock() + grace)
-        return self._adder.add(reserved, Policy(), is_generated=is_generated).task
+        return self._store(reserved, is_generated)
 
     def cancel(self, id: str, *, rev: int | None) -> TaskWrite:
         """The write of `Editor.cancel`."""

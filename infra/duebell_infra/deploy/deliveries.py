@@ -9,7 +9,7 @@ from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.quoting import quoted
 
-__all__ = ["BESIDES", "DELIVERIES", "LISTS", "Given", "check_size", "merged", "permitted"]
+__all__ = ["BESIDES", "CONDITIONS", "DELIVERIES", "LISTS", "Given", "check_size", "merged", "permitted"]
 
 #: The fields of deliveries as they are given, by their names; None takes one away.
 Given = Mapping[str, Mapping[str, Any] | None]
@@ -21,6 +21,12 @@ DELIVERIES = "Deliveries"
 LISTS = {
     **{kind.sends: kind.parameter for kind in KINDS.values()},
     **{store.reads: store.parameter for store in SECRETS.values()},
+}
+
+#: The same, by the template's conditions that there are some.
+CONDITIONS = {
+    **{f"SendsTo{kind.parameter.removeprefix('Delivery')}": kind.parameter for kind in KINDS.values()},
+    **{f"Reads{store.parameter.removeprefix('Delivery')}": store.parameter for store in SECRETS.values()},
 }
 
 #: Bytes of a parameter's value.

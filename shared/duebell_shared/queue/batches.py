@@ -235,7 +235,7 @@ class BatchRead:
     def __call__(self, keys: Sequence[Item]) -> Iterator[Item]:
         """The items of these different keys, those that are there, in no order.
 
-        Items that DynamoDB had no room to read are asked for again, after a pause that grows as long as none
+        Items that DynamoDB had no units to read are asked for again, after a pause that grows as long as none
         is read. Raises AwsUnavailable when the pauses are used up, and what botocore raises.
         """
         for first in range(0, len(keys), _MOST):
@@ -254,5 +254,7 @@ class BatchRead:
             yield from answer["Responses"].get(self._table, [])
             if left:
                 if (pause := next(waits, None)) is None:
-                    raise AwsUnavailable(f"DynamoDB, table {self._table!r}: no room to read, and none later")
+                    raise AwsUnavailable(
+                        f"DynamoDB, table {self._table!r}: too little capacity to read all keys, also later"
+                    )
                 self._sleep(pause)

@@ -1,13 +1,13 @@
 """The sizes of lanes in bytes, from DynamoDB's answers to writes of one item. Thread-safe.
 
 The answer to a batch of statements has no sizes. So some writes go alone: the first to each lane after each
-call of `take`, one of a thousand adds, and every add to a lane that was nearly full when last measured.
+call of `take`, one of a thousand adds to it, and every add to a lane that was nearly full when last measured.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ItemCollectionMetrics.html
 """
 
 import threading
 import time
-import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +24,7 @@ MEASURED: Mapping[str, Any] = {"ReturnItemCollectionMetrics": "SIZE"}
 #: Seconds for which a lane counts as nearly full after it was measured.
 _VALID = 60
 
-#: One of so many adds in batches goes alone.
+#: One of so many adds to a lane goes alone.
 _SAMPLED = 1_000
 
 
@@ -35,6 +35,7 @@ class LaneSizes:
         self._clock = clock
         self._sizes: dict[int, int] = {}
         self._nearly_full: dict[int, float] = {}  # by lane: when it was measured
+        self._unmeasured: Counter[int] = Counter()  # by lane: the adds since one of them went alone
         self._measured: set[int] | None = None
         self._lock = threading.Lock()
 
@@ -50,16 +51,16 @@ class LaneSizes:
         with self._lock:
             return self._clock() - self._nearly_full.get(lane, -_VALID) < _VALID
 
-    def adds_to_measure(self, lanes: Sequence[int], ids: Sequence[str]) -> list[int]:
-        """The places of the adds that go alone, of tasks with these ids to these lanes."""
+    def adds_to_measure(self, lanes: Sequence[int]) -> list[int]:
+        """The places of the adds to these lanes that go alone."""
+        alone = set(self.to_measure(lanes))
         with self._lock:
-            sampled = {
-                place
-                for place, (lane, id) in enumerate(zip(lanes, ids, strict=True))
-                # not the lowest bits, by which the lane is chosen
-                if lane in self._nearly_full or zlib.crc32(id.encode()) // 64 % _SAMPLED == 0
-            }
-        return sorted(sampled.union(self.to_measure(lanes)))
+            for place, lane in enumerate(lanes):
+                self._unmeasured[lane] += 1
+                if lane in self._nearly_full or self._unmeasured[lane] >= _SAMPLED:
+                    self._unmeasured[lane] = 0
+                    alone.add(place)
+        return sorted(alone)
 
     def to_measure(self, lanes: Sequence[int]) -> list[int]:
         """The places of the writes to these lanes that go alone: the first to each lane not measured yet."""

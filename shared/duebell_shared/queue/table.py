@@ -130,7 +130,7 @@ class DynamoTable:
             return False
 
     def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
-        measured = self._sizes.adds_to_measure([task.lane for task in tasks], [task.id for task in tasks])
+        measured = self._sizes.adds_to_measure([task.lane for task in tasks])
         return _apart(measured, tasks, self._insert_alone, self._insert_together)
 
     def save(self, old: Task, new: Task | None) -> bool:

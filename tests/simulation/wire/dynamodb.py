@@ -10,10 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.partiql import FULL
-
 from .expressions import Item, condition, key_range, update
-from .lane_sizes import LaneSizes
+from .lane_sizes import FULL, LaneSizes
 from .refused import Refused, canceled, invalid
 from .requests import INDEXES, check_references, check_request
 from .statements import DELETE, INSERT, Statement, parse

@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from duebell_shared.queue.records import ARMING, GAUGE, LIMITS, WORKER
-from tests.partiql import FULL
 
 from .refused import Refused
 
-__all__ = ["LaneSizes", "bytes_in_lane"]
+__all__ = ["FULL", "LaneSizes", "bytes_in_lane"]
 
 Item = Mapping[str, Mapping[str, Any]]
 
 _GIGABYTE = 2**30
+
+#: The code of the answer to a statement for a full lane; to a call, it is this with "Exception" behind it.
+FULL = "ItemCollectionSizeLimitExceeded"
 
 #: What AWS adds to an item and to an entry of an index.
 _OVERHEAD = 100

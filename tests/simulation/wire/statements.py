@@ -8,16 +8,21 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tests.partiql import DELETE as DELETE_FORM
-from tests.partiql import INSERT as INSERT_FORM
-from tests.partiql import UPDATE as UPDATE_FORM
-
 from .expressions import Item, Value, plus
 from .refused import invalid
 
 __all__ = ["DELETE", "INSERT", "Statement", "parse"]
 
 INSERT, _UPDATE, DELETE = "INSERT", "UPDATE", "DELETE"
+
+_INSERT_FORM = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\?|\{.+\})')
+_UPDATE_FORM = re.compile(
+    r'UPDATE "(?P<table>[^"]+)"'
+    r'(?P<clauses>( SET "\w+"=\?| SET "\w+"="\w+"\+\?| REMOVE "\w+")+)'
+    r' WHERE (?P<where>"\w+"=\?( AND "\w+"=\?)*)'
+    r"(?P<returning> RETURNING ALL NEW \*)?"
+)
+_DELETE_FORM = re.compile(r'DELETE FROM "(?P<table>[^"]+)" WHERE (?P<where>"\w+"=\?( AND "\w+"=\?)*)')
 
 
 class Statement(NamedTuple):
@@ -86,14 +91,14 @@ class _Form(NamedTuple):
 
 @lru_cache(1000)
 def _form(text: str) -> _Form:
-    if found := INSERT_FORM.fullmatch(text):
+    if found := _INSERT_FORM.fullmatch(text):
         names = re.findall(r"'(\w+)':\?", found["value"])
         is_whole = found["value"] == "?"
         return _Form(INSERT, found["table"], 1 if is_whole else len(names), is_whole, names)
-    if found := DELETE_FORM.fullmatch(text):
+    if found := _DELETE_FORM.fullmatch(text):
         where = re.findall(r'"(\w+)"=\?', found["where"])
         return _Form(DELETE, found["table"], len(where), where=where)
-    if not (found := UPDATE_FORM.fullmatch(text)):
+    if not (found := _UPDATE_FORM.fullmatch(text)):
         raise invalid(f"the statement {text!r} is not understood")
     clauses = found["clauses"]
     adds = [name for name, other in re.findall(r'SET "(\w+)"="(\w+)"\+\?', clauses) if name == other]

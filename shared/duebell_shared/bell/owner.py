@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from datetime import datetime
 
-from .lane import Lane
+from .arming import Lane
 
 __all__ = ["LONGEST", "other_try_ends", "owner_of", "request_of"]
 

@@ -22,16 +22,24 @@ from .bundle.dependencies import IN_RUNTIME
 from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
 from .cost import app as cost_app
-from .deploy.delivery_options import Deliver, NoDeliver, deliveries_given, without_none
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
 from .deploy.destroy import Queue
 from .deploy.destroy import destroy as destroy_stack
-from .deploy.editors import environment_of
-from .deploy.intake_option import Intake, intake_parameter
-from .deploy.naming import check_scheduler_name
-from .deploy.option_values import bounds, pairs
-from .deploy.options import ACTIONS, Actions, Requirements
+from .deploy.environment import check_scheduler_name, environment_of
+from .deploy.options import (
+    ACTIONS,
+    Actions,
+    Deliver,
+    Intake,
+    NoDeliver,
+    Requirements,
+    bounds,
+    deliveries_given,
+    intake_parameter,
+    pairs,
+    without_none,
+)
 from .deploy.queue_table import Capacity
 from .deploy.stack import Stack
 from .deploy.template import template_text

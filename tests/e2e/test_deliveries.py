@@ -17,7 +17,7 @@ import boto3
 import pytest
 
 from duebell_editor import Editor, Status
-from duebell_infra.deploy.delivery_options import deliveries_given
+from duebell_infra.deploy.options import deliveries_given
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import Deployer
 from tests.e2e.support import duebell, local_command, wait_for

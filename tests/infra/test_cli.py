@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment, settings_of
-from duebell_infra.deploy.editors import environment_of
+from duebell_infra.deploy.environment import environment_of
 from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import DeployFailed
 from duebell_shared.settings import Settings

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import Editor
-from duebell_infra.deploy.declared import sync_declared
+from duebell_infra.deploy.worker import sync_declared
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Worker

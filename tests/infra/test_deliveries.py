@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from duebell_infra.deploy.deliveries import BESIDES, LISTS, check_size, merged, permitted
-from duebell_infra.deploy.delivery_options import deliveries_given, without_none
+from duebell_infra.deploy.options import deliveries_given, without_none
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.errors import InvalidSettings

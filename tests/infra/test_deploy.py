@@ -13,9 +13,8 @@ from duebell_editor import Editor
 from duebell_infra.bundle.bundle import Bundle
 from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
-from duebell_infra.deploy.alarms import whom_they_tell
 from duebell_infra.deploy.artifacts import Artifacts
-from duebell_infra.deploy.deploy import Deployment, deploy
+from duebell_infra.deploy.deploy import Deployment, deploy, whom_they_tell
 from duebell_infra.deploy.stack import Outcome
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_shared.backend import Backend

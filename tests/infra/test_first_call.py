@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from duebell_infra.deploy.first_call import call_once
+from duebell_infra.deploy.worker import call_once
 from duebell_infra.errors import WorkerFailed
 from duebell_shared.bell.function import lanes_in
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.deploy.naming import NAME, check_scheduler_name
+from duebell_infra.deploy.environment import NAME, check_scheduler_name
 from duebell_infra.errors import InvalidDeployment
 
 #: AWS's longest names, and what of it follows the scheduler's own.

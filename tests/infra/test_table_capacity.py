@@ -6,7 +6,7 @@ import boto3
 import pytest
 import typer
 
-from duebell_infra.deploy.option_values import bounds
+from duebell_infra.deploy.options import bounds
 from duebell_infra.deploy.queue_table import QueueTable, TableSettings
 from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties

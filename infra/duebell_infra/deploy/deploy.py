@@ -1,5 +1,6 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,23 +20,57 @@ from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.wiring import put_back
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import DuebellError
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
-from .alarms import check_alarms, whom_they_tell
 from .artifacts import Artifacts
 from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
-from .declared import sync_declared
 from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
-from .derived import INTAKE_VISIBILITY, VERSION_KEY, function_called, intake_visibility, version_parameter
-from .editors import environment_of
-from .first_call import call_once
-from .naming import check_scheduler_name
-from .parameters import IN_TEMPLATE, PARAMETERS
+from .environment import check_scheduler_name, environment_of
+from .parameters import (
+    IN_TEMPLATE,
+    INTAKE_VISIBILITY,
+    PARAMETERS,
+    VERSION_KEY,
+    function_called,
+    intake_visibility,
+    version_parameter,
+)
 from .queue_table import QueueTable, TableSettings
 from .stack import Outcome, Stack
 from .template import template_text, unknown_types, without_types
+from .worker import call_once, sync_declared
 
-__all__ = ["Deployment", "deploy", "settings_of"]
+__all__ = ["Deployment", "check_alarms", "deploy", "settings_of", "whom_they_tell"]
+
+_MAIL, _TOPIC = "AlarmMail", "AlarmTopicArn"
+
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
+_ARN = re.compile(r"arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+")
+
+
+def check_alarms(parameters: Mapping[str, str]) -> None:
+    """Raise InvalidDeployment if the alarms could not tell whom they are given."""
+    mail, topic = parameters.get(_MAIL, ""), parameters.get(_TOPIC, "")
+    if mail and not _ADDRESS.fullmatch(mail):
+        raise InvalidDeployment(_MAIL, f"{quoted(mail)} is no address of mail, such as oncall@example.com")
+    if topic and not _ARN.fullmatch(topic):
+        raise InvalidDeployment(
+            _TOPIC, f"{quoted(topic)} is no SNS topic, such as arn:aws:sns:eu-central-1:123456789012:oncall"
+        )
+
+
+def whom_they_tell(before: Mapping[str, str], parameters: Mapping[str, str]) -> str:
+    """A line that says who is told when tasks fail, or that nobody is; `before` are the last parameters."""
+    mail, topic = parameters.get(_MAIL, ""), parameters.get(_TOPIC, "")
+    if not mail and not topic:
+        return (
+            "alarms: nobody is told when tasks fail or are late; --alarm-mail or --alarm-topic changes that"
+        )
+    is_asked = mail and mail != before.get(_MAIL)
+    agree = f"; {mail} must agree first, by the link in a mail that AWS has sent there" if is_asked else ""
+    return f"alarms: they tell {' and '.join(filter(None, (mail, topic)))}{agree}"
+
 
 #: A module that only makes the Worker knows nothing of those that register actions with it.
 _NO_ACTIONS = (

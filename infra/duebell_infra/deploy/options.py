@@ -1,11 +1,22 @@
-"""Options that several commands about the stack have."""
+"""The options that commands about the stack share, and how their values are read."""
 
+import json
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-__all__ = ["ACTIONS", "Actions", "Requirements"]
+from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
+from duebell_shared.quoting import quoted
+
+from .deliveries import Given
+
+__all__ = [
+    "ACTIONS", "Actions", "Deliver", "Intake", "NoDeliver", "Requirements", "bounds",
+    "deliveries_given", "intake_parameter", "pairs", "without_none",
+]  # fmt: skip
 
 ACTIONS = typer.Option(
     metavar="MODULE:ATTRIBUTE",
@@ -17,3 +28,113 @@ Requirements = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="What your actions need: a requirements file, or a pyproject.toml."),
 ]
+
+
+def bounds(option: str, name: str, given: str | None) -> dict[str, str]:
+    """The parameters `Min<name>` and `Max<name>` that `MIN:MAX` gives. Raises BadParameter, a usage error."""
+    if given is None:
+        return {}
+    least, colon, most = given.partition(":")
+    if not (colon and least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
+        raise typer.BadParameter(f"{option} {quoted(given)} is not MIN:MAX, two numbers from 1 on")
+    return {f"Min{name}": least, f"Max{name}": most}
+
+
+def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """The values by name that repeated `NAME=VALUE` options set. Raises BadParameter, a usage error."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise typer.BadParameter(f"{option} {quoted(text)} is not NAME=VALUE")
+        if name in found:
+            raise typer.BadParameter(f"{option} {name} is given twice")
+        found[name] = value
+    return found
+
+
+Intake = Annotated[
+    bool | None,
+    typer.Option(
+        "--intake/--no-intake",
+        help="An SQS queue whose messages add and change tasks. [no, or as before]",
+        show_default=False,
+    ),
+]
+
+
+def intake_parameter(*, intake: bool | None) -> dict[str, str]:
+    """The template's parameter; none if the option was not given, which leaves the queue as it was."""
+    return {} if intake is None else {"Intake": "yes" if intake else "no"}
+
+
+Deliver = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--deliver",
+        metavar="'NAME=TARGET [FIELD=VALUE …]'",
+        help="An action that is a delivery, to an ARN or an https URL; @FILE: those in a JSON file.",
+    ),
+]
+NoDeliver = Annotated[
+    list[str] | None,
+    typer.Option("--no-deliver", metavar="NAME", help="Take away a delivery that was given before."),
+]
+
+#: The value of --actions for a worker without code of the user's.
+_NONE = "none"
+
+
+def deliveries_given(deliver: Iterable[str] | None, no_deliver: Iterable[str] | None) -> Given:
+    """The deliveries that the options give, and None for each that is taken away.
+
+    Raises BadParameter, a usage error.
+    """
+    given: dict[str, Mapping[str, Any] | None] = {}
+    for text in deliver or ():
+        several = _in_file(Path(text[1:])) if text.startswith("@") else _one(text)
+        for name, fields in several.items():
+            if name in given:
+                raise typer.BadParameter(f"--deliver {name} is given twice")
+            given[name] = fields
+    for name in no_deliver or ():
+        if name in given:
+            raise typer.BadParameter(f"--deliver {name} and --no-deliver {name}: give one of them")
+        given[name] = None
+    return given
+
+
+def without_none(actions: str | None) -> str | None:
+    """The Worker that --actions names; "" for none."""
+    return "" if actions == _NONE else actions
+
+
+def _one(text: str) -> dict[str, Mapping[str, Any]]:
+    """The delivery of `NAME=TARGET FIELD=VALUE`, separated as a shell does: no ARN or URL has a space."""
+    try:
+        first, *rest = shlex.split(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"--deliver {quoted(text)}: {error}") from None
+    name, equals, to = first.partition("=")
+    if not name or not equals or not to:
+        raise typer.BadParameter(f"--deliver {quoted(text)} is not NAME=TARGET, such as remind=arn:aws:sqs:…")
+    fields: dict[str, Any] = {"to": to}
+    for part in rest:
+        field, equals, value = part.partition("=")
+        field = field.replace("-", "_")
+        if not field or not equals or field in fields:
+            raise typer.BadParameter(
+                f"--deliver {name}: {quoted(part)} is not FIELD=VALUE, each field once, such as form=envelope"
+            )
+        fields[field] = int(value) if value.isdecimal() and field == "attempts" else value
+    return {name: fields}
+
+
+def _in_file(file: Path) -> dict[str, Mapping[str, Any]]:
+    """The deliveries of a file, in the JSON of DUEBELL_DELIVERIES."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"--deliver @{file}: {error}") from None
+    deliveries_in(text, where=f"{file}, as {ENVIRONMENT}")
+    return dict(json.loads(text or "{}"))

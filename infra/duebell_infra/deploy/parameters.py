@@ -1,19 +1,28 @@
-"""The parameters of a stack: one row each.
+"""The parameters of a stack: one row each, and those that follow from others.
 
 The `Parameters` of template.yaml, Terraform's variables.tf and the table in docs/running.md are made of these
 rows by `make reference`. The Terraform variable has the same name in snake case. A parameter that worker and
 editors read as a setting has its meaning, bounds and default from there.
+
+With SnapStart the worker is a published version, and Lambda starts it from a snapshot.
+https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
 """
 
+import hashlib
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Literal
 
 import msgspec
 
+from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.settings import SETTINGS, Settings
 
-__all__ = ["IN_TEMPLATE", "PARAMETERS", "Parameter"]
+__all__ = [
+    "INTAKE_VISIBILITY", "IN_TEMPLATE", "PARAMETERS", "VERSION_KEY", "Parameter", "function_called",
+    "intake_visibility", "version_parameter",
+]  # fmt: skip
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -278,3 +287,48 @@ PARAMETERS = {
 
 #: The names of those that the template has.
 IN_TEMPLATE = {name for name, row in PARAMETERS.items() if row.only != "Terraform"}
+
+
+#: The template's parameters.
+SNAP_START, VERSION_KEY, INTAKE_VISIBILITY = "SnapStart", "VersionKey", "IntakeVisibility"
+
+#: Seconds of the longest run, as the template has them.
+_TIMEOUT = 300
+
+#: The alias in the templates. It leads to the newest version.
+_ALIAS = "live"
+
+#: The Python that Lambda takes no snapshots of; all newer ones will do.
+_TOO_OLD = "python3.11"
+
+
+def function_called(name: str, parameters: Mapping[str, object]) -> str:
+    """The name by which rule, editors and runs call the worker of this scheduler: DUEBELL_FUNCTION."""
+    return f"{name}:{_ALIAS}" if parameters.get(SNAP_START) == "yes" else name
+
+
+def intake_visibility(parameters: Mapping[str, object]) -> dict[str, str]:
+    """The parameter with the seconds after which a message comes again if its run died.
+
+    AWS advises six times the function's timeout, and the batch window, which is a second.
+    https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+    """
+    timeout = str(parameters.get("Timeout", _TIMEOUT))
+    return {INTAKE_VISIBILITY: str(6 * int(timeout) + 1)} if timeout.isdecimal() else {}
+
+
+def version_parameter(parameters: Mapping[str, object], template: str) -> dict[str, str]:
+    """The parameter that has another version published when anything is deployed otherwise than before.
+
+    It may name another version where the worker is the same: what each parameter is for, the template knows.
+    Raises InvalidDeployment for a Python that Lambda takes no snapshots of.
+    """
+    if parameters.get(SNAP_START) != "yes":
+        return {VERSION_KEY: ""}
+    if parameters.get("Runtime") == _TOO_OLD:
+        raise InvalidDeployment(
+            SNAP_START, "needs Python 3.12 or newer, and the worker is for 3.11: give --python 3.13"
+        )
+    others = {name: value for name, value in parameters.items() if name != VERSION_KEY}
+    content = msgspec.json.encode([template, others], order="sorted")
+    return {VERSION_KEY: hashlib.sha256(content).hexdigest()[:32]}

@@ -10,9 +10,7 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import everywhere
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
-from duebell_infra.deploy.delivery_options import Deliver, NoDeliver, deliveries_given
-from duebell_infra.deploy.intake_option import Intake
-from duebell_infra.deploy.options import ACTIONS, Requirements
+from duebell_infra.deploy.options import ACTIONS, Deliver, Intake, NoDeliver, Requirements, deliveries_given
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat

@@ -26,8 +26,7 @@ from duebell_editor import Editor
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.caller import caller
 from duebell_infra.deploy.deliveries import Given
-from duebell_infra.deploy.delivery_options import without_none
-from duebell_infra.deploy.intake_option import intake_parameter
+from duebell_infra.deploy.options import intake_parameter, without_none
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Precision

@@ -1,4 +1,4 @@
-"""The first call of a worker that was deployed: it sets the rule, runs nothing, and shows if it can start."""
+"""The worker after a deployment: its first call, and the recurring tasks that it declares."""
 
 import json
 import time
@@ -9,12 +9,13 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
+from duebell_editor import Editor, SyncStep, SyncVerb, WorkerNotStarted
 from duebell_infra.aws import code_of
 from duebell_infra.errors import WorkerFailed
 from duebell_shared.bell.function import arming_event
 from duebell_shared.quoting import in_brief
 
-__all__ = ["call_once"]
+__all__ = ["call_once", "sync_declared"]
 
 #: Seconds between tries. A role that was just made may lack its permissions for some seconds, and a function
 #: in a VPC gets its network: https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
@@ -87,3 +88,38 @@ def _never_ends(function: str) -> str:
         f"{function} is deployed, and its worker does not end in time: its module may "
         f"wait for something when it is imported, or its VPC has no way to DynamoDB, EventBridge and Lambda"
     )
+
+
+def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
+    """Bring the queue to what the worker declares.
+
+    `say` is given a line for each task that was changed, one for each that could not be, and one with the
+    minute that the rule rings by then. A worker that has not started yet is only told of. Raises AwsError and
+    NotArmed.
+    """
+    try:
+        report = editor.sync()
+    except WorkerNotStarted as error:
+        say(f"sync  not brought to what the code declares, for {error}; then `duebell sync`")
+        return
+    failed = {failure.id for failure in report.failures}
+    made = [step for step in report.steps if step.id not in failed]
+    for step in made:
+        say(f"sync  {step.id}: {_done(step)}")
+    for failure in report.failures:
+        say(f"sync  {failure.id} stays as it was, call `duebell sync` later: {failure.error}")
+    # The worker that was called before knew nothing of these: what its log says of the rule is outdated.
+    if made and (rings_at := editor.status().rings_at):
+        say(f"sync  the rule rings by {rings_at.astimezone():%Y-%m-%d %H:%M}")
+
+
+def _done(step: SyncStep) -> str:
+    """The step in words, as something that was done: `added (report, rate(1 day))`."""
+    match step.verb:
+        case SyncVerb.ADD:
+            return f"added ({step.action}, {step.schedule})"
+        case SyncVerb.CHANGE:
+            values = {"schedule": f"schedule {step.schedule}", "declared": "now declared in the code"}
+            return f"changed: {', '.join(values.get(field, field) for field in step.fields)}"
+        case SyncVerb.CANCEL:
+            return "cancelled, for the code declares it no more"

@@ -1,7 +1,7 @@
 """The example, played on the embedded stack: `make demo`.
 
-Plans a few sales, shows the rule as it moves, waits until the rule has rung and the Lambda has run a task,
-and leaves the editor open. With `--once` it ends there, with exit status 0 if the task was done.
+Plans a few sales, shows the rule as it moves, opens the editor, and shows how the rule rings and the
+Lambda runs a task. With `--once` it ends there, with exit status 0 if the task was done.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 
 from duebell import DuebellError, Editor, Status, Task
 from duebell.http import serve
@@ -59,21 +60,22 @@ def play(folder: Path, *, once: bool, port: int) -> int:
         editor = Editor(stack.settings, session=stack.session)
         log = WorkerLog(stack.worker_log)
         plan(editor)
+        if not once:
+            # The page is served from now on, so that the first task can be watched.
+            Thread(target=lambda: see_it_run(editor, log), daemon=True).start()
+            serve(editor, port=port, started=greet)
+            return 0
         task = see_it_run(editor, log)
         if task.status is not Status.DONE:
             say(f"task {task.id} is still {task.status}: that is not as it should be")
             return 1
-        say(f"task {task.id} is {task.status}, {(task.lateness_ms or 0) / 1000:.1f} s after it was due")
-        show_rule(editor, "re-armed for the next task")
-        if not once:
-            serve(editor, port=port, started=greet)
         return 0
 
 
 def plan(editor: Editor) -> None:
     """Add a handful of tasks, and show where each leaves the rule."""
     shop = Shop(editor)
-    show_rule(editor, "nothing to do, so the rule is parked in 1970")
+    show_rule(editor, "nothing to do")
     shop.plan_sale(42, 19.99, start=day(60), end=day(90))
     show_rule(editor, "a sale in two months: armed for its start")
     shop.plan_sale(7, 4.50, start=day(75), end=day(80))
@@ -88,7 +90,7 @@ def plan(editor: Editor) -> None:
 
 def see_it_run(editor: Editor, log: WorkerLog) -> Task:
     """Tell what the worker logs until the first task has been run; the task as it is then."""
-    say("waiting for the rule to ring, then the editor opens; the lines that follow are the Lambda's own")
+    say("waiting for the rule to ring; the lines that follow are the Lambda's own")
     give_up = datetime.now(UTC) + PATIENCE
     has_told = False
     while True:
@@ -96,14 +98,19 @@ def see_it_run(editor: Editor, log: WorkerLog) -> Task:
         for line in log.new_lines():
             print(f"           {line}", flush=True)
             has_told = has_told or SOON in line
-        if (task.status.is_finished and has_told) or datetime.now(UTC) > give_up:
+        if task.status.is_finished and has_told:
+            say(f"task {task.id} is {task.status}, {(task.lateness_ms or 0) / 1000:.1f} s after it was due")
+            show_rule(editor, "re-armed for the next task")
+            return task
+        if datetime.now(UTC) > give_up:
             return task
         time.sleep(0.5)
 
 
 def show_rule(editor: Editor, why: str) -> None:
-    """The rule's expression as it is now, and why."""
-    say(f"rule  {editor.status().expression:<28} {why}")
+    """The minute that the rule is set to now, and why."""
+    rings = editor.status().rings_at
+    say(f"rule  {f'rings at {rings:%Y-%m-%d %H:%M} UTC' if rings else 'parked in 1970':<34} {why}")
 
 
 def day(number: int) -> datetime:

@@ -148,7 +148,7 @@ def test_stored_values_are_no_commands_for_terminals_and_no_formulas_for_spreads
     assert all(one.isprintable() for one in exported.strip())
     # And an export is the same JSON
     [task] = lines(exported)
-    assert task["payload"] == {"text": hostile}
+    assert json.loads(task["payload_json"]) == {"text": hostile}
     # And neither on a terminal
     out = console()
     with out.capture() as capture:

@@ -213,3 +213,14 @@ def test_follow_ups_are_held_against_it_too(editor: Editor, strict: Editor) -> N
         editor.add("tick", due=HOUR, id="a", on_failed="tock")
     with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
         strict.update("a", then={"action": "tock"})
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_action_that_can_never_hold_a_failed_task_is_refused_after_a_failure(editor: Editor) -> None:
+    # Given an action whose payload is a sale, when it is to be told of failures
+    with pytest.raises(InvalidTask, match=r"^on_failed: its payload cannot hold a failed task: "):
+        editor.add("tick", due=HOUR, id="a", on_failed="put_on_sale")
+    # Then nothing is stored, and an action that takes any payload is none
+    with pytest.raises(TaskNotFound):
+        editor.get("a")
+    editor.add("put_on_sale", due=HOUR, payload={"item": 1}, on_failed="tick")

@@ -218,7 +218,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
     facts: dict[str, str | Text] = {
         "environment": environment_text(status),
         "status": health,
-        status.bell.value: f"{status.rule}{'' if status.enabled else ' (disabled)'}",
+        status.bell.value: f"{status.rule}{_standing(status)}",
         "rings": when(status.rings_at, now) if status.rings_at else "parked" if status.enabled else "never",
         "armed": "yes" if status.armed else "no",
         "table": status.table,
@@ -245,6 +245,13 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
     for number, problem in enumerate(status.problems, start=1):
         facts[f"problem {number}"] = Text(plain(str(problem)), style="red")
     return _table(facts)
+
+
+def _standing(status: SchedulerStatus) -> str:
+    """What is wrong with the rule as a whole, behind its name; its ARN tells the region, if it was read."""
+    if status.enabled:
+        return ""
+    return " (disabled)" if status.region else " (cannot be read)"
 
 
 def _tzdata(status: SchedulerStatus) -> str:

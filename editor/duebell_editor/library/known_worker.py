@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.payloads.json_schema import ignored_field, misfit
+from duebell_shared.payloads.payload import of_task
 from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.tasks.follow_up import failed_task
 from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
@@ -58,13 +60,18 @@ class KnownWorker:
         self._is_told = False
 
     def check_all(self, task: Task, payload: object) -> None:
-        """`check` the task and its follow-ups; not what `on_failed` gets, for that is told later."""
+        """`check` the task and its follow-ups; `on_failed` with this task as if it had failed."""
         self.check(task, payload)
         if task.then:
             following = replace(task, action=task.then.action, payload_json=task.then.payload_json)
             self.check(following, task.then.payload, within="then")
         if task.on_failed:
-            self.check(replace(task, action=task.on_failed, payload_dropped=0), None, within="on_failed")
+            error = {"type": "Exception", "message": "it has failed"}
+            failed = failed_task(
+                task.id, task.action, task.due, attempts=1, at=task.due, error=error, payload=task.payload
+            )
+            told = replace(task, action=task.on_failed, payload_json=of_task(failed))
+            self.check(told, None, within="on_failed")
 
     def check(self, task: Task, payload: object, *, within: str = "") -> None:
         """Warn of an action that the worker does not have, or refuse it if actions are strict.
@@ -89,7 +96,9 @@ class KnownWorker:
         error = problem.error
         if within:
             field = f"{within}.{error.field}" if within == "then" else within
-            error = InvalidTask(field, error.reason)
+            is_told = within == "on_failed" and error.field.startswith("payload")
+            reason = f"its payload cannot hold a failed task: {error.reason}" if is_told else error.reason
+            error = InvalidTask(field, reason)
         if problem.warning is None or (self._is_strict and not problem.will_run):
             raise error
         if problem.warning is UnknownAction:

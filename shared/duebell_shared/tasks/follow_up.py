@@ -7,7 +7,7 @@ write takes the task out of the queue. A run that finds a task that owes a follo
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -161,6 +161,28 @@ def check_then(given: object) -> FollowUp:
     return FollowUp(
         action=then.action, payload_json=payload_json, after=then.after // MILLISECOND * MILLISECOND
     )
+
+
+def failed_task(
+    id: str,
+    action: str,
+    due: datetime,
+    *,
+    attempts: int,
+    at: datetime,
+    error: dict[str, str] | None,
+    payload: object,
+) -> dict[str, Any]:
+    """The payload of a task that follows a failure: the task that has failed, at `at`."""
+    return {
+        "id": id,
+        "action": action,
+        "due": render(due),
+        "attempts": attempts,
+        "failed_at": render(at),
+        "error": error,
+        "payload": payload,
+    }
 
 
 def _check_payload_size(payload_json: str) -> None:

@@ -23,12 +23,12 @@ from duebell_shared.errors import (
     TaskExists,
     UnreadableTask,
 )
-from duebell_shared.instants import LATEST, render
+from duebell_shared.instants import LATEST
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.follow_up import Cause, Owed
+from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.owing import paid, tried
 from duebell_shared.tasks.task import Task, queue_key
@@ -182,7 +182,9 @@ class FollowUps:
 
     def _log(self, task: Task, result: Task | Exception) -> None:
         if isinstance(result, Task):
-            self._context.log("follow_up_added", id=task.id, follow_up=result.id, action=result.action)
+            self._context.log(
+                "follow_up_added", id=task.id, action=task.action, follow_up=result.id, adds=result.action
+            )
             return
         event = "follow_up_refused" if isinstance(result, _FOR_GOOD) else "follow_up_not_added"
         self._context.log(event, level=logging.ERROR, id=task.id, error=_said(result))
@@ -217,16 +219,10 @@ def _follow_up_of(task: Task, owed: Owed, ending: int) -> Task:
 
 def _report_of(task: Task, owed: Owed) -> dict[str, Any]:
     """The failed task as its follow-up is told of it; its payload is left out if that makes it too large."""
-    failure = task.failure
-    return {
-        "id": task.id,
-        "action": task.action,
-        "due": render(owed.due),
-        "attempts": owed.attempts,
-        "failed_at": render(owed.at),
-        "error": {"type": failure.type, "message": failure.message} if failure else None,
-        "payload": task.payload,
-    }
+    error = {"type": task.failure.type, "message": task.failure.message} if task.failure else None
+    return failed_task(
+        task.id, task.action, owed.due, attempts=owed.attempts, at=owed.at, error=error, payload=task.payload
+    )
 
 
 def _is_same(there: Task, new: Task) -> bool:

@@ -62,7 +62,8 @@ const tiles = (status) =>
 // Problems of the scheduler in the API's words, with times by the viewer's clock, and the button that helps.
 
 
-const DEEP = ["delivery", "intake_idle", "lanes", "tzdata", "unknown_actions"]; // problems that only the doctor looks for
+// Problems that only the doctor looks for.
+const DEEP = ["delivery", "intake_idle", "lanes", "no_permission", "tzdata", "unknown_actions"];
 const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // problems that a tile and the list show
 
 let found = null; // problems that only the doctor finds, and when: they stay until the next look

@@ -22,8 +22,8 @@ from duebell_shared.quoting import quoted
 from duebell_shared.settings import SETTINGS, Settings
 
 __all__ = [
-    "INTAKE_VISIBILITY", "IN_TEMPLATE", "PARAMETERS", "VERSION_KEY", "Parameter", "check_parameters", "function_called",
-    "intake_visibility", "version_parameter",
+    "INTAKE_VISIBILITY", "IN_TEMPLATE", "PARAMETERS", "VERSION_KEY", "Parameter", "check_parameters",
+    "function_called", "intake_visibility", "version_parameter",
 ]  # fmt: skip
 
 
@@ -295,7 +295,7 @@ IN_TEMPLATE = {name for name, row in PARAMETERS.items() if row.only != "Terrafor
 
 
 def check_parameters(given: Mapping[str, str]) -> None:
-    """Raise InvalidDeployment for a parameter that the template does not have, or a value that it does not take."""
+    """Raise InvalidDeployment for a parameter that the template lacks, or a value that it does not take."""
     if unknown := sorted(given.keys() - IN_TEMPLATE):
         raise InvalidDeployment(
             "parameters",
@@ -305,14 +305,13 @@ def check_parameters(given: Mapping[str, str]) -> None:
         row = PARAMETERS[name]
         values = {"yes": ("yes", "no"), "on": ("on", "off")}.get(row.kind, row.values)
         if values and value not in values and (value or row.default):
-            raise InvalidDeployment(
-                name, f"must be {', '.join(values[:-1])} or {values[-1]}, not {quoted(value)}"
-            )
-        if row.least is not None and not (
-            value.isdecimal() and row.least <= int(value) <= (row.most or int(value))
-        ):
-            most = "or more" if row.most is None else f"to {row.most}"
-            raise InvalidDeployment(name, f"must be {row.least} {most}, not {quoted(value)}")
+            *most, last = values
+            raise InvalidDeployment(name, f"must be {', '.join(most)} or {last}, not {quoted(value)}")
+        if row.least is not None:
+            number = int(value) if value.isdecimal() else -1
+            if number < row.least or (row.most is not None and number > row.most):
+                upper = "or more" if row.most is None else f"to {row.most}"
+                raise InvalidDeployment(name, f"must be {row.least} {upper}, not {quoted(value)}")
         if row.pattern and not re.fullmatch(row.pattern, value):
             raise InvalidDeployment(name, f"{quoted(value)} is not {row.says}")
 

@@ -12,7 +12,7 @@ from bench.queues import PAYLOAD
 from duebell_editor import Editor
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.log_lines import JsonLines
 from duebell_shared.settings import Settings
 from duebell_worker import Worker

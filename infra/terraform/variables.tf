@@ -306,7 +306,7 @@ variable "alarm_mail" {
   default     = ""
   validation {
     condition     = can(regex("^([^@\\s]+@[^@\\s]+)?$", var.alarm_mail))
-    error_message = "An address of mail"
+    error_message = "An address of mail, such as oncall@example.com"
   }
 }
 
@@ -314,6 +314,10 @@ variable "alarm_topic_arn" {
   description = "An SNS topic of yours that the alarms tell."
   type        = string
   default     = ""
+  validation {
+    condition     = can(regex("^(arn:[\\w-]+:sns:[\\w-]+:\\d{12}:[\\w-]+)?$", var.alarm_topic_arn))
+    error_message = "The ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:oncall"
+  }
 }
 
 variable "lateness_milliseconds" {

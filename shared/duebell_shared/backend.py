@@ -17,10 +17,8 @@ from .aws.aws_session import client_maker
 from .aws.intake_queue import IntakeQueue, Sqs
 from .bell.armer import Armer
 from .bell.arming import ArmingRecord
-from .bell.bell import CALL_LIMIT, Bell, BellKind
+from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
 from .bell.function import Function
-from .bell.ring_schedule import RingSchedule
-from .bell.rule import Rule
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .instants import utc_now
 from .parallel import Parallel

@@ -12,8 +12,8 @@ import boto3
 from duebell_editor import AwsError, NotArmed
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import is_set_for
-from duebell_shared.bell.rule import Rule
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from duebell_worker import Worker

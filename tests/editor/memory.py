@@ -9,7 +9,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.keeping import Keeping
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Settings

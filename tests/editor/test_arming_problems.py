@@ -5,8 +5,7 @@ from datetime import timedelta
 from duebell_editor import Editor, ProblemKind
 from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import GRACE, ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.instants import NEVER
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap

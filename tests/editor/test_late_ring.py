@@ -7,8 +7,7 @@ import pytest
 
 from duebell_editor import LateRing, ProblemKind
 from duebell_infra.testing import InlinePool
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import render
 from duebell_worker import Worker
 from tests.editor.memory import Scheduler

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_editor import Problem, ProblemKind, Status
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import Lane
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.new_task import new_task
 from tests.editor.memory import KEEP, Scheduler

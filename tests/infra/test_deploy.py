@@ -191,8 +191,14 @@ def test_an_environment_that_the_worker_could_not_read_is_refused_first(deployed
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"AlarmMail": "anna"}, "AlarmMail: 'anna' is no address of mail"),
-        ({"AlarmTopicArn": "oncall"}, "AlarmTopicArn: 'oncall' is no SNS topic, such as arn:aws:sns:"),
+        ({"AlarmMail": "anna"}, "AlarmMail: 'anna' is not an address of mail"),
+        (
+            {"AlarmTopicArn": "oncall"},
+            "AlarmTopicArn: 'oncall' is not the ARN of an SNS topic, such as arn:aws:sns:",
+        ),
+        ({"MemorySize": "1"}, "MemorySize: must be 128 to 10240, not '1'"),
+        ({"LatenessMilliseconds": "1"}, "LatenessMilliseconds: must be 60000 or more, not '1'"),
+        ({"Tracing": "on"}, "Tracing: must be yes or no, not 'on'"),
         ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together"),
         ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together"),
     ],

@@ -7,9 +7,7 @@ import msgspec
 
 from duebell_editor import Editor, LastRun
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import BellKind
-from duebell_shared.bell.ring_schedule import RingSchedule
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import BellKind, RingSchedule, Rule
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
 from duebell_shared.settings import Settings

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, next_ring
-from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits

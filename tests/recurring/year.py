@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import next_ring
-from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.recurrence import Missed, Occurrence
 from duebell_shared.tasks.task import QueueKey, Status, Task

@@ -3,9 +3,7 @@
 import pytest
 
 from duebell_shared.bell.armer import Armer
-from duebell_shared.bell.bell import Bell
-from duebell_shared.bell.ring_schedule import RingSchedule
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Bell, RingSchedule, Rule
 from tests.shared.fake_events import FakeEvents, FakeScheduler
 from tests.shared.shared_store import SharedStore
 from tests.support import Clock

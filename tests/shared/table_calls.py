@@ -8,8 +8,7 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.new_task import new_task

@@ -9,7 +9,7 @@ import pytest
 
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
 from tests.shared.conftest import LANES

@@ -10,9 +10,8 @@ from botocore.exceptions import ClientError
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
-from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.bell.lane import Lane
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings

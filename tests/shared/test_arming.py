@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.bell.arming import GRACE, HEAD_START, ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import GRACE, HEAD_START, ArmingRecord, Lane
 from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.support import NOON

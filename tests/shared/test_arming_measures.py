@@ -2,8 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.run_notes import Fullest
 from tests.support import NOON
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_infra.testing import MemoryStore
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import NEVER
 from duebell_shared.parallel import Parallel

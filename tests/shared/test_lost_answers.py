@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Store

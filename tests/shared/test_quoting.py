@@ -16,7 +16,6 @@ OWN_NAMES = {
     "shared/duebell_shared/queue/batches.py",
     "shared/duebell_shared/queue/transactions.py",
     "shared/duebell_shared/queue/refusals.py",
-    "shared/duebell_shared/bell/rule.py",
     "worker/duebell_worker/actions/handles.py",
     "worker/duebell_worker/actions/loader.py",
     "worker/duebell_worker/actions/parameters.py",

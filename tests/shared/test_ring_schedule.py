@@ -8,9 +8,8 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import BellKind, BellState
+from duebell_shared.bell.bell import BellKind, BellState, RingSchedule
 from duebell_shared.bell.expression import FAR_SENTINEL, is_set_for, next_ring
-from duebell_shared.bell.ring_schedule import RingSchedule
 from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Settings
 from tests.shared.fake_events import FakeScheduler

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from duebell_shared.bell.armer import HOLD, Armer
-from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.bell.lane import Lane
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.shared.fake_events import FakeEvents, refusal

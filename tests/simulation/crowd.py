@@ -17,8 +17,8 @@ import msgspec
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.function import Function
-from duebell_shared.bell.rule import Rule
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits

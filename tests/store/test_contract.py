@@ -9,8 +9,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Inserted, Store

@@ -7,7 +7,7 @@ from duebell_editor import Editor, Task
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
 from duebell_worker import Worker

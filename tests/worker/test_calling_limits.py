@@ -10,7 +10,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
 from duebell_worker.run.lease import LEASE, Lease

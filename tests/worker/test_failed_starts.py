@@ -132,7 +132,7 @@ sys.path.insert(0, {str(tmp_path)!r})
 from duebell.testing import MemoryStore
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import entry
 

@@ -12,7 +12,7 @@ from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker import Status, Worker

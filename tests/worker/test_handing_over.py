@@ -11,7 +11,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings

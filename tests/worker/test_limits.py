@@ -11,7 +11,7 @@ import pytest
 from duebell_editor import Editor, InvalidTask, Status
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.limits.gauge import Gauge, Permits
 from duebell_shared.limits.limits import Limits

@@ -8,7 +8,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_infra.testing import Bell, InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings

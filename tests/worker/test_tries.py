@@ -13,9 +13,9 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.owner import LONGEST, other_try_ends, owner_of, request_of
 from duebell_worker import Status, Worker
 from duebell_worker.run.lease import LEASE, Lease
+from duebell_worker.run.run_id import LONGEST, new_run_id, other_try_ends, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
 from tests.worker.hooks import Hooks
@@ -271,7 +271,7 @@ def test_tasks_whose_attempts_cannot_be_read_are_run_all_the_same(
 
 
 def test_a_name_is_the_request_and_a_nonce_and_as_long_as_there_is_room_for() -> None:
-    first, second = owner_of(REQUEST), owner_of(REQUEST)
+    first, second = new_run_id(REQUEST), new_run_id(REQUEST)
     assert first != second
     assert request_of(first) == request_of(second) == REQUEST
     assert len(first) == LONGEST

@@ -7,7 +7,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Status, Worker
 from tests.support import NOON, Clock

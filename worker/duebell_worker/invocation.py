@@ -7,8 +7,8 @@ from typing import Protocol
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.function import lanes_in
-from duebell_shared.bell.owner import owner_of
 from duebell_shared.errors import AwsUnavailable, NotArmed
+from duebell_worker.run.run_id import new_run_id
 
 from .log import emit
 from .run.context import RESERVE
@@ -45,7 +45,7 @@ def run_invocation(event: object, context: LambdaContext, run: Run, backend: Bac
     All tries are one run, with one id. Raises what the last one raises.
     """
     # A context that stands in for Lambda's may have no request id.
-    id = owner_of(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
+    id = new_run_id(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
 
     def run_once() -> RunReport:
         return run(id, backend, _time_left(context), lanes_in(event))

@@ -16,6 +16,7 @@ from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.fields import DeclaredFields
+from duebell_shared.tasks.reserved import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.process.host import Host
@@ -248,6 +249,11 @@ class Worker:
     def deliveries(self) -> "tuple[Delivery, ...]":
         """The deliveries that are registered."""
         return self._actions.deliveries
+
+    @property
+    def has_actions(self) -> bool:
+        """Tell whether there are actions or deliveries, beside duebell's own."""
+        return any(not is_reserved(name) for name in self._actions)
 
     def add_declared_deliveries(self) -> None:
         """Register the deliveries that DUEBELL_DELIVERIES declares. Raises InvalidSettings."""

@@ -1,6 +1,5 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,6 @@ from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.wiring import put_back
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import DuebellError
-from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
@@ -32,6 +30,7 @@ from .parameters import (
     INTAKE_VISIBILITY,
     PARAMETERS,
     VERSION_KEY,
+    check_parameters,
     function_called,
     intake_visibility,
     version_parameter,
@@ -41,23 +40,9 @@ from .stack import Outcome, Stack
 from .template import template_text, unknown_types, without_types
 from .worker import call_once, sync_declared
 
-__all__ = ["Deployment", "check_alarms", "deploy", "settings_of", "whom_they_tell"]
+__all__ = ["Deployment", "deploy", "settings_of", "whom_they_tell"]
 
 _MAIL, _TOPIC = "AlarmMail", "AlarmTopicArn"
-
-_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-_ARN = re.compile(r"arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+")
-
-
-def check_alarms(parameters: Mapping[str, str]) -> None:
-    """Raise InvalidDeployment if the alarms could not tell whom they are given."""
-    mail, topic = parameters.get(_MAIL, ""), parameters.get(_TOPIC, "")
-    if mail and not _ADDRESS.fullmatch(mail):
-        raise InvalidDeployment(_MAIL, f"{quoted(mail)} is no address of mail, such as oncall@example.com")
-    if topic and not _ARN.fullmatch(topic):
-        raise InvalidDeployment(
-            _TOPIC, f"{quoted(topic)} is no SNS topic, such as arn:aws:sns:eu-central-1:123456789012:oncall"
-        )
 
 
 def whom_they_tell(before: Mapping[str, str], parameters: Mapping[str, str]) -> str:
@@ -257,12 +242,7 @@ def _permissions(
 
 def _checked(parameters: dict[str, str]) -> dict[str, str]:
     """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
-    if unknown := sorted(parameters.keys() - IN_TEMPLATE):
-        raise InvalidDeployment(
-            "parameters",
-            f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(IN_TEMPLATE))}",
-        )
-    check_alarms(parameters)
+    check_parameters(parameters)
     if bool(parameters.get("SubnetIds")) != bool(parameters.get("SecurityGroupIds")):
         raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     return parameters

@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Literal
@@ -17,11 +18,12 @@ import msgspec
 
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.kinds import KINDS, SECRETS
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import SETTINGS, Settings
 
 __all__ = [
-    "INTAKE_VISIBILITY", "IN_TEMPLATE", "PARAMETERS", "VERSION_KEY", "Parameter", "function_called",
-    "intake_visibility", "version_parameter",
+    "INTAKE_VISIBILITY", "IN_TEMPLATE", "PARAMETERS", "VERSION_KEY", "Parameter", "check_parameters",
+    "function_called", "intake_visibility", "version_parameter",
 ]  # fmt: skip
 
 
@@ -260,10 +262,13 @@ PARAMETERS = {
     "AlarmMail": Parameter(
         "An address that the alarms are mailed to; it gets a topic of its own. AWS first sends it a "
         "mail with a link, by which it must agree.",
-        pattern=r"([^@\s]+@[^@\s]+)?", says="an address of mail", option="--alarm-mail",
+        pattern=r"([^@\s]+@[^@\s]+)?", says="an address of mail, such as oncall@example.com",
+        option="--alarm-mail",
     ),
     "AlarmTopicArn": Parameter(
         "An SNS topic of yours that the alarms tell.",
+        pattern=r"(arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+)?",
+        says="the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:oncall",
         option="--alarm-topic",
     ),
     "LatenessMilliseconds": Parameter(
@@ -287,6 +292,28 @@ PARAMETERS = {
 
 #: The names of those that the template has.
 IN_TEMPLATE = {name for name, row in PARAMETERS.items() if row.only != "Terraform"}
+
+
+def check_parameters(given: Mapping[str, str]) -> None:
+    """Raise InvalidDeployment for a parameter that the template lacks, or a value that it does not take."""
+    if unknown := sorted(given.keys() - IN_TEMPLATE):
+        raise InvalidDeployment(
+            "parameters",
+            f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(IN_TEMPLATE))}",
+        )
+    for name, value in given.items():
+        row = PARAMETERS[name]
+        values = {"yes": ("yes", "no"), "on": ("on", "off")}.get(row.kind, row.values)
+        if values and value not in values and (value or row.default):
+            *most, last = values
+            raise InvalidDeployment(name, f"must be {', '.join(most)} or {last}, not {quoted(value)}")
+        if row.least is not None:
+            number = int(value) if value.isdecimal() else -1
+            if number < row.least or (row.most is not None and number > row.most):
+                upper = "or more" if row.most is None else f"to {row.most}"
+                raise InvalidDeployment(name, f"must be {row.least} {upper}, not {quoted(value)}")
+        if row.pattern and not re.fullmatch(row.pattern, value):
+            raise InvalidDeployment(name, f"{quoted(value)} is not {row.says}")
 
 
 #: The template's parameters.

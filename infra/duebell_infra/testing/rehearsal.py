@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from duebell_editor import Editor, SyncReport
 from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, next_ring
-from duebell_shared.bell.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from duebell_worker import RunReport, Worker

@@ -17,9 +17,8 @@ from duebell_shared.parallel import Parallel
 from duebell_shared.queue.store import Store
 from duebell_shared.settings import MAX_LANES
 
-from .arming import ArmingRecord
+from .arming import ArmingRecord, Lane
 from .bell import CALL_LIMIT, Bell
-from .lane import Lane
 from .ring_times import early_minute, ring_minute
 
 __all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged", "new_applier"]

@@ -16,16 +16,16 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Self
 
+import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.instants import MOST_SKEW, NEVER, Instant, ceil_to_minute
+from duebell_shared.instants import FIRST, MOST_SKEW, NEVER, Instant, ceil_to_minute
 
 from .known_rule import KnownRule
-from .lane import Lane, before
 from .ring_times import LEAD, minute_for
 from .run_notes import Fullest, LastRun, LateRing, fuller, late_ring
 
-__all__ = ["GRACE", "HEAD_START", "ArmingRecord"]
+__all__ = ["GRACE", "HEAD_START", "ArmingRecord", "Lane", "before"]
 
 #: A ring counts as missed when no claim follows within this time of its minute.
 GRACE = timedelta(minutes=2)
@@ -42,6 +42,27 @@ _CALL = timedelta(seconds=10)
 
 #: A count of depth and overdue tasks holds for this long: then many runs cost little.
 _COUNT_HOLDS = timedelta(minutes=5)
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One partition of the queue: when someone must look at it, and which run holds it until when."""
+
+    due: Instant = NEVER
+    owner: str | None = None
+    until: Instant = NEVER
+
+    def wake(self, head_start: timedelta) -> datetime:
+        """The time to ring for this lane: the end of the lease on it, or `head_start` before its due."""
+        return self.until if self.owner else before(self.due, head_start)
+
+    def is_free(self, now: datetime) -> bool:
+        """Tell whether a run may claim the lane: nobody holds it, or the lease has run out."""
+        return self.owner is None or self.until <= now
+
+
+def before(due: datetime, head_start: timedelta) -> datetime:
+    """`head_start` before `due`; `due` itself if that is NEVER, or at the beginning of the calendar."""
+    return due if due == NEVER or due < FIRST + head_start else due - head_start
 
 
 class ArmingRecord(KnownRule, frozen=True, kw_only=True):

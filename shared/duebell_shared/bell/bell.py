@@ -1,6 +1,6 @@
 """The bell, which wakes the worker: read it, and set it to a minute. It is created by the stack, never here.
 
-It is one EventBridge rule (`rule.py`), or one schedule of EventBridge Scheduler (`ring_schedule.py`). Both
+It is one EventBridge rule, or one schedule of EventBridge Scheduler. Both
 ring by the same cron expressions, in UTC, somewhere within the minute. Both take an unspecified short time
 until a change takes effect, have no compare-and-set, and reset what they are not given.
 """
@@ -21,9 +21,9 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import quoted
 
-from .expression import expression_at, is_set_for
+from .expression import FAR_SENTINEL, SENTINEL, expression_at, is_set_for
 
-__all__ = ["CALL_LIMIT", "Bell", "BellKind", "BellState", "Setting"]
+__all__ = ["CALL_LIMIT", "Bell", "BellKind", "BellState", "RingSchedule", "Rule"]
 
 #: A call, and its arguments.
 Setting = tuple[Callable[..., Any], dict[str, Any]]
@@ -214,6 +214,94 @@ class Bell(ABC):
     @property
     def _of_whom(self) -> str:
         return f"{self._service_name}, {self.kind} {quoted(self.name)}"
+
+
+class Rule(Bell):
+    """The rule of this name on the default bus. Its targets are not part of setting it."""
+
+    kind = BellKind.RULE
+    service = "events"
+    setting = "PutRule"
+    sentinel = SENTINEL
+
+    _service_name = "EventBridge"
+
+    # PutRule answers it in practice, and no retry mode of the SDK covers it.
+    # https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
+    _passing = "ConcurrentModificationException"
+
+    def count_targets(self) -> int:
+        """Count the targets of the rule. Raises NotDeployed, AwsError."""
+        deadline = self._clock() + 3 * CALL_LIMIT
+        return len(self._call(self._client.list_targets_by_rule, deadline, Rule=self.name)["Targets"])
+
+    def _find(self, deadline: datetime) -> dict[str, Any]:
+        found: dict[str, Any] = self._call(self._client.describe_rule, deadline, Name=self.name)
+        return found
+
+    def _state_of(self, found: dict[str, Any]) -> BellState:
+        return BellState(
+            expression=found.get("ScheduleExpression", ""),
+            state=found["State"],
+            description=found.get("Description"),
+            role=found.get("RoleArn"),
+            arn=found.get("Arn", ""),
+        )
+
+    def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
+        kept = {one: found[one] for one in ("State", "Description", "RoleArn") if found.get(one)}
+        return self._client.put_rule, {"Name": self.name, "ScheduleExpression": expression, **kept}
+
+
+class RingSchedule(Bell):
+    """The schedule of this name in the default group, where AWS's newer service is wanted.
+
+    It rings by the cron expression that a rule would have, in UTC. A one-time schedule, `at(…)`, would ring
+    only once: its echoes, which a run that died relies on, would be missing. Nor would it be more exact: all
+    schedules ring within their minute.
+    https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
+
+    When it rings is ours: its expression in UTC, no flexible window, no start and no end, and it is never
+    deleted. All else is given back as it was found.
+    """
+
+    kind = BellKind.SCHEDULE
+    service = "scheduler"
+    setting = "UpdateSchedule"
+    sentinel = FAR_SENTINEL
+
+    _service_name = "EventBridge Scheduler"
+
+    # https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UpdateSchedule.html#API_UpdateSchedule_Errors
+    _passing = "ConflictException"
+
+    def count_targets(self) -> int:
+        """Return 1 without a call: a schedule has exactly one target."""
+        return 1
+
+    def _find(self, deadline: datetime) -> dict[str, Any]:
+        found: dict[str, Any] = self._call(self._client.get_schedule, deadline, Name=self.name)
+        return found
+
+    def _state_of(self, found: dict[str, Any]) -> BellState:
+        return BellState(
+            expression=found.get("ScheduleExpression", ""),
+            state=found.get("State", "ENABLED"),
+            description=found.get("Description") or None,
+            role=found["Target"].get("RoleArn"),
+            arn=found.get("Arn", ""),
+        )
+
+    def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
+        kept = {one: found[one] for one in ("Target", "State", "Description", "KmsKeyArn") if found.get(one)}
+        return self._client.update_schedule, {
+            "Name": self.name,
+            "ScheduleExpression": expression,
+            "ScheduleExpressionTimezone": "UTC",
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "ActionAfterCompletion": "NONE",
+            **kept,
+        }
 
 
 def _has_failed_in_the_server(error: ClientError) -> bool:

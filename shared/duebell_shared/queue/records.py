@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER, Instant, to_json
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits

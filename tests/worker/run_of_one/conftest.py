@@ -4,7 +4,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from tests.support import Clock

@@ -10,7 +10,7 @@ from duebell_editor import Editor, NotArmed
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.rule import Rule
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.lanes import lane_of

@@ -1,10 +1,12 @@
 """Finds the user's worker by its name, `module:attribute`."""
 
 import importlib
+import logging
 from types import ModuleType
 
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
+from duebell_worker.log import emit
 from duebell_worker.worker import Worker
 
 __all__ = ["load"]
@@ -17,6 +19,13 @@ def load(name: str) -> Worker:
     """
     worker = _named(name) if name else Worker.from_env()
     worker.add_declared_deliveries()
+    if name and not worker.has_actions:
+        emit(
+            "no_actions",
+            level=logging.WARNING,
+            worker=name,
+            way_out="import the modules that hold them there",
+        )
     return worker
 
 

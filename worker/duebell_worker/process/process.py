@@ -12,10 +12,10 @@ from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.bell.owner import owner_of
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_worker.log import emit
 from duebell_worker.run.lease import LEASE
+from duebell_worker.run.run_id import new_run_id
 from duebell_worker.worker import Worker
 
 from .host import Host
@@ -157,7 +157,7 @@ class Process:
 
     def _run(self) -> bool:
         """Make a run, or go on with the one that failed. Returns whether it had anything to do."""
-        self._run_id = self._run_id or owner_of(uuid.uuid4().hex)
+        self._run_id = self._run_id or new_run_id(uuid.uuid4().hex)
         self._is_running = True
         try:
             report = self._worker._run(self._run_id, self._backend, None, host=self._host)  # noqa: SLF001 (its own package)

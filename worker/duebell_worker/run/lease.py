@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from duebell_shared.bell.armer import Armer, new_applier
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.lane import Lane
-from duebell_shared.bell.owner import other_try_ends
+from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.run_notes import LastRun, RestingLane
+
+from .run_id import other_try_ends
 
 __all__ = ["LEASE", "Lease", "LeaseLost"]
 

@@ -1,4 +1,4 @@
-"""The owner of a lease: the id of a run. Pure; time is an argument.
+"""The id of a run, by which it owns its lease. Pure; time is an argument.
 
 Lambda invokes a run that failed again, with the same request id, and may deliver one invocation twice. So a
 run is named `<request id>.<nonce>`: the tries of one invocation know each other, and none takes another's
@@ -9,9 +9,9 @@ import uuid
 from collections.abc import Iterable
 from datetime import datetime
 
-from .lane import Lane
+from duebell_shared.bell.arming import Lane
 
-__all__ = ["LONGEST", "other_try_ends", "owner_of", "request_of"]
+__all__ = ["LONGEST", "new_run_id", "other_try_ends", "request_of"]
 
 _NONCE = 8
 
@@ -19,7 +19,7 @@ _NONCE = 8
 LONGEST = 36 + 1 + _NONCE
 
 
-def owner_of(request: str) -> str:
+def new_run_id(request: str) -> str:
     """Return the name of a new run for this request."""
     return f"{request}.{uuid.uuid4().hex[:_NONCE]}"
 

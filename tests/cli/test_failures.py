@@ -70,3 +70,26 @@ def test_lists_are_narrowed_by_error_and_text(duebell: Duebell) -> None:
     assert {line.split("\t")[0] for line in listed.out.splitlines()} == {"t 1", "t 2", "hourly"}
     assert duebell("list", "--status", "failing", "--text", "our").out.startswith("hourly\t")
     assert duebell("list", "--status", "failed", "--error", "Other").out == ""
+
+
+@pytest.mark.usefixtures("failed")
+def test_printed_commands_reach_the_scheduler_that_was_named(duebell: Duebell) -> None:
+    chosen = ["--name", "B", "--region", "eu-north-1", "--profile", "a b"]
+    out = duebell(*chosen, "failures").out
+    assert "duebell --name B --region eu-north-1 --profile 'a b' retry --status failed" in out
+    assert "duebell --name B --region eu-north-1 --profile 'a b' run-now hourly" in out
+    # Also when they stand after the command, and in the ways out of problems
+    assert "see them with `duebell --name B list --status failed`" in duebell("doctor", "--name", "B").out
+    # And no more than what was given
+    assert "see them with `duebell list --status failed`" in duebell("doctor").out
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_question_names_the_scheduler_the_action_and_the_error(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUEBELL_LABEL", "production")
+    err = duebell("retry", "--status", "failed", "--action", "charge it", "--error", "TimeoutError").err
+    assert "duebell (production): 2 tasks (" in err
+    for part in ("status failed", "action charge it", "error TimeoutError", "would be set to be retried"):
+        assert part in err

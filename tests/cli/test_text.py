@@ -13,7 +13,7 @@ import duebell_editor
 import duebell_shared
 from duebell_editor.cli.errors import _WAYS_OUT
 from duebell_editor.cli.options import duration, instant
-from duebell_editor.cli.output import plain, relative, when
+from duebell_editor.cli.output import cell, id_of, plain, relative, when
 from tests.cli.program import Duebell
 from tests.support import NOON
 
@@ -145,3 +145,10 @@ def test_what_is_reworded_for_the_command_line_is_said_by_the_library(code: str)
     folders = [Path(package.__file__ or "").parent for package in (duebell_shared, duebell_editor)]
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert any(code == said for file in files for said in _said_in(file))
+
+
+@pytest.mark.parametrize("id", ["=1+1", "+1", "-1", "@x", "'=1", "plain", "'quoted'"])
+def test_a_cell_is_no_formula_and_its_id_can_be_read_again(id: str) -> None:
+    line = f"{cell(id)}\tscheduled"
+    assert line[0] not in "=+-@"
+    assert id_of(f"{line}\n") == id

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +26,7 @@ from .context import Context
 from .errors import Exit, WrongUsage, words_of
 from .options import flag, option, with_fields, with_filters
 from .options import ids as ids_completed
-from .output import Output, plain
+from .output import Output, id_of, local, plain
 from .program import with_json
 from .tasks import print_change
 
@@ -139,7 +140,9 @@ def _add_command(verb: Verb) -> None:
             return
         if chosen.ids and not ids and not yes:
             more = "" if chosen.is_all else ", and there are more,"
-            _ask(out, f"{_count(len(chosen.ids))}{more} would be {verb.rule.done}")
+            which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
+            tasks = f"{_count(len(chosen.ids))} ({which}){more}"
+            _ask(out, f"{plain(context.scheduler)}: {tasks} would be {verb.rule.done}")
         _change(editor, out, verb, chosen)
 
 
@@ -161,9 +164,16 @@ def _with_stdin(ids: Sequence[str]) -> Iterator[str]:
             yield id
             continue
         for line in sys.stdin.buffer:
-            text = line.decode(errors="replace").rstrip("\r\n").partition("\t")[0]
+            text = id_of(line.decode(errors="replace"))
             if text:
                 yield text
+
+
+def _shown(value: object) -> str:
+    """The value of a filter, in a question."""
+    if isinstance(value, datetime):
+        return local(value)
+    return plain(" or ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def _ask(out: Output, question: str) -> None:

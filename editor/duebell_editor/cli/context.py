@@ -70,6 +70,13 @@ class Context:
         """The name of the scheduler, by --name or DUEBELL_NAME."""
         return self.name or os.environ.get("DUEBELL_NAME") or None
 
+    @property
+    def scheduler(self) -> str:
+        """The scheduler in a question: its name or its table, and its label."""
+        settings = self.settings
+        label = f" ({settings.label})" if settings.label else ""
+        return f"{self.chosen_name or settings.table}{label}"
+
     @cached_property
     def session(self) -> boto3.Session:
         """The AWS session of the options and of the noted place; the environment decides the rest."""
@@ -163,7 +170,7 @@ class Context:
 
     def print_error(self, error: BaseException) -> None:
         """Print the error on standard error, in one line or as JSON."""
-        line = describe(error, self.option_of, is_verbose=self.is_verbose)
+        line = self.out.in_full(describe(error, self.option_of, is_verbose=self.is_verbose))
         self.out.note(f"error: {line}", describe_as_json(error, line))
 
     def option_of(self, field: str) -> str:

@@ -235,6 +235,7 @@ def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
     def keep(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
         if value is not None:
             setattr(Context.of(call), parameter.name or "", value)
+            Context.of(call).out.account[name] = value
         return value
 
     return option(name, metavar, f"{what}, whatever the environment says.", callback=keep, **more)

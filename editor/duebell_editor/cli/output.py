@@ -2,10 +2,12 @@
 
 import itertools
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -24,15 +26,19 @@ from duebell_shared.settings import Color
 
 __all__ = [
     "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "cell", "console", "first_that_fits",
-    "in_one_line", "json_line", "local", "occurrences_table", "plain", "relative", "short",
+    "id_of", "in_one_line", "json_line", "local", "occurrences_table", "plain", "relative", "short",
     "times_table", "when",
 ]  # fmt: skip
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 
+#: The beginning of a command in a text. These two are about this machine, and what has options is in full.
+_COMMAND = re.compile(r"`duebell (?!-|local\b|environments\b)")
+
 #: A spreadsheet takes a cell that begins so for a formula: https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA = {"=", "+", "-", "@"}
+#: One apostrophe more masks it, so that it can be taken away again.
+_FORMULA = re.compile(r"'*[=+\-@]")
 
 #: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
@@ -45,6 +51,16 @@ class Output:
     """Prints the output of a command: for people, or with `as_json` for programs."""
 
     as_json: bool = False
+    account: dict[str, str] = field(default_factory=dict)  # options that were given, `--name` and the like
+
+    @property
+    def program(self) -> list[str]:
+        """The beginning of a command that reaches the same scheduler in this environment."""
+        return ["duebell", *itertools.chain.from_iterable(self.account.items())]
+
+    def in_full(self, text: str) -> str:
+        """The text, and each command in it with the options that reach the same scheduler."""
+        return _COMMAND.sub(lambda _: f"`{plain(shlex.join(self.program))} ", text)
 
     @property
     def is_watched(self) -> bool:
@@ -66,7 +82,8 @@ class Output:
 
     def note(self, text: str, document: Mapping[str, Any] | None = None) -> None:
         """Print a line on standard error; with --json `document`, if given."""
-        print(json.dumps(document) if self.as_json and document else plain(text), file=sys.stderr)
+        line = json.dumps(document) if self.as_json and document else self.in_full(plain(text))
+        print(line, file=sys.stderr)
 
     def note_some(self, lines: Sequence[str]) -> None:
         """Print the first of these lines on standard error, and how many more there are."""
@@ -115,7 +132,13 @@ def plain(text: str) -> str:
 
 def cell(text: str) -> str:
     """`text` as one value of a line with tabs: a spreadsheet takes none for a formula."""
-    return f"'{in_one_line(text)}" if text[:1] in _FORMULA else in_one_line(text)
+    return f"'{in_one_line(text)}" if _FORMULA.match(text) else in_one_line(text)
+
+
+def id_of(line: str) -> str:
+    """The id in a line whose first value is a `cell`, or the line itself."""
+    first = line.rstrip("\r\n").partition("\t")[0]
+    return first[1:] if first[:1] == "'" and _FORMULA.match(first) else first
 
 
 def json_line(line: str) -> str:

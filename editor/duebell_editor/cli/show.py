@@ -1,7 +1,7 @@
 """The commands `show`, `preview`, `status` and `doctor`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -98,7 +98,7 @@ def status(context: Context) -> None:
     if context.out.as_json:
         context.out.print_json(status_fields(found))
     else:
-        console().print(status_facts(found, context.now()))
+        console().print(status_facts(found, context.now(), context.out.in_full))
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
 
@@ -116,7 +116,7 @@ def doctor(
     deliveries are there, as far as these credentials may see them. The exit status is 6 if something is
     wrong; with --fix, if something did not get better.
     """
-    diagnosis, out = context.editor().doctor(fix=fix), console()
+    diagnosis, out, in_full = context.editor().doctor(fix=fix), console(), context.out.in_full
     found, mended = diagnosis.status, diagnosis.mended
     if context.out.as_json:
         more = {"mended": [problem.what for problem in mended]} if fix else {}
@@ -129,10 +129,12 @@ def doctor(
             out.print(Text("healthy: nothing is wrong", style="green"))
         for problem in found.problems:
             out.print(Text(plain(problem.what), style="red"))
-            out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
+            out.print(
+                Text(f"  {in_full(plain(problem.way_out))}{' (--fix does)' if problem.mendable else ''}")
+            )
         for one in diagnosis.advice:
             out.print(Text(plain(one.what), style="yellow"))
-            out.print(Text(f"  {plain(one.way_out)}"))
+            out.print(Text(f"  {in_full(plain(one.way_out))}"))
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
 
@@ -212,7 +214,7 @@ def environment_text(status: SchedulerStatus) -> Text:
     return Text.assemble((f" {plain(status.label)} ", style), " ", text)
 
 
-def status_facts(status: SchedulerStatus, now: datetime) -> Table:
+def status_facts(status: SchedulerStatus, now: datetime, in_full: Callable[[str], str] = str) -> Table:
     """The state of the scheduler as a table of two columns."""
     health = Text(status.verdict, style="green" if status.healthy else "red")
     facts: dict[str, str | Text] = {
@@ -232,7 +234,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "due tonight": f"{_count(status.due_tonight)}{_until(status.tonight_ends)}",
         "in the queue": _count(status.queued),
         **({"owing": _owing(status.owing)} if status.owing else {}),
-        **_limited(status, now),
+        **_limited(status, now, in_full),
         **_intake(status, now),
         **{
             name: Text(f"{count:,} in their queue", style="red")
@@ -243,7 +245,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "time zones": _tzdata(status),
     }
     for number, problem in enumerate(status.problems, start=1):
-        facts[f"problem {number}"] = Text(plain(str(problem)), style="red")
+        facts[f"problem {number}"] = Text(in_full(plain(str(problem))), style="red")
     return _table(facts)
 
 
@@ -292,12 +294,12 @@ def _intake(status: SchedulerStatus, now: datetime) -> Mapping[str, str | Text]:
     }
 
 
-def _limited(status: SchedulerStatus, now: datetime) -> Mapping[str, str]:
+def _limited(status: SchedulerStatus, now: datetime, in_full: Callable[[str], str]) -> Mapping[str, str]:
     """The actions that are paused, or whose tasks wait for their limits."""
     if not status.limited:
         return {}
     lines = [f"{one.action}: {in_words(one)}{_set(one, now)}" for one in status.limited]
-    return {"limits": "\n".join(plain(line) for line in lines)}
+    return {"limits": "\n".join(in_full(plain(line)) for line in lines)}
 
 
 def _set(limit: ActionLimit, now: datetime) -> str:
@@ -329,5 +331,5 @@ def _table(facts: Mapping[str, str | Text]) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts.items():
-        grid.add_row(name, value if isinstance(value, Text) else Text(value))
+        grid.add_row(name, value if isinstance(value, Text) else Text(plain(value)))
     return grid

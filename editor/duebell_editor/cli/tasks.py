@@ -304,7 +304,8 @@ def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
             _count(group), f" of {plain(group.action)}: ", (group.error or "no error", "red")
         )
         last = f"last {when(group.last_at, context.now())}"
-        yield from block(title, *filter(None, [in_one_line(group.message), last, *_commands(group)]))
+        commands = _commands(group, context.out.program)
+        yield from block(title, *filter(None, [in_one_line(group.message), last, *commands]))
 
 
 def _count(group: FailureGroup) -> tuple[str, str]:
@@ -312,11 +313,11 @@ def _count(group: FailureGroup) -> tuple[str, str]:
     return "1 task" if count == 1 else f"{count:,} tasks", "bold"
 
 
-def _commands(group: FailureGroup) -> Iterator[str]:
+def _commands(group: FailureGroup, program: Sequence[str]) -> Iterator[str]:
     """The commands that run the group's tasks again."""
     if group.failed:
         error = ["--error", group.error] if group.error else []
-        words = ["duebell", "retry", "--status", "failed", "--action", group.action, *error]
+        words = [*program, "retry", "--status", "failed", "--action", group.action, *error]
         yield plain(shlex.join(words))
     if group.failing:
-        yield plain(shlex.join(["duebell", "run-now", *group.failing]))
+        yield plain(shlex.join([*program, "run-now", *group.failing]))

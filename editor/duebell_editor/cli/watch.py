@@ -73,7 +73,7 @@ def _looks(
     view: _View | None = None
     while True:
         try:
-            view = _View(context.now(), editor.status(), find())
+            view = _View(context.now(), editor.status(), find(), context.out.in_full)
         except AwsUnavailable as error:
             if view is None:
                 yield Text(plain(f"AWS does not answer, trying again: {error}"))
@@ -91,6 +91,7 @@ class _View:
     at: datetime
     status: SchedulerStatus
     page: Page
+    in_full: Callable[[str], str] = str
     trouble: str = ""
 
     @property
@@ -108,7 +109,7 @@ class _View:
         height = options.height or out.height
         head: list[RenderableType] = [
             Text(f"as of {local(self.at)}", style="dim"),
-            status_facts(self.status, self.at),
+            status_facts(self.status, self.at, self.in_full),
         ]
         below = [Text(plain(f"trying again: {self.trouble}"), style="red")] if self.trouble else []
         used = sum(len(out.render_lines(part, options.update(height=None))) for part in (*head, *below))

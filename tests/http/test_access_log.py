@@ -112,3 +112,10 @@ def test_it_is_the_same_on_a_port_and_a_stream_is_told_at_its_end(editor: Editor
 def test_nobody_is_told_who_did_not_ask(editor: Editor, capfd: pytest.CaptureFixture[str]) -> None:
     TestClient(create_app(editor), base_url="http://127.0.0.1").get("/api/tasks")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_client_cannot_choose_the_address_that_is_logged(editor: Editor, told: Told) -> None:
+    with serving(editor) as url:
+        asked = urllib.request.Request(f"{url}api/tasks", headers={"X-Forwarded-For": "203.0.113.9"})
+        urllib.request.urlopen(asked, timeout=30).close()
+    assert [one["client"] for one in told()] == ["127.0.0.1"]

@@ -101,6 +101,7 @@ def _config(app: FastAPI) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # any client on this machine could choose the address that is logged
         lifespan="off",
         timeout_graceful_shutdown=_PARTING,
     )

@@ -87,8 +87,8 @@ if TYPE_CHECKING:
     from duebell_shared.tasks.follow_up import FollowUp as FollowUp
     from duebell_shared.tasks.follow_up import Owed as Owed
     from duebell_shared.tasks.follow_up import Then as Then
-    from duebell_shared.tasks.occurrence import Occurrence as Occurrence
-    from duebell_shared.tasks.occurrence import Result as Result
+    from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence
+    from duebell_shared.tasks.packed_occurrences import Result as Result
     from duebell_shared.tasks.recurrence import Missed as Missed
     from duebell_shared.tasks.recurrence import Recurrence as Recurrence
     from duebell_shared.tasks.status import Status as Status
@@ -221,7 +221,7 @@ _NAMES = {
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
     "duebell_shared.keeping": "History",
-    "duebell_shared.tasks.occurrence": "Occurrence Result",
+    "duebell_shared.tasks.packed_occurrences": "Occurrence Result",
     "duebell_shared.tasks.recurrence": "Missed Recurrence",
     "duebell_shared.bell.run_notes": "LastRun LateRing RestingLane",
     "duebell_shared.schedules.schedule": "Schedule make_schedule",

@@ -17,7 +17,7 @@ from duebell_editor import (
     NotDeployed,
     Settings,
 )
-from duebell_shared.aws.endpoint import way_out
+from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT
 from tests.support import REGION, Calls, Clock

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import app as access_log
 from duebell_editor.http import create_app
 from tests.serving import serving

@@ -37,7 +37,7 @@ from .run.run import execute
 if TYPE_CHECKING:
     import boto3
 
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
@@ -134,7 +134,7 @@ class Worker:
         Raises InvalidSettings.
         """
         if self._editor is None:
-            from duebell_editor import Editor  # noqa: PLC0415 (a worker that adds nothing loads no editor)
+            from duebell_editor.library.editor import Editor  # noqa: PLC0415 (a worker that adds nothing loads no editor)
 
             self._editor = Editor(backend=self.backend)
         return self._editor

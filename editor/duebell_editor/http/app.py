@@ -14,7 +14,6 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duebell_editor import Editor
 from duebell_editor.http.access import Access, check_access, visitor_of
 from duebell_editor.http.description import describe
 from duebell_editor.http.headers import Headers, Warned
@@ -24,6 +23,7 @@ from duebell_editor.http.problems import EXCEPTION_HANDLERS
 from duebell_editor.http.requests import BulkChange, Filters, NewTask
 from duebell_editor.http.routes import api
 from duebell_editor.http.routes.changes import SharedReadings
+from duebell_editor.library.editor import Editor
 from duebell_editor.listing.failures import MOST_READ
 from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED, OVERDUE
 from duebell_shared.log_lines import log_event

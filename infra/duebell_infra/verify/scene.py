@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind

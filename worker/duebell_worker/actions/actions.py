@@ -16,7 +16,7 @@ from .action import Action
 from .handles import PayloadAction
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
 
 __all__ = ["Actions", "DeliveryOptions"]

@@ -23,7 +23,7 @@ from .action import Action, PreparedAction, TaskOptions
 from .parameters import Parameters
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
 
 __all__ = [
     "BUILT_IN",

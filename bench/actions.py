@@ -1,6 +1,6 @@
 """The worker of the measurements on the embedded stack: an action that does nothing."""
 
-from duebell_worker import Worker
+from duebell import Worker
 
 __all__ = ["worker"]
 

@@ -11,7 +11,7 @@ from tests.support import create_rule, create_table
 from bench.article import Article
 from bench.queues import PAYLOAD, bare_client, fill, item_of
 from bench.timing import Ratio, Rounds, side_by_side
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings
 from duebell_shared.queue.records import ARMING
 
 __all__ = ["GROWTH_LIMIT", "LIMIT", "Adding", "growth", "measure"]

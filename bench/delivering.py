@@ -14,11 +14,10 @@ from tests.support import create_rule, create_table
 from bench.queues import bare_client, fill, item_of
 from bench.stub import QUEUE, stub
 from bench.timing import Ratio
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings, Worker
 from duebell_infra.cost import CALL_SECONDS
 from duebell_infra.local.session import embedded_session
 from duebell_shared.deliveries.delivery import DeliveryTarget
-from duebell_worker import Worker
 
 __all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]
 

@@ -13,9 +13,8 @@ from tests.support import create_rule, create_table
 from bench.article import Article
 from bench.queues import LANES, bare_client, fill, item_of
 from bench.timing import Ratio
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings, Worker
 from duebell_shared.instants import render
-from duebell_worker import Worker
 
 __all__ = [
     "ARTICLE_ACTION",

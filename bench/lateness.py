@@ -10,7 +10,7 @@ from random import Random
 
 import msgspec
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.instants import utc_now
 

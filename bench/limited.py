@@ -10,8 +10,7 @@ from tests.support import create_rule, create_table
 from bench.queues import bare_client, fill, item_of
 from bench.timing import Ratio
 from bench.words import LIMITED
-from duebell_editor import Editor, Settings
-from duebell_worker import Worker
+from duebell import Editor, Settings, Worker
 
 __all__ = ["LIMIT", "MORE_CALLS", "TASKS", "Limited", "Way", "measure", "section"]
 

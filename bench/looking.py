@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 from tests.support import create_rule, create_table
 
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings
 from duebell_editor.listing.queue_counts import Watched, look
 from duebell_shared.backend import Backend
 from duebell_shared.queue.lanes import lane_of

@@ -8,7 +8,7 @@ from tests.support import create_rule, create_table
 
 from bench.queues import PAYLOAD, bare_client, item_of
 from bench.timing import Ratio, Rounds, side_by_side
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings
 
 __all__ = ["LIMIT", "TASKS", "Many", "measure"]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import msgspec
 
 from bench.stub import stub
-from duebell_editor import Settings
+from duebell import Settings, Worker
 from duebell_infra.local.session import embedded_session
-from duebell_worker import Worker
 
 __all__ = ["LIMIT_MB", "LIMIT_MS", "Memory", "measure"]
 

@@ -9,13 +9,12 @@ import msgspec
 from tests.support import Clock
 
 from bench.queues import PAYLOAD
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.log_lines import JsonLines
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 
 __all__ = ["Telemetry", "measure"]
 

@@ -50,8 +50,9 @@ def _messages(event: object) -> list[Any]:
 
 @cache
 def _intake() -> "Intake":
-    from duebell_editor import Editor, InvalidSettings  # noqa: PLC0415 (a run that adds nothing needs none)
-    from duebell_editor.intake import Intake, Rights  # noqa: PLC0415
+    from duebell_editor.intake import Intake, Rights  # noqa: PLC0415 (a run that adds nothing needs none)
+    from duebell_editor.library.editor import Editor  # noqa: PLC0415
+    from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
     from duebell_worker.entry import connected_backend, given_environment  # noqa: PLC0415
 
     logging.getLogger("duebell.intake").setLevel(logging.INFO)

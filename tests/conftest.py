@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import uvicorn
 from fastapi import FastAPI
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import serve, server
 
 __all__ = ["serving"]

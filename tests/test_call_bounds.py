@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.listing import history as histories
 from duebell_editor.listing import queue
 from duebell_editor.listing import timeline as timelines

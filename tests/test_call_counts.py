@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.support import Calls, Clock
 from tests.worker.called import Called
 

@@ -8,7 +8,7 @@ from tests.simulation.world import SimulatedPool
 
 from alternatives.design import Platform
 from alternatives.duebell_queue import DuebellQueue
-from duebell import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
@@ -16,7 +16,6 @@ from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.bell.function import Function
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Worker
 
 from .machine import Machine
 

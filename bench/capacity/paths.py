@@ -12,10 +12,9 @@ from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table
 
 from bench.queues import PAYLOAD
-from duebell_editor import Editor
+from duebell import Abort, Editor, Retry, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
-from duebell_worker import Abort, Retry, Worker
 
 from .meter import Meter
 

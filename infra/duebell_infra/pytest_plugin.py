@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from duebell_shared.tasks.task import Task
-    from duebell_worker import Worker
+    from duebell_worker.worker import Worker
 
     from .local.stack import EmbeddedStack
     from .testing import Rehearsal
@@ -46,7 +46,7 @@ class LiveStack:
     """
 
     def __init__(self, stack: "EmbeddedStack") -> None:
-        from duebell_editor import Editor  # noqa: PLC0415
+        from duebell_editor.library.editor import Editor  # noqa: PLC0415
 
         from .local.worker_log import WorkerLog  # noqa: PLC0415
 

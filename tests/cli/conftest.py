@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli import app, run
 from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell, Outcome

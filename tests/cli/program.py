@@ -4,7 +4,7 @@ import io
 import json
 from typing import Any, NamedTuple, Protocol
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.task import Failure, QueueKey
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli import run
 from duebell_editor.cli.context import Context
 from duebell_infra import commands

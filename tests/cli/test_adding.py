@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
-from duebell_editor import Editor, FollowUp
+from duebell import Editor, FollowUp
 from duebell_shared import errors
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from duebell_editor import Editor, Task
+from duebell import Editor, Task
 from duebell_editor.cli import add as add_file
 from duebell_shared import errors
 from duebell_shared.queue.store import Failed, Inserted, Taken

@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli import change
 from duebell_editor.cli.output import Output
 from duebell_shared import errors

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.library.caller import caller
 from tests.cli.program import Duebell, lines

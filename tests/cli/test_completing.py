@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli import app
 from duebell_editor.cli import options as completion
 from duebell_editor.cli.context import Context

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
 from duebell_infra.errors import DeployFailed

@@ -10,12 +10,11 @@ from unittest import mock
 import pytest
 from rich.console import Console
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_editor.cli import watch
 from duebell_shared import errors
 from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 

@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 import typer
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli import app, run
 from duebell_shared import errors
 from tests.cli.program import Duebell

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Failure
+from duebell import Editor, Failure
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
 from tests.cli.program import Duebell

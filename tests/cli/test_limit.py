@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.cli.program import Duebell
 
 

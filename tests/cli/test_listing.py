@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from duebell_editor import Editor, Page
+from duebell import Editor, Page
 from duebell_editor.cli import tasks as listing
 from duebell_editor.cli.output import Output, console
 from tests.cli.program import Duebell, fail, lines

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 

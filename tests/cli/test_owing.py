@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_editor import Editor, Then
+from duebell import Editor, Then
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.owing import paid, tried

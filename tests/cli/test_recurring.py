@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, fail, lines
 

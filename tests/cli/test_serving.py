@@ -12,7 +12,8 @@ from unittest import mock
 
 import pytest
 
-from duebell_editor import Editor, http
+from duebell import Editor
+from duebell_editor import http
 from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell
 from tests.serving import serving

@@ -7,7 +7,7 @@ import boto3
 import pytest
 from rich.console import Console
 
-from duebell_editor import Editor, LateRing, SchedulerStatus
+from duebell import Editor, LateRing, SchedulerStatus
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.show import status_facts
 from duebell_shared.backend import Backend

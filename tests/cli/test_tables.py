@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from rich.console import Console
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.cli.output import attempts_table, occurrences_table, relative, times_table
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail

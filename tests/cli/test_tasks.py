@@ -4,7 +4,7 @@ import re
 
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import create_app
 from tests.cli.program import Duebell, fail, lines
 

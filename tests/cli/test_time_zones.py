@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from duebell_editor import Editor, LastRun
+from duebell import Editor, LastRun
 from duebell_editor.cli import options as completion
 from duebell_shared.backend import Backend
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names

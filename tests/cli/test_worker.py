@@ -4,11 +4,10 @@ import dataclasses
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
-from duebell_worker import Worker
 from tests.cli.program import Duebell, lines
 from tests.support import NOON
 

@@ -9,14 +9,13 @@ from typing import Any, TypeVar, cast
 
 import boto3
 
-from duebell_editor import AwsError, NotArmed
+from duebell import AwsError, NotArmed, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import is_set_for
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
 

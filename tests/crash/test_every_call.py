@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then
+from duebell import Editor, ProblemKind, Snooze, Status, Task, TaskNotFound, Then, Worker
 from duebell_editor.library import batches
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
 from duebell_shared.tasks.recurrence import Result
-from duebell_worker import Snooze, Task, Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import Clock
 

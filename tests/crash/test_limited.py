@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from duebell_editor import Status
-from duebell_worker import Worker
+from duebell import Status, Worker
 from tests.crash.dying import Moment, Processes, new_worlds
 from tests.crash.test_every_call import SOON, World, die_running, ring_in
 

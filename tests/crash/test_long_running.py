@@ -5,11 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import AwsError, Editor, NotArmed, Status
+from duebell import AwsError, Editor, NotArmed, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
-from duebell_worker import Worker
 from duebell_worker.process.process import Process
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import NOON, Clock

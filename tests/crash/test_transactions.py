@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Status, TaskExists, TransactionCancelled
+from duebell import Editor, Status, TaskExists, TransactionCancelled
 from tests.crash.dying import new_worlds
 from tests.crash.test_every_call import World, all_is_well, deaths, die_changing, die_running, ring_in
 

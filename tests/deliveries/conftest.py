@@ -2,9 +2,9 @@
 
 import pytest
 
+from duebell import Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 
 ACCOUNT = "123456789012"
 

@@ -9,11 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from duebell import Backoff
+from duebell import Backoff, Editor, InvalidSettings, Worker
 from duebell.testing import Rehearsal
-from duebell_editor import Editor, InvalidSettings
 from duebell_shared.backend import Backend
-from duebell_worker import Worker, entry
+from duebell_worker import entry
 from tests.deliveries.test_services import HOUR, make_queue, received
 from tests.support import Clock
 

@@ -8,10 +8,9 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
-from duebell_worker import Worker
 from tests.crash.dying import Lambda, Moment, Processes
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock

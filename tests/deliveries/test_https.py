@@ -19,10 +19,9 @@ from urllib.parse import unquote
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.instants import render
 from duebell_shared.tasks.status import Status
-from duebell_worker import Worker
 from duebell_worker.deliveries import https
 from tests.deliveries.test_services import HOUR, run_at
 from tests.support import NOON, REGION, Calls, Clock

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 

@@ -7,10 +7,9 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.instants import render
 from duebell_shared.tasks.status import Status
-from duebell_worker import Worker
 from tests.support import NOON, REGION, Calls, Clock
 
 HOUR = timedelta(hours=1)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from duebell_worker import Abort, Retry, Snooze, Task, Worker
+from duebell import Abort, Retry, Snooze, Task, Worker
 
 worker = Worker.from_env()
 

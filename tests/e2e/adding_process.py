@@ -12,7 +12,7 @@ from typing import Any
 
 import boto3
 
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings
 from duebell_shared.instants import utc_now
 
 

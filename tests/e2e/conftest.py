@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.deploy.destroy import Queue
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import Deployer

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.artifacts import REPLACED
 from duebell_infra.deploy.deliveries import Given

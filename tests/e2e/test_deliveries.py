@@ -16,7 +16,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_infra.deploy.options import deliveries_given
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import Deployer

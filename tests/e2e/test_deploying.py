@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Status, TaskNotFound
+from duebell import Status, TaskNotFound
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.destroy import Queue
 from duebell_infra.deploy.stack import Stack

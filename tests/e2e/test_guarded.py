@@ -20,7 +20,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.session import Session
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import ministack
 from duebell_infra.local.ministack import HOST, MiniStack, free_port, refuse_taken

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_editor.status.health import ProblemKind
 from duebell_infra.deploy.deploy import settings_of
 from duebell_infra.verify import Result, verify

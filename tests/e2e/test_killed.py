@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.instants import utc_now
 from tests.e2e.support import ACTIONS, HERE, wait_for

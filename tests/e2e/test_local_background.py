@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor, Settings, Status
+from duebell import Editor, Settings, Status
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.local.ministack import free_port
 from tests.e2e.support import duebell, local_command, wait_for

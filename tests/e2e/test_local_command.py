@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local.ministack import HOST, free_port, refuse_taken
 from duebell_infra.local.state import StateFolder

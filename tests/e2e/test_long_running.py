@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Status, Task
+from duebell import Editor, Status, Task
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.instants import utc_now
 from tests.e2e.support import ACTIONS, COMMAND, HERE, wait_for

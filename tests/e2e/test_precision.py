@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Precision

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then
+from duebell import Editor, ProblemKind, Status, TaskNotFound, Then
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
 from tests.e2e.support import wait_for

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.bell.bell import BellKind

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Status
+from duebell import Status
 from duebell_infra.bundle.target import Target
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for

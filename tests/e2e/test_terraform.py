@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor, Settings, Status
+from duebell import Editor, Settings, Status
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Target
 from duebell_infra.local.stack import EmbeddedStack

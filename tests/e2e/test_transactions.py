@@ -10,7 +10,7 @@ import pytest
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError
 
-from duebell_editor import Editor, Status, TaskNotFound, TransactionCancelled
+from duebell import Editor, Status, TaskNotFound, TransactionCancelled
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import wait_for
 from tests.support import create_trials

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, NotDeployed, ProblemKind, Status
+from duebell import Editor, NotDeployed, ProblemKind, Status
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.destroy import Queue
 from duebell_infra.deploy.template import template_text
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 SOON = timedelta(seconds=5)
 
 VERSION = """
-from duebell_worker import Abort, Worker
+from duebell import Abort, Worker
 
 worker = Worker.from_env()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import COMMAND, wait_for
 

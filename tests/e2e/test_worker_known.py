@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from duebell_editor import Editor, InvalidTask
+from duebell import Editor, InvalidTask
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.function import lanes_in
 from tests.support import NOON

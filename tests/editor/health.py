@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from duebell_editor import Editor, Problem, ProblemKind
+from duebell import Editor, Problem, ProblemKind
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.new_task import new_task
 from tests.support import NOON

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord

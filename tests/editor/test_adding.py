@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from duebell_editor import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
+from duebell import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.keeping import Keeping

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
+from duebell import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
 from duebell_shared.backend import Backend
 from duebell_shared.queue.store import Failed, Inserted
 from duebell_shared.tasks.task import Task

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_editor import Editor, ProblemKind
+from duebell import Editor, ProblemKind
 from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane

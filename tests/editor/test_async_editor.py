@@ -12,8 +12,17 @@ from typing import Any, assert_type
 
 import pytest
 
-from duebell import AsyncEditor, DuebellError, Editor, InvalidSettings, Page, Task, TaskExists, UnknownAction
-from duebell_worker import Worker
+from duebell import (
+    AsyncEditor,
+    DuebellError,
+    Editor,
+    InvalidSettings,
+    Page,
+    Task,
+    TaskExists,
+    UnknownAction,
+    Worker,
+)
 from tests.editor.memory import Scheduler
 
 HOUR = timedelta(hours=1)

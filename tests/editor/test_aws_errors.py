@@ -8,16 +8,8 @@ import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from duebell_editor import (
-    AwsRefused,
-    AwsUnavailable,
-    Editor,
-    InvalidSettings,
-    NotArmed,
-    NotDeployed,
-    Settings,
-)
-from duebell_shared.aws.endpoint import way_out
+from duebell import AwsRefused, AwsUnavailable, Editor, InvalidSettings, NotArmed, NotDeployed, Settings
+from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT
 from tests.support import REGION, Calls, Clock

@@ -7,16 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import (
-    Editor,
-    InvalidSettings,
-    InvalidTask,
-    NewTask,
-    NotArmed,
-    Settings,
-    Status,
-    TaskExists,
-)
+from duebell import Editor, InvalidSettings, InvalidTask, NewTask, NotArmed, Settings, Status, TaskExists
 from duebell_shared.keeping import Keeping
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.queue.changes import ItemUpdate, change_of

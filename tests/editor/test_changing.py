@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound
+from duebell import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.keeping import Keeping
-from duebell_worker import Worker
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor

@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from duebell_editor import AwsUnavailable, InvalidSchedule, PastCounts, Status
+from duebell import AwsUnavailable, InvalidSchedule, PastCounts, Status
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning
 from duebell_shared.schedules.zones import zone_of
 from tests.editor.memory import Scheduler

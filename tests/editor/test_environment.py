@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from duebell_editor import Editor, Settings
+from duebell import Editor, Settings
 from duebell_editor.cli.show import environment_text
 from duebell_shared.bell.bell import BellState
 from duebell_shared.errors import InvalidSettings

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Failure, InvalidQuery, ProblemKind, Status, Task
+from duebell import Editor, Failure, InvalidQuery, ProblemKind, Status, Task
 from duebell_editor.listing import failures
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, InvalidQuery, Status
+from duebell import Editor, InvalidQuery, Status
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON, Calls
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_editor import Editor, InvalidSettings
+from duebell import Editor, InvalidSettings
 
 
 @pytest.mark.usefixtures("session")

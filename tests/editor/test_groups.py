@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.editor.memory import KEEP, Scheduler

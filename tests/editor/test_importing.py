@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_editor import InvalidTask, Status
+from duebell import InvalidTask, Status
 from duebell_shared.keeping import Keeping
 from duebell_shared.queue.item_size import MAX_ITEM, size_of
 from duebell_shared.queue.items import item_of

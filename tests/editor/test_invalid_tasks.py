@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, InvalidTask
+from duebell import Editor, InvalidTask
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

@@ -10,10 +10,9 @@ import boto3
 import pydantic
 import pytest
 
-from duebell_editor import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, Then, UnknownAction
+from duebell import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, Then, UnknownAction, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.support import Calls, Clock
 from tests.worker.hooks import Hooks
 

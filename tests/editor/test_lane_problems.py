@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_editor import Editor, ProblemKind
+from duebell import Editor, ProblemKind
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_notes import Fullest, LastRun, RestingLane

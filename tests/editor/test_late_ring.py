@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import LateRing, ProblemKind
+from duebell import LateRing, ProblemKind, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import render
-from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
 

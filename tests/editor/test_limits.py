@@ -5,10 +5,9 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import ActionLimit, Editor, InvalidTask, NotArmed, Status
+from duebell import ActionLimit, Editor, InvalidTask, NotArmed, Status, Worker
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.limits.limits import Limit, Limits, parked_until
-from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

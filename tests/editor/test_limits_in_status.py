@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor, Step
-from duebell_worker import Worker
+from duebell import Editor, Step, Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

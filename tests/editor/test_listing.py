@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor, Failure, InvalidQuery, Page, Status, Task
+from duebell import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.task import QueueKey

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_editor import Editor, InvalidQuery, Status
+from duebell import Editor, InvalidQuery, Status
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_infra.testing import MemoryStore

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import Problem, ProblemKind, Status
+from duebell import Problem, ProblemKind, Status
 from duebell_shared.bell.arming import Lane
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.new_task import new_task

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Problem, ProblemKind, Status, Then
+from duebell import Editor, Problem, ProblemKind, Status, Then
 from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.tasks.owing import tried
 from duebell_shared.tasks.task import Task

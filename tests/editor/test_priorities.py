@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, InvalidTask, Status
+from duebell import Editor, InvalidTask, Status
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, InvalidTask, NewTask, NotArmed, Status, Task, TaskConflict
+from duebell import Editor, InvalidTask, NewTask, NotArmed, Status, Task, TaskConflict
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, Calls, Clock, SetFor

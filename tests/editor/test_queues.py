@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.status.health import ProblemKind
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
+from duebell import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
 

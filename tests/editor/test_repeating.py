@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import (
+from duebell import (
     AwsUnavailable,
     Editor,
     NewTask,

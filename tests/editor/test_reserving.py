@@ -10,7 +10,7 @@ from pynamodb.connection import Connection
 from pynamodb.exceptions import TransactWriteError
 from pynamodb.transactions import TransactWrite
 
-from duebell_editor import (
+from duebell import (
     Editor,
     InvalidTask,
     NotArmed,

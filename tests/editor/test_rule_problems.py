@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
-from duebell_editor import Editor, Failure, NotArmed, ProblemKind, Settings
+from duebell import Editor, Failure, NotArmed, ProblemKind, Settings
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import BellState

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import AwsRefused, Editor, ProblemKind, Settings
+from duebell import AwsRefused, Editor, ProblemKind, Settings
 from duebell_editor.status.wiring import restore
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend

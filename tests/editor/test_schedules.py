@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_editor import Bucket, Editor, InvalidQuery, Status
+from duebell import Bucket, Editor, InvalidQuery, Status
 from duebell_editor.listing import timeline as timelines
 from duebell_editor.listing.recurring import coming
 from duebell_editor.listing.timeline import Step, edges

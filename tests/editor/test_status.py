@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.model import OperationModel
 
-from duebell_editor import Editor, Failure, ProblemKind, Settings, Status
+from duebell import Editor, Failure, ProblemKind, Settings, Status
 from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import (
+from duebell import (
     AwsUnavailable,
     Editor,
     FollowUp,
@@ -18,13 +18,13 @@ from duebell_editor import (
     TaskExists,
     TaskNotFound,
     Then,
+    Worker,
     WorkerNotStarted,
 )
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
-from duebell_worker import Worker
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 

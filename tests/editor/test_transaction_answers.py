@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import (
+from duebell import (
     AwsRefused,
     AwsUnavailable,
     DuebellError,

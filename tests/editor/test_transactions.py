@@ -12,7 +12,7 @@ import boto3
 import pytest
 from boto3.dynamodb.conditions import Attr
 
-from duebell_editor import (
+from duebell import (
     AwsRefused,
     DuebellError,
     Editor,

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_editor import InvalidTask, ProblemKind, Status
+from duebell import InvalidTask, ProblemKind, Status
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.store import Failed, Inserted

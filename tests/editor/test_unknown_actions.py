@@ -4,11 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Problem, ProblemKind
+from duebell import Editor, Problem, ProblemKind, Worker
 from duebell_editor.status import status as module
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.failure import Failure
-from duebell_worker import Worker
 
 HOUR = timedelta(hours=1)
 

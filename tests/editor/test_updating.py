@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor, InvalidTask, Task, TaskChanged
+from duebell import Editor, InvalidTask, Task, TaskChanged
 from duebell_shared.tasks.failure import Failure
 from tests.editor.memory import Scheduler
 from tests.support import NOON

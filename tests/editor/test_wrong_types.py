@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_editor import DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
+from duebell import DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
 from duebell_shared.quoting import MOST_QUOTED
 from tests.editor.memory import Scheduler
 from tests.support import NOON

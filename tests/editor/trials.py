@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_editor import Editor
+from duebell import Editor
 
 __all__ = ["start_trial"]
 

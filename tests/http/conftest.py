@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import create_app
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
-from duebell_editor.http import access_log, create_app
+from duebell import Editor
+from duebell_editor.http import app as access_log
+from duebell_editor.http import create_app
 from tests.serving import serving
 
 TOKEN = "secret-secret+secret"

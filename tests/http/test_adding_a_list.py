@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import AwsRefused, AwsUnavailable
+from duebell import AwsRefused, AwsUnavailable
 from duebell_editor.http import create_app
 from duebell_shared.queue.store import Failed
 from tests.editor.memory import Scheduler

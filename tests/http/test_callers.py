@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, InvalidSettings
+from duebell import Editor, InvalidSettings
 from duebell_editor.http import create_app
 
 NEW = {"action": "x", "due": "2026-12-31T00:00:00Z", "id": "a"}

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_shared.tasks.task import QueueKey
 from tests.http.asking import add
 from tests.support import NOON

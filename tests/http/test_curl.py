@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 from duebell_editor.http import create_app
 from tests.editor.memory import Scheduler
 from tests.http.curl import send

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import limits as deadlines
 from duebell_editor.http.limits import BodyLimits, Deadlines
 from duebell_editor.http.routes import changes

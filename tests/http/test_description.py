@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema_rs
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor
 
 JSON = {"Content-Type": "application/json"}
 

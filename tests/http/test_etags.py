@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, TaskChanged
+from duebell import Editor, TaskChanged
 from duebell_editor.http import create_app
 
 TIME = "2026-12-31T00:00:00Z"

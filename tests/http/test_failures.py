@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Failure, Status
+from duebell import Failure, Status
 from duebell_editor.http import create_app
 from duebell_shared.keeping import Keeping
 from tests.editor.memory import KEEP, Scheduler

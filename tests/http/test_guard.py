@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, InvalidSettings
+from duebell import Editor, InvalidSettings
 from duebell_editor.http import create_app
 from duebell_editor.http.limits import MAX_BODY
 

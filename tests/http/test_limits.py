@@ -4,10 +4,9 @@ import jsonschema_rs
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_editor.http import create_app
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_editor import Status
+from duebell import Status
 from duebell_editor.http import create_app
 from duebell_editor.listing import history as history_module
 from duebell_editor.listing import queue, timeline

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import AwsUnavailable, Editor, NotArmed, Status
+from duebell import AwsUnavailable, Editor, NotArmed, Status
 from duebell_editor.listing import listing
 from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import create_app
 from duebell_shared import errors
 

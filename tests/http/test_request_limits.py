@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http import create_app
 from duebell_editor.http.limits import RequestLimits
 from duebell_editor.http.routes import changes

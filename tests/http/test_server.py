@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from duebell_editor import DuebellError, Editor, InvalidSettings
+from duebell import DuebellError, Editor, InvalidSettings
 from duebell_editor.http import serve, server
 from duebell_infra.local.signals import Ended, ended_by_signal
 from tests.serving import serving

@@ -10,7 +10,7 @@ from http.client import HTTPResponse
 
 import pytest
 
-from duebell_editor import AwsUnavailable
+from duebell import AwsUnavailable
 from duebell_editor.http.routes import changes
 from duebell_editor.http.routes.changes import SharedReadings
 from duebell_shared.bell.arming import ArmingRecord

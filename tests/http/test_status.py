@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from tests.http.asking import add
 from tests.support import NOON

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
 from duebell_infra.deploy.deploy import settings_of
 from duebell_infra.deploy.environment import environment_of

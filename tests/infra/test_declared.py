@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.deploy.worker import sync_declared
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.support import Clock
 
 

@@ -12,11 +12,10 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Worker
 from duebell_infra.deploy.deliveries import permitted
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
 from tests.infra.test_deliveries import PERMISSIONS
 from tests.support import REGION, Clock

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.bundle.bundle import Bundle
 from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
@@ -22,7 +22,6 @@ from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.errors import AwsUnavailable
-from duebell_worker import Worker
 
 pytestmark = pytest.mark.moto
 

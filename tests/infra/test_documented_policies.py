@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused
 from duebell_shared.settings import Settings

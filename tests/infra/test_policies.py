@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_editor import Editor, WorkerNotStarted
+from duebell import Editor, Worker, WorkerNotStarted
 from duebell_editor.intake import Intake
 from duebell_infra.deploy.template import template_file
 from duebell_shared.backend import Backend
@@ -20,7 +20,6 @@ from duebell_shared.bell.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.queue.store import Saved
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
 from tests.intake.conftest import ARN, Queues
 from tests.support import NOON, REGION, SCHEDULED, Clock, create_schedule

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_editor import Status, Then, UnknownAction
+from duebell import Status, Task, Then, UnknownAction, Worker
 from duebell_infra.testing import Rehearsal
-from duebell_worker import Task, Worker
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 

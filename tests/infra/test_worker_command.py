@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from duebell import Worker
 from duebell_infra.local import worker_command
 from duebell_infra.local.worker_command import serving_health
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from duebell_worker.process.process import Health, Process, State
 from tests.e2e.support import duebell
 from tests.infra.policies import Guarded, statements_of
@@ -152,7 +152,7 @@ def test_the_documented_role_can_do_all_that_a_process_does(
         if len(ran) == 1:
             raise ValueError("not yet")
 
-    from duebell_editor import Editor  # noqa: PLC0415
+    from duebell import Editor  # noqa: PLC0415
 
     Editor(backend=backend).add("act", due=timedelta(seconds=30), id="a")
     process = Process(worker, look_every=timedelta(seconds=20))

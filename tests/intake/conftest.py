@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel

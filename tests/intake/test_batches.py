@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from duebell_editor import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound
+from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound, Worker
 from duebell_editor.intake import Intake
 from duebell_editor.intake.batch import pause_after
 from duebell_editor.intake.effects import take_effect
@@ -21,7 +21,6 @@ from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
 from duebell_shared.queue.store import Failed
-from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, REGION, Calls, Clock
 

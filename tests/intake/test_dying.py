@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import AwsError, Editor, Status
+from duebell import AwsError, Editor, Status
 from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import InvalidTask, NewTask
+from duebell import InvalidTask, NewTask
 from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
 from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.verbs import Verb

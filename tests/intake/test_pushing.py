@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import AwsUnavailable, Editor, Status, TaskNotFound
+from duebell import AwsUnavailable, Editor, Status, TaskNotFound, Worker
 from duebell_editor.intake import Intake
 from duebell_editor.library.adder import Adder
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record
 from tests.intake.test_batches import failing
 from tests.support import NOON, Calls, Clock

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_editor.intake import Intake
 from duebell_editor.intake.effects import DoneChanges
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
-from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, Clock
 

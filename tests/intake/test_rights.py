@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, InvalidSettings, Settings, TaskNotFound
+from duebell import Editor, InvalidSettings, Settings, TaskNotFound
 from duebell_editor.intake import Intake, Rights
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel

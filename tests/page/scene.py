@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_editor import Editor, LastRun
+from duebell import Editor, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, RingSchedule, Rule
 from duebell_shared.instants import utc_now

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from duebell_editor import ProblemKind
+from duebell import ProblemKind
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.task import Status
 from tests.page.conftest import Open

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.settings import Color
 from tests.page.conftest import Open
 from tests.page.scene import Scene

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from playwright.sync_api import expect
 
-from duebell_editor import Failure, Status
+from duebell import Failure, Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import press, tab

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import FollowUp, Then
+from duebell import FollowUp, Then
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.owing import paid, tried
 from tests.page.conftest import Open

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import LATER
 from tests.page.conftest import FOREIGN_NAME

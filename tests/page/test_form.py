@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import AwsUnavailable, NotArmed
+from duebell import AwsUnavailable, NotArmed
 from duebell_shared.tasks.task import Status
 from tests.page.conftest import Open
 from tests.page.hands import field, open_form, press, show, tab, wrong

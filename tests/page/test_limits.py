@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import ActionLimit
-from duebell_worker import Worker
+from duebell import ActionLimit, Worker
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene

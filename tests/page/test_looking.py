@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from playwright.sync_api import Page, expect
 
-from duebell_editor import AwsUnavailable, Failure, Status
+from duebell import AwsUnavailable, Failure, Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import tab

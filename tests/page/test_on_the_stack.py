@@ -5,7 +5,7 @@ import uuid
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import PATIENCE
 from tests.page.conftest import Open

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 from playwright.sync_api import expect
 
-from duebell_editor import Failure
+from duebell import Failure
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 from tests.page.conftest import Open

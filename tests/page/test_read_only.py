@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.http.limits import RequestLimits
 from tests.page.conftest import Open
 from tests.page.hands import press, show

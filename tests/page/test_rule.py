@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 from playwright.sync_api import expect
 
-from duebell_editor import Failure, LastRun, LateRing
+from duebell import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
 from tests.page.conftest import Open

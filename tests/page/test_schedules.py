@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from duebell_editor import Status
+from duebell import Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import field, has_focus, press

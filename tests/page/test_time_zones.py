@@ -3,7 +3,7 @@
 import msgspec
 from playwright.sync_api import expect
 
-from duebell_editor import LastRun
+from duebell import LastRun
 from duebell_shared.instants import utc_now
 from duebell_shared.schedules.zones import zone_names
 from tests.page.conftest import Open

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import Failure
+from duebell import Failure
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import press

@@ -10,10 +10,9 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of

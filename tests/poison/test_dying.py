@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Status
+from duebell import Status
 from duebell_shared.bell.expression import SENTINEL
 from tests.support import NOON
 

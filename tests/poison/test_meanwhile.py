@@ -4,10 +4,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.tasks.task import Task
-from duebell_worker import Worker
 from tests.support import NOON, Clock, SetFor
 
 from .shared_memory import FakeRule, LockedStore, backend_of

@@ -8,9 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, ProblemKind, Status
+from duebell import Editor, ProblemKind, Status, Worker
 from duebell_shared.bell.expression import SENTINEL
-from duebell_worker import Worker
 from duebell_worker.run.context import ThreadPool
 from tests.support import Clock
 

@@ -6,8 +6,7 @@ from collections.abc import Collection
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 
-from duebell_editor import Editor, NewTask, Status
-from duebell_worker import Task, Worker
+from duebell import Editor, NewTask, Status, Task, Worker
 from duebell_worker.run.context import ThreadPool
 from tests.support import NOON, Clock
 

@@ -7,7 +7,7 @@ import boto3
 import msgspec
 import pytest
 
-from duebell_editor import Editor, InvalidTask, Status
+from duebell import Editor, InvalidTask, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.payloads.payload import MAX_BYTES
@@ -16,7 +16,6 @@ from duebell_shared.queue.items import item_of
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_worker import Worker
 from tests.support import REGION, Clock
 
 pytestmark = pytest.mark.moto

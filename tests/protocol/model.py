@@ -5,7 +5,7 @@ arming record (with the look at the record that it returns), one read of a head,
 task. What the record becomes is computed by the real transitions.
 """
 
-from duebell_shared.bell.known_rule import ECHO_SOON
+from duebell_shared.bell.arming import ECHO_SOON
 from duebell_shared.instants import NEVER
 
 from .editors import Editors

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_editor import ProblemKind
+from duebell import ProblemKind
 from duebell_shared.tasks.recurrence import Missed, Occurrence, Result
 from duebell_shared.tasks.task import Task
 from tests.recurring.year import END, START, Year

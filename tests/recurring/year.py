@@ -5,7 +5,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
@@ -13,7 +13,6 @@ from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.recurrence import Missed, Occurrence
 from duebell_shared.tasks.task import QueueKey, Status, Task
-from duebell_worker import Worker
 from tests.crash.dying import Death
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock, minute_of

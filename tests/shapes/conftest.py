@@ -3,10 +3,9 @@
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Task, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_worker import Task, Worker
 from tests.support import Calls, Clock
 
 from .foreign import BoundedCalls, Table

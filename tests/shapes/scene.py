@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from duebell_editor import Editor
+from duebell import Editor, RunReport, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import RunReport, Worker
 from tests.support import Calls, Clock
 
 from .foreign import Table

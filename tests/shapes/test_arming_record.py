@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import NotArmed, ProblemKind, Status
+from duebell import NotArmed, ProblemKind, Status
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.records import pack, unpack

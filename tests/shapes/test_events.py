@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from duebell_editor import Status
+from duebell import Status
 
 from .scene import Scene
 

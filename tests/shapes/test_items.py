@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import DuebellError, Status, UnreadableTask
+from duebell import DuebellError, Status, UnreadableTask
 from duebell_editor.http import create_app
 
 from .foreign import ITEM, number, text

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Status, TaskNotFound
+from duebell import Status, TaskNotFound
 from duebell_shared.queue.lanes import lane_of
 
 from .foreign import ITEM, text

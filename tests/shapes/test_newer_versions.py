@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status
 
 from .foreign import ITEM, Table, number, text
 from .scene import Scene

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
-from duebell_editor import DuebellError, Status
+from duebell import DuebellError, Status
 from duebell_editor.cli import app
 from duebell_editor.cli.context import Context
 from duebell_editor.http import create_app

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import GRACE

@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.known_rule import ECHO_SOON
+from duebell_shared.bell.arming import ECHO_SOON, ArmingRecord
 from duebell_shared.bell.ring_times import echoes_of
 from duebell_shared.instants import NEVER
 from duebell_worker.run.lease import LEASE

@@ -8,7 +8,7 @@ import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import fields as fields_of
 
-from duebell_editor import Editor, IfExists, InvalidTask, Task
+from duebell import Editor, IfExists, InvalidTask, Task
 from duebell_shared.tasks.fields import (
     FIELDS,
     STORED,

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from duebell_shared.counts import LARGEST
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.tasks.occurrence import MAX_OCCURRENCES, Occurrence, Result
 from duebell_shared.tasks.packed_occurrences import (
+    MAX_OCCURRENCES,
     MAX_PACKED,
+    Occurrence,
+    Result,
     bounded_occurrences,
     pack_occurrences,
     unpack_occurrences,

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, BellState, RingSchedule
 from duebell_shared.bell.expression import FAR_SENTINEL, is_set_for, next_ring

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duebell_editor import AwsError, NotArmed
+from duebell import AwsError, NotArmed
 from duebell_infra.deploy.bells import arm_by
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from duebell import Worker
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -31,7 +32,6 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
-from duebell_worker import Worker
 
 from .processes import context_of
 from .world import Process, SimulatedPool, World

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from duebell_editor import Editor, Status, Task, Then
+from duebell import Editor, Status, Task, Then
 from duebell_shared.backend import Backend
 from duebell_shared.instants import render
 from duebell_shared.tasks.follow_up import Cause

@@ -13,11 +13,10 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Task, TaskConflict
+from duebell import AwsError, DuebellError, Editor, NotArmed, Retry, Task, TaskConflict, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Retry, Worker
 
 from .aws import Aws
 from .faults import Faults, Outage

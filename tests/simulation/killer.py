@@ -8,9 +8,8 @@ import random
 from collections.abc import Sequence
 from datetime import timedelta
 
-from duebell_editor import Editor, Task
+from duebell import Editor, Task, Worker
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 
 from .aws import Aws
 from .processes import backend_of, context_of

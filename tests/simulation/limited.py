@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from duebell_editor import Editor, Task
-from duebell_worker import Worker
+from duebell import Editor, Task, Worker
 
 from .history import History
 from .long_running import ACTIONS, LongRunning

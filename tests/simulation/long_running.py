@@ -10,10 +10,9 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from duebell_editor import AwsError, NotArmed, Task
+from duebell import AwsError, NotArmed, Task, Worker
 from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from duebell_worker.process.process import Process as HostedProcess
 
 from .faults import Faults

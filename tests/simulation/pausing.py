@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duebell_editor import Editor, Task
+from duebell import Editor, Task
 
 from .faults import Faults
 from .history import Over

@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from duebell_editor import Status, Task
+from duebell import Status, Task
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of

@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from duebell_editor import Editor, Status, Task
-from duebell_worker import Snooze
+from duebell import Editor, Snooze, Status, Task
 
 from .notes import Known
 from .world import Process, World

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
-from duebell_editor import AwsError, NotArmed, TaskConflict
+from duebell import AwsError, NotArmed, TaskConflict
 from duebell_editor.library.relane import relane
 from duebell_shared.backend import Backend
 from duebell_shared.queue.lanes import lane_of

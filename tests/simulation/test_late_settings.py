@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from tests.simulation.faults import Faults
 from tests.simulation.history import History
 from tests.simulation.world import Process

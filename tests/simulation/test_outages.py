@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.settings import Precision, Settings
 from tests.simulation.faults import SERVICES, Faults, Outage
 from tests.simulation.history import History

@@ -8,15 +8,7 @@ from uuid import UUID
 
 from boto3.dynamodb.conditions import Attr
 
-from duebell_editor import (
-    AwsUnavailable,
-    DuebellError,
-    Editor,
-    NotArmed,
-    Task,
-    TaskExists,
-    TransactionCancelled,
-)
+from duebell import AwsUnavailable, DuebellError, Editor, NotArmed, Task, TaskExists, TransactionCancelled
 from duebell_shared.backend import Backend
 from duebell_shared.queue.transactions import Other
 from duebell_shared.tasks.task import Status

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from duebell_editor import Editor, Task
+from duebell import Editor, Task, Worker
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Worker
 
 from .aws import Aws
 from .processes import backend_of, context_of

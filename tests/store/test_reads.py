@@ -8,13 +8,12 @@ from zoneinfo import ZoneInfo
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_editor.listing.history import history
 from duebell_editor.listing.timeline import Step, timeline
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.queue.records import WORKER
-from duebell_worker import Worker
 from tests.support import Clock
 
 

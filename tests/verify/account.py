@@ -10,12 +10,12 @@ from unittest.mock import patch
 import boto3
 from botocore.exceptions import ConnectTimeoutError
 
+from duebell import Worker
 from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Finding, Result, When, verify
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.support import REGION, Clock
 
 __all__ = ["ALL", "Account", "denied"]

@@ -8,7 +8,7 @@ import boto3
 import msgspec
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Result, When
 from duebell_shared.backend import Backend

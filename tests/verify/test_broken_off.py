@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, UnknownAction
+from duebell import Editor, UnknownAction
 from duebell_infra.verify import Finding, Result, When
 from duebell_infra.verify.scene import LANE, PREFIX
 from tests.verify.account import Account, all_ok

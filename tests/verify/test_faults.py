@@ -7,14 +7,13 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import NotDeployed
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.status import Status
-from duebell_worker import Worker
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 

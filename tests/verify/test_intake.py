@@ -9,7 +9,7 @@ import boto3
 import msgspec
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_editor.intake import Intake
 from duebell_infra.verify import Result, When
 from duebell_shared.parallel import Parallel

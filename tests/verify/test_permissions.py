@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_infra.verify import Result, When
 from tests.verify.account import ALL, Account, all_ok, denied
 

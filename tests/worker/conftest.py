@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from duebell import Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.log_lines import JsonLines
-from duebell_worker import Worker
 from tests.support import Clock
 from tests.worker.hooks import Hooks
 from tests.worker.hosted import Hosted

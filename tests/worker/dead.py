@@ -1,6 +1,6 @@
 """What a run leaves behind that died: lanes that it holds, and a task that it was running."""
 
-from duebell_editor import Editor
+from duebell import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey, Status, Task
 from duebell_worker.run.lease import LEASE, Lease

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from duebell_editor import Editor, Task
+from duebell import Editor, Task, Worker
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from duebell_worker.process.process import Process
 from tests.support import Clock, minute_of
 from tests.worker.called import Called

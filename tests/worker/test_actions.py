@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, InvalidTask
+from duebell import Editor, InvalidTask, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Status, Task, Worker
 from tests.support import in_a_thread
 
 

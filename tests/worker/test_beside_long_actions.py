@@ -4,8 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from duebell_editor import Reservation
-from duebell_worker import Status, Task
+from duebell import Reservation, Status, Task
 from tests.support import NOON, Clock
 from tests.worker.dead import key_of
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted

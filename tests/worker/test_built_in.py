@@ -6,11 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.function import failing_event, token_in
-from duebell_shared.tasks.reserved import VERIFY
-from duebell_worker import Worker
+from duebell_shared.tasks.given import VERIFY
 from duebell_worker.worker import FailedOnPurpose
 from tests.support import Calls
 

@@ -5,11 +5,10 @@ from datetime import timedelta
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Status, Worker
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called

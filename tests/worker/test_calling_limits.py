@@ -6,13 +6,12 @@ from datetime import timedelta
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Worker
 from duebell_worker.run.lease import LEASE, Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_worker import Status, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 

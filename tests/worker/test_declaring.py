@@ -9,9 +9,18 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import FollowUp, InvalidSchedule, InvalidTask, Then
+from duebell import (
+    Action,
+    ArgumentsAction,
+    FollowUp,
+    InvalidSchedule,
+    InvalidTask,
+    PayloadAction,
+    Task,
+    Then,
+    Worker,
+)
 from duebell_shared.tasks.worker_record import DeclaredTask
-from duebell_worker import Action, ArgumentsAction, PayloadAction, Task, Worker
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_worker import Status
+from duebell import Status
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 import boto3
 import pytest
 
-from duebell_editor import Editor, InvalidSettings
+from duebell import Editor, InvalidSettings, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.settings import Settings
-from duebell_worker import Worker, entry
+from duebell_worker import entry
 from tests.support import NOON, Calls, Clock, SetFor, minute_of
 
 if TYPE_CHECKING:

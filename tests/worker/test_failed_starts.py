@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from duebell_editor import Editor, InvalidSettings
+from duebell import Editor, InvalidSettings
 from duebell_shared.bell.arming import GRACE
 from tests.support import Clock, minute_of
 from tests.worker.log_lines import Log

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_editor import Editor
-from duebell_worker import Abort, Failure, Retry, Status, Worker
+from duebell import Abort, Editor, Failure, Retry, Status, Worker
 from tests.support import NOON, Clock, in_a_thread
 from tests.worker.stage import Stage
 

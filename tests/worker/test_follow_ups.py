@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor, TaskConflict, Then
+from duebell import Abort, Editor, Status, Task, TaskConflict, Then, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import History
-from duebell_worker import Abort, Status, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Status, Task, Then
+from duebell import Editor, Retry, Snooze, Status, Task, Then, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
 from duebell_shared.queue.lane_sizes import GIGABYTE
-from duebell_worker import Retry, Snooze, Worker
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.lane_sizes import LaneSizes
 from tests.support import Clock

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
+from duebell import AwsUnavailable, Editor, NotArmed, NotDeployed, Status, Worker
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -16,7 +16,6 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker import Status, Worker
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_editor import AwsRefused, AwsUnavailable, Editor, NotArmed
+from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Status, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.dead import die
 from tests.worker.hooks import Hooks

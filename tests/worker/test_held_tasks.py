@@ -4,9 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 from tests.worker.log_lines import Log

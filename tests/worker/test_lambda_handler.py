@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from duebell import lambda_handler
-from duebell_editor import Editor
+from duebell import Editor, lambda_handler
 from duebell_shared.backend import Backend
 from duebell_worker import entry
 from tests.intake.conftest import Queues, queues, record

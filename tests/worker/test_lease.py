@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_worker import Status, Task, Worker
 from duebell_worker.run.lease import LEASE, Lease, LeaseLost
 from tests.support import NOON, Clock, SetFor
 from tests.worker.dead import die

@@ -2,10 +2,9 @@
 
 from datetime import timedelta
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 

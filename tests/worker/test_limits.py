@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, InvalidTask, Status
+from duebell import Backoff, Editor, InvalidTask, Status, Task, Worker
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
@@ -16,7 +16,6 @@ from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.limits.gauge import Gauge, Permits
 from duebell_shared.limits.limits import Limits
 from duebell_shared.settings import Settings
-from duebell_worker import Backoff, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
+from duebell import Task
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_worker import Task
 from tests.support import NOON
 from tests.worker.hosted import MINUTE, SECOND, Hosted
 

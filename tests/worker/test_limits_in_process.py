@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from duebell_editor import Status
+from duebell import Status
 from duebell_shared.limits.gauge import Gauge, Permits
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted

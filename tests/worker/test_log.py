@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor, NotArmed
+from duebell import Editor, NotArmed, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.instants import render
-from duebell_worker import Worker
 from duebell_worker.log import emit
 from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from duebell_worker import Worker
+from duebell import Worker
 from duebell_worker.log import LogFormat, emit, invocation, to_stdout
 from tests.worker.log_lines import Log
 

@@ -4,10 +4,10 @@ from datetime import datetime
 
 import pytest
 
+from duebell import Status
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
-from duebell_worker import Status
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker import Worker
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

@@ -5,14 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import Bell, InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
-from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.refusing_store import READS, WRITES, RefusingStore

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from duebell import Abort, Backoff, Retry
 from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
 from duebell_shared.tasks.task import Failure, Status, Task
-from duebell_worker import Abort, Backoff, Retry
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
 from duebell_worker.actions.parameters import InvalidPayload

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_worker import Status
+from duebell import Status
 from duebell_worker.run.lease import LEASE
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted

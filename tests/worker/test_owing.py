@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Then
+from duebell import Abort, Editor, Status, Then, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
 from duebell_shared.queue.items import stored
 from duebell_shared.queue.store import Failed
-from duebell_worker import Abort, Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.test_follow_ups import Scene, refuse_follow_ups

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Then
+from duebell import Editor, Then, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey, Status, Task
-from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 from tests.worker.hooks import Hooks

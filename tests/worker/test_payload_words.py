@@ -10,10 +10,9 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell_editor import DoubtfulPayload, Editor, InvalidTask, NewTask
+from duebell import DoubtfulPayload, Editor, InvalidTask, NewTask, PayloadAction, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
-from duebell_worker import PayloadAction, Worker
 from tests.support import Clock
 
 HOUR = timedelta(hours=1)

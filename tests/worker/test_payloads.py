@@ -11,9 +11,8 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Failure, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Failure, Status, Task, Worker
 
 
 @dataclass

@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 import boto3
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Worker
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks

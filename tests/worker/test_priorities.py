@@ -5,10 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Backoff, Editor, Retry, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker import Backoff, Retry, Task, Worker
 from duebell_worker.run.lane_reader import LaneReader, LookAhead
 from duebell_worker.run.trouble import Trouble
 from tests.support import NOON, Clock

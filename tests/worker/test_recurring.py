@@ -2,9 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from duebell_editor import Editor, Result, Status
+from duebell import Editor, Result, Retry, RunReport, Status, Task, Worker
 from duebell_shared.instants import render
-from duebell_worker import Retry, RunReport, Task, Worker
 from tests.support import NOON, Clock, SetFor
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage

@@ -8,11 +8,11 @@ from typing import Any
 import pydantic
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import Settings
-from duebell_worker import Worker, entry
+from duebell_worker import entry
 from duebell_worker.actions import registration as version
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
-from duebell_worker import Task, Worker
 from tests.support import NOON, Calls, Clock, SetFor
 from tests.worker.stage import Stage
 

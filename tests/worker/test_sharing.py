@@ -6,12 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
-from duebell_worker import Status, Task, Worker
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.shares import Pace, dealt
 from tests.support import NOON, Clock

@@ -5,12 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from duebell import Editor, Settings, Snooze, Status, Task, Worker
 from duebell.testing import Rehearsal
-from duebell_editor import Editor, Settings, Status
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.instants import LATEST, render
-from duebell_worker import Snooze, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log

@@ -6,11 +6,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from duebell import Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.tasks.task import Status, Task
-from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

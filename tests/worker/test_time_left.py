@@ -7,9 +7,8 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from duebell_editor import Editor
+from duebell import Editor, RunReport, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import RunReport, Status, Worker
 from duebell_worker.run.context import ThreadPool
 from tests.support import NOON, Clock, SetFor
 from tests.worker.stage import Stage

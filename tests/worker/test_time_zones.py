@@ -3,10 +3,9 @@
 import msgspec
 import pytest
 
-from duebell_editor import Editor, LastRun, ProblemKind
+from duebell import Editor, LastRun, ProblemKind, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.schedules.zones import TZDATA_VERSION
-from duebell_worker import Worker
 from duebell_worker.run import report
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_worker import Status, Worker
 from duebell_worker.run.lease import LEASE, Lease
 from duebell_worker.run.run_id import LONGEST, new_run_id, other_try_ends, request_of
 from tests.support import NOON, Calls, Clock

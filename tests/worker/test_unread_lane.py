@@ -4,12 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
-from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.refusing_store import RefusingStore

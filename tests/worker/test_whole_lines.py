@@ -10,8 +10,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import timedelta
 from typing import Any
 
+from duebell import Worker
 from duebell_infra.testing import Rehearsal
-from duebell_worker import Worker
 from duebell_worker.log import WholeLines, keep_lines_whole
 
 

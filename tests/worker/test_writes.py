@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from duebell import Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.tasks.task import Status
-from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 
 

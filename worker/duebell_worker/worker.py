@@ -16,7 +16,7 @@ from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.fields import DeclaredFields
-from duebell_shared.tasks.reserved import is_reserved
+from duebell_shared.tasks.given import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.process.host import Host
@@ -37,7 +37,7 @@ from .run.run import execute
 if TYPE_CHECKING:
     import boto3
 
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
@@ -134,7 +134,7 @@ class Worker:
         Raises InvalidSettings.
         """
         if self._editor is None:
-            from duebell_editor import Editor  # noqa: PLC0415 (a worker that adds nothing loads no editor)
+            from duebell_editor.library.editor import Editor  # noqa: PLC0415 (a worker that adds nothing loads no editor)
 
             self._editor = Editor(backend=self.backend)
         return self._editor

@@ -7,19 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from duebell_editor import (
-    ChangeFailure,
-    ChangeReport,
-    DuebellError,
-    Editor,
-    Selection,
-    Status,
-    Task,
-    Verb,
-)
-from duebell_editor.library.change_many import MAX_MANY
+from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, ChangeReport, Selection
+from duebell_editor.library.editor import Editor
+from duebell_shared.errors import DuebellError
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import TaskChange, names_of
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.verbs import Verb
 
 from . import options
 from .context import Context

@@ -14,14 +14,14 @@ import boto3
 import botocore.session
 import typer
 
-from duebell_editor import Editor, Settings
 from duebell_editor.library.caller import caller
+from duebell_editor.library.editor import Editor
 from duebell_shared.aws.aws_session import default_session
 from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import did_you_mean, quoted
-from duebell_shared.settings import LOCAL
+from duebell_shared.settings import LOCAL, Settings
 
 from .errors import WrongUsage, describe, describe_as_json
 from .output import Output

@@ -17,8 +17,8 @@ import boto3
 import typer
 from msgspec import UNSET
 
-from duebell_editor import Editor, Status, Task, Then, Verb
 from duebell_editor.library.change_many import statuses_for
+from duebell_editor.library.editor import Editor
 from duebell_editor.listing.filters import FILTERS
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import parse
@@ -28,6 +28,10 @@ from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
 from duebell_shared.settings import LOCAL
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
+from duebell_shared.tasks.follow_up import Then
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.verbs import Verb
 
 from .context import Context
 from .errors import WrongUsage

@@ -19,10 +19,11 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import FailedAttempt, Occurrence
 from duebell_editor.library.json_fields import as_text
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Color
+from duebell_shared.tasks.failure import FailedAttempt
+from duebell_shared.tasks.recurrence import Occurrence
 
 __all__ = [
     "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "cell", "console", "first_that_fits",

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
-from duebell_editor import DoubtfulPayload, UnknownAction
+from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
 
 from .context import Context
 from .errors import HELP, Exit, exit_of

@@ -10,7 +10,7 @@ import boto3
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.endpoint import is_here, way_out
+from duebell_shared.aws.aws_session import is_here, way_out
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings

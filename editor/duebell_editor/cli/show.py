@@ -9,19 +9,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import (
-    ActionLimit,
-    LastRun,
-    LateRing,
-    Missed,
-    Recurrence,
-    SchedulerStatus,
-    Task,
-    make_schedule,
-)
 from duebell_editor.library.json_fields import status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
+from duebell_editor.status.action_limits import ActionLimit
+from duebell_editor.status.health import SchedulerStatus
+from duebell_shared.bell.run_notes import LastRun, LateRing
+from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.fields import FIELDS, STORED
+from duebell_shared.tasks.recurrence import Missed, Recurrence
+from duebell_shared.tasks.task import Task
 
 from .context import Context
 from .errors import Exit

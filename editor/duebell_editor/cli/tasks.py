@@ -12,11 +12,10 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from duebell_editor import FailureGroup, Failures, Page
 from duebell_editor.library.json_fields import plain_values, task_fields
-from duebell_editor.listing.failures import MOST_READ
+from duebell_editor.listing.failures import MOST_READ, FailureGroup, Failures
 from duebell_editor.listing.filters import MAX_LIMIT
-from duebell_editor.listing.listing import QUICKLY
+from duebell_editor.listing.listing import QUICKLY, Page
 from duebell_editor.listing.positions import position_from
 from duebell_shared.instants import render
 from duebell_shared.schedules.zones import zone_of

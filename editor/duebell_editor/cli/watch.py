@@ -16,8 +16,10 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from duebell_editor import AwsUnavailable, Editor, Page, SchedulerStatus
-from duebell_editor.listing.listing import QUICKLY
+from duebell_editor.library.editor import Editor
+from duebell_editor.listing.listing import QUICKLY, Page
+from duebell_editor.status.health import SchedulerStatus
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
 
 from .context import Context

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from duebell_editor import ActionDescription, ActionLimit, SyncReport, SyncVerb, WorkerDescription
 from duebell_editor.library.json_fields import plain_values
+from duebell_editor.library.sync import SyncReport, SyncVerb
+from duebell_editor.status.action_limits import ActionLimit
 from duebell_shared.errors import InvalidTask
+from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .context import Context
 from .errors import Exit, describe_as_json, words_of

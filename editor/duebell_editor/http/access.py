@@ -19,7 +19,7 @@ from fastapi import Depends, Request, Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from duebell_editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.given import fit_changed_by

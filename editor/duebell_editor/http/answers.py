@@ -10,26 +10,23 @@ import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
 
-from duebell_editor import (
-    AddReport,
-    Bucket,
-    ChangeReport,
-    Failures,
-    IfExists,
-    Page,
-    PastCounts,
-    SchedulerStatus,
-    Selection,
-    TaskHistory,
-    WorkerDescription,
-)
+from duebell_editor.library.change_many import ChangeReport, Selection
+from duebell_editor.library.editor import IfExists
 from duebell_editor.library.json_fields import as_text, plain_values, task_fields
+from duebell_editor.listing.failures import Failures
+from duebell_editor.listing.history import TaskHistory
+from duebell_editor.listing.listing import Page
+from duebell_editor.listing.queue_counts import PastCounts
+from duebell_editor.listing.timeline import Bucket
+from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.instants import Instant
+from duebell_shared.tasks.add_report import AddReport
 from duebell_shared.tasks.fields import FIELDS, STORED, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
+from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .problems import ProblemDocument, kind_of
 

@@ -9,39 +9,32 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 
-from duebell_editor import (
-    ActionDescription,
-    AddFailure,
-    AddReport,
+from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
+from duebell_editor.library.editor import IfExists
+from duebell_editor.library.json_fields import status_fields, task_fields
+from duebell_editor.listing.failures import FailureGroup, Failures
+from duebell_editor.listing.history import Ended, TaskHistory
+from duebell_editor.listing.listing import Page
+from duebell_editor.listing.queue_counts import PastCounts
+from duebell_editor.listing.timeline import Bucket
+from duebell_editor.status.health import SchedulerStatus
+from duebell_shared.bell.run_notes import LastRun, LateRing
+from duebell_shared.errors import (
     AwsRefused,
-    Bucket,
-    ChangeFailure,
-    ChangeReport,
     DuebellError,
-    Ended,
-    FailureGroup,
-    Failures,
-    IfExists,
     InvalidInput,
-    LastRun,
-    LateRing,
     NotArmed,
-    Page,
-    PastCounts,
     QueueFull,
-    SchedulerStatus,
-    Selection,
-    Task,
     TaskChanged,
     TaskConflict,
     TaskExists,
-    TaskHistory,
     TaskNotFound,
-    WorkerDescription,
 )
-from duebell_editor.library.json_fields import status_fields, task_fields
 from duebell_shared.schedules.schedule import Schedule
+from duebell_shared.tasks.add_report import AddFailure, AddReport
 from duebell_shared.tasks.recurrence import Occurrence, Recurrence, Result
+from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .answers import (
     BulkAnswer,

@@ -21,8 +21,8 @@ from pydantic import (
 )
 from starlette.exceptions import HTTPException
 
-from duebell_editor import IfExists
 from duebell_editor.library.change_many import MAX_MANY
+from duebell_editor.library.editor import IfExists
 from duebell_editor.listing.filters import MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_editor.status.action_limits import ActionLimit

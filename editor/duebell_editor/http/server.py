@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from duebell_editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.quoting import quoted
 

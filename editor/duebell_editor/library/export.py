@@ -2,22 +2,204 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from duebell_editor.library.batches import write_all
+from duebell_editor.library.taken_ids import leave_all
 from duebell_editor.listing.queue import Queue
 from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import to_json
+from duebell_shared.instants import in_utc, to_json
+from duebell_shared.payloads import payload as payloads
+from duebell_shared.payloads.payload import read_json
+from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Failed, Inserted, Taken
+from duebell_shared.quoting import in_brief, shortened
+from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.add_report import AddFailure
+from duebell_shared.tasks.failure import bounded, bounded_attempts, in_a_line
+from duebell_shared.tasks.fields import FIELDS, STORED, checked
+from duebell_shared.tasks.follow_up import Owed
+from duebell_shared.tasks.given import check_changed_by, check_due, check_name
+from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence, bounded_occurrences
 from duebell_shared.tasks.task import Status, Task
 
-from .batches import write_all
-from .export_lines import read_line
-from .taken_ids import leave_all
+__all__ = ["ImportReport", "export_tasks", "read_chunks", "read_line", "write_chunk"]
 
-__all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
+#: The field of errors about the line as a whole.
+_WHOLE = "line"
+
+#: Statuses of tasks that have `finished_at` and `expires_at`.
+_ENDED = frozenset({Status.CANCELLED, Status.DONE, Status.EXPIRED, Status.FAILED})
+
+
+def read_line(number: int, line: bytes | str) -> Task | None:
+    """The task of a line, ready to be inserted; None for an empty line.
+
+    A task that was running becomes scheduled, and the interrupted attempt does not count.
+    Raises InvalidTask, naming the line and the field.
+    """
+    try:
+        if (task := _decoded(line)) is None:
+            return None
+        _check_what(task)
+        _check_when(task)
+        if task.recurrence:
+            _check_recurrence(task.recurrence)
+        task = _out_of_line(_without_running_attempt(_with_bounded_history(task)))
+        return check_size(replace(task, lane=0, rev=1))
+    except InvalidTask as error:
+        why = error.reason if error.field == _WHOLE else str(error)
+        raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None
+
+
+def _decoded(line: bytes | str) -> Task | None:
+    """The line as a task with all times in UTC; None if it is empty. Raises InvalidTask for anything else."""
+    if not isinstance(line, bytes | str):
+        raise InvalidTask(_WHOLE, f"must be text or bytes, not {type(line).__name__}")
+    if not line.strip():
+        return None
+    try:
+        given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        if unknown := given.keys() - set(Task.__struct_fields__):
+            raise InvalidTask(shortened(min(unknown)), "is not a field of a task")
+        task = msgspec.json.decode(line, type=Task)
+        read_json(line if isinstance(line, str) else line.decode())
+    except RecursionError:
+        raise InvalidTask(_WHOLE, "is nested too deeply") from None
+    except ValueError as error:  # msgspec's errors are ValueErrors
+        raise InvalidTask(_WHOLE, in_brief(error)) from None
+    return replace(task, **{field: _in_utc(field, getattr(task, field)) for field in Task.__struct_fields__})
+
+
+def _in_utc(field: str, value: Any) -> Any:
+    try:
+        return in_utc(value)
+    except OverflowError:
+        raise InvalidTask(field, "has a time beyond the ends of the calendar") from None
+
+
+def _check_what(task: Task) -> None:
+    """Raise InvalidTask for names, a payload or options that `add` refuses, and for what is not exported."""
+    if task.status is Status.RESERVED:
+        raise InvalidTask("status", "is reserved: such a task is not exported, add it anew")
+    check_name("id", task.id)
+    for name, attribute in STORED.items():
+        value = getattr(task, attribute)
+        if name != "payload" and value != FIELDS[name].default:
+            checked(name, value)
+    payloads.check_text(task.payload_json)
+    if task.then:
+        payloads.check_text(task.then.payload_json)
+    task.check_fields()
+    if task.run is not None:
+        check_name("run", task.run)
+    check_changed_by(task.changed_by)
+    if task.owes:
+        check_name("owes.action", task.owes.action)
+    if task.occurrences and task.recurrence is None:
+        raise InvalidTask("occurrences", "goes with a recurrence, and there is none")
+
+
+def _check_when(task: Task) -> None:
+    """Raise InvalidTask for a time that no rule can ring at, or one that the status forbids or needs."""
+    for field, instant in _ring_times(task):
+        _check_can_ring(field, instant)
+    waits = task.owes is not None or task.status in {Status.SCHEDULED, Status.RUNNING}
+    has_ended = task.status in _ENDED
+    if task.owes:
+        _check_owes(task, task.owes)
+        return
+    for field, is_due in (("queued", waits), ("finished_at", has_ended), ("expires_at", has_ended)):
+        if is_due and getattr(task, field) is None:
+            raise InvalidTask(field, f"is missing: the task is {task.status}")
+        if not is_due and getattr(task, field) is not None:
+            raise InvalidTask(field, f"goes without: the task is {task.status}")
+
+
+def _check_owes(task: Task, owed: Owed) -> None:
+    """Raise InvalidTask unless the task has ended so, and goes on as it says once it has its follow-up."""
+    if task.queued is None or task.status not in {Status.DONE, Status.FAILED}:
+        raise InvalidTask(
+            "owes", f"goes with a task in the queue that is done or has failed: it is {task.status}"
+        )
+    if owed.queued is not None and task.recurrence is None:
+        raise InvalidTask("owes.queued", "goes with a recurrence, and there is none")
+    if owed.queued is None and owed.expires_at is None:
+        raise InvalidTask("owes.expires_at", f"is missing: the task is {task.status}")
+
+
+def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
+    """The fields with times that the rule may have to ring at."""
+    yield "due", task.due
+    if task.queued is not None:
+        yield "queued", task.queued
+    if task.limited_since is not None:
+        yield "limited_since", task.limited_since
+    if task.owes is not None:
+        yield "owes.at", task.owes.at
+        if task.owes.queued is not None:
+            yield "owes.queued", task.owes.queued
+    if task.recurrence is None:
+        return
+    if task.recurrence.next_due is not None:
+        yield "recurrence.next_due", task.recurrence.next_due
+    for index, occurrence in enumerate(task.recurrence.aside):
+        yield f"recurrence.aside[{index}].due", occurrence.due
+        yield f"recurrence.aside[{index}].queued", occurrence.queued
+
+
+def _check_can_ring(field: str, instant: datetime) -> None:
+    try:
+        check_due(instant, instant)
+    except InvalidTask as error:
+        raise InvalidTask(field, error.reason) from None
+
+
+def _check_recurrence(recurrence: Recurrence) -> None:
+    schedule = recurrence.schedule
+    if len(schedule.expression) > MAX_EXPRESSION:
+        raise InvalidTask(
+            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(schedule.expression):,}"
+        )
+    schedule.check()
+    checked("max_runs", recurrence.max_runs)
+    if len(recurrence.aside) > MAX_ASIDE:
+        raise InvalidTask("recurrence.aside", f"must be {MAX_ASIDE} at most, not {len(recurrence.aside):,}")
+
+
+def _with_bounded_history(task: Task) -> Task:
+    """Cut failures and occurrences to what this version keeps: another version may have kept more."""
+    return replace(
+        task,
+        failure=bounded(task.failure) if task.failure else None,
+        failures=bounded_attempts(task.failures),
+        occurrences=bounded_occurrences(task.occurrences),
+        follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
+    )
+
+
+def _without_running_attempt(task: Task) -> Task:
+    """Make a running task scheduled. The result of its attempt is unknown here, so it does not count."""
+    if task.status is not Status.RUNNING:
+        return task
+    return replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
+
+
+def _out_of_line(task: Task) -> Task:
+    """Put a task that waits for its action's limit where it was before. The other queue has other limits.
+
+    Problem: it may be parked up to a day ahead, until its action goes on, and here nobody knows of that.
+    """
+    if task.limited_since is None:
+        return task
+    queued = min(task.queued, task.limited_since) if task.queued else None
+    return replace(task, queued=queued, limited_since=None)
+
 
 #: The kinds of tasks outside the queue that are exported.
 _PAST = tuple(kind for kind in Past if kind.has_time)

@@ -8,7 +8,7 @@ from pathlib import Path
 import boto3
 import msgspec
 
-from duebell_editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_infra.aws import aws_calls
 from duebell_infra.bundle.bundle import Bundle, build
 from duebell_infra.bundle.import_check import Surroundings

@@ -9,10 +9,12 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from duebell_editor import Editor, SyncStep, SyncVerb, WorkerNotStarted
+from duebell_editor.library.editor import Editor
+from duebell_editor.library.sync import SyncStep, SyncVerb
 from duebell_infra.aws import code_of
 from duebell_infra.errors import WorkerFailed
 from duebell_shared.bell.function import arming_event
+from duebell_shared.errors import WorkerNotStarted
 from duebell_shared.quoting import in_brief
 
 __all__ = ["call_once", "sync_declared"]

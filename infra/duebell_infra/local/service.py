@@ -22,9 +22,9 @@ from typing import Self
 
 import msgspec
 
-from duebell_editor import Editor
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.caller import caller
+from duebell_editor.library.editor import Editor
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.options import intake_parameter, without_none
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed

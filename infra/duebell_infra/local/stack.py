@@ -9,7 +9,7 @@ from typing import Self
 
 import boto3
 
-from duebell_editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_infra.bundle.sources import actions_files
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.deliveries import Given

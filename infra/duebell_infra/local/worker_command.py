@@ -23,7 +23,7 @@ from duebell_infra.deploy.options import Actions, Deliver, NoDeliver, deliveries
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.instants import to_json
-from duebell_worker import Worker
+from duebell_worker.worker import Worker
 
 from .signals import at_each_signal
 

@@ -7,13 +7,15 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
-from duebell_editor import Editor, SyncReport
+from duebell_editor.library.editor import Editor
+from duebell_editor.library.sync import SyncReport
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, next_ring
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
-from duebell_worker import RunReport, Worker
+from duebell_worker.run.report import RunReport
+from duebell_worker.worker import Worker
 
 from .memory import MemoryStore
 

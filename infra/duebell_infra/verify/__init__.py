@@ -19,9 +19,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import Editor
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.output import console, plain
+from duebell_editor.library.editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now

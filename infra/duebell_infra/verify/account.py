@@ -20,7 +20,7 @@ from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import InvalidSettings, TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.given import VERIFY
 from duebell_shared.tasks.task import Status, Task
 
 from .checks import Found, NotMade, Result, Wrong, expect

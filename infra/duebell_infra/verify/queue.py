@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_shared.aws.endpoint import is_here
+from duebell_shared.aws.aws_session import is_here
 from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, NotEligible, Taken
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.given import VERIFY
 from duebell_shared.tasks.task import QueueKey, Status, Task
 
 from .checks import Found, NotMade, Result, Wrong, expect

@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_editor import Editor
+from duebell_editor.library.editor import Editor
 from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
@@ -25,7 +25,7 @@ from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.records import GAUGE
 from duebell_shared.queue.store import Store
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.given import VERIFY
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .checks import Answers, expect

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.endpoint import way_out
+from duebell_shared.aws.aws_session import way_out
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import quoted

@@ -15,8 +15,7 @@ from duebell_shared.errors import InvalidSettings, InvalidTask
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import in_brief, quoted
-from duebell_shared.tasks.given import check_name
-from duebell_shared.tasks.reserved import RESERVED, is_reserved
+from duebell_shared.tasks.given import RESERVED, check_name, is_reserved
 
 from .delivery_target import DeliverySecret, DeliveryTarget
 from .kinds import BUS, HTTPS

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from duebell_shared.aws.endpoint import is_here
+from duebell_shared.aws.aws_session import is_here
 
 if TYPE_CHECKING:
     from .delivery_target import DeliveryTarget

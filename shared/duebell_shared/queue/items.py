@@ -29,8 +29,12 @@ from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Owed
 from duebell_shared.tasks.given import fit_changed_by
 from duebell_shared.tasks.intake_mark import IntakeMark
-from duebell_shared.tasks.occurrence import Occurrence
-from duebell_shared.tasks.packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
+from duebell_shared.tasks.packed_occurrences import (
+    Occurrence,
+    bounded_occurrences,
+    pack_occurrences,
+    unpack_occurrences,
+)
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task

@@ -7,9 +7,33 @@ from duebell_shared.instants import LATEST, to_utc
 from duebell_shared.quoting import quoted, shortened
 
 __all__ = [
-    "MAX_COUNT", "MAX_NAME", "MAX_REV", "check_changed_by", "check_count", "check_due", "check_name",
-    "check_progress", "fit_changed_by", "read_instant", "read_seconds",
-]  # fmt: skip
+    "MAX_COUNT",
+    "MAX_NAME",
+    "MAX_REV",
+    "RESERVED",
+    "VERIFY",
+    "check_changed_by",
+    "check_count",
+    "check_due",
+    "check_name",
+    "check_progress",
+    "fit_changed_by",
+    "is_reserved",
+    "read_instant",
+    "read_seconds",
+]
+
+#: Their names start with this.
+RESERVED = "duebell."
+
+#: Does nothing but succeed: `duebell verify` adds tasks for it. Every worker has it.
+VERIFY = f"{RESERVED}verify"
+
+
+def is_reserved(action: str) -> bool:
+    """Tell whether users' actions cannot have this name."""
+    return action.startswith(RESERVED)
+
 
 MAX_NAME = 256
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from duebell_shared.instants import to_utc
+from duebell_shared.tasks.packed_occurrences import Result
 
 from .follow_up import Cause, Owed
-from .occurrence import Result
 from .status import Status
 
 if TYPE_CHECKING:

@@ -8,18 +8,62 @@ that are left; equal ones are packed once.
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.counts import LARGEST
-from duebell_shared.instants import MILLISECOND, to_utc
+from duebell_shared.counts import LARGEST, Count, Milliseconds
+from duebell_shared.instants import MILLISECOND, Instant, to_utc
+from duebell_shared.tasks.failure import in_a_line
 
-from .failure import in_a_line
-from .occurrence import MAX_OCCURRENCES, Occurrence, Result
+__all__ = [
+    "MAX_OCCURRENCES",
+    "MAX_PACKED",
+    "Occurrence",
+    "Result",
+    "bounded_occurrences",
+    "pack_occurrences",
+    "unpack_occurrences",
+]
 
-__all__ = ["MAX_PACKED", "bounded_occurrences", "pack_occurrences", "unpack_occurrences"]
+#: The last occurrences that a recurring task remembers.
+MAX_OCCURRENCES = 20
+
+
+class Result(StrEnum):
+    """The result of an occurrence."""
+
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """An occurrence that is over. Times are UTC.
+
+    due          when it was due
+    started_at   when its last attempt was started; when it was passed over, if it was skipped
+    finished_at  when that ended
+    lateness_ms  how late that attempt was started, in milliseconds
+    attempts     how many were made
+    result       done, failed or skipped
+    missed       how many occurrences before it were missed, and it stands for
+    extra        whether it was asked for with `run_now`
+    failure      why it failed, in a line; of several that failed, the older ones keep less of it
+    """
+
+    due: Instant
+    started_at: Instant | None
+    finished_at: Instant
+    lateness_ms: Milliseconds | None
+    attempts: Count
+    result: Result
+    missed: Count = 0
+    extra: bool = False
+    failure: str | None = None
+
 
 #: Bytes that a task's occurrences take at most.
 MAX_PACKED = 600

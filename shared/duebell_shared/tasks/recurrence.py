@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from duebell_shared.counts import Count
 from duebell_shared.instants import LATEST, MILLISECOND, Instant
 from duebell_shared.schedules.schedule import Schedule
+from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES, Occurrence, Result
 
-from .occurrence import MAX_OCCURRENCES, Occurrence, Result
 from .packed_occurrences import bounded_occurrences
 
 __all__ = [

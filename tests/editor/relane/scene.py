@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from duebell_editor import Editor, Status, Task
+from duebell import Editor, Status, Task
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import MemoryStore
 from duebell_shared.bell.arming import ArmingRecord

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import NewTask, Status, Task, TaskExists
+from duebell import NewTask, Status, Task, TaskExists, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.keeping import History
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import AwsUnavailable, TaskConflict
+from duebell import AwsUnavailable, TaskConflict
 from duebell_editor.library.relane import relane
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.queue.lanes import lane_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import NewTask, Status, Task, TaskExists
+from duebell import NewTask, Status, Task, TaskExists
 from duebell_editor.library.relane import Relaned, relane
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.store import Relocated

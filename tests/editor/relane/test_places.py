@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_editor import Status
+from duebell import Status
 from duebell_editor.library.relane import Relaned, relane
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.queue.lanes import lane_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_editor import TaskConflict
+from duebell import TaskConflict
 from duebell_editor.library.relane import relane
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import FROM, HOUR, LEASE, TO, StepByStep, claims, fill, record_of, seen_by

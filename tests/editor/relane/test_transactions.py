@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Status, TransactionCancelled
+from duebell import Status, TransactionCancelled
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted

@@ -2,11 +2,10 @@
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from tests.support import Clock
 from tests.worker.run_of_one.scene import Costs, CountingStore, HookedBell, rehearsed
 

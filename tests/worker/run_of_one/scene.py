@@ -4,13 +4,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import Bell, InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell as AnyBell
 from duebell_shared.bell.expression import next_ring
-from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.refusing_store import RefusingStore
 

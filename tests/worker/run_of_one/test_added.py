@@ -5,9 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Worker
 from tests.support import Clock
 from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, Costs, CountingStore, at_release, in_lane
 from tests.worker.stage import Stage

@@ -2,9 +2,8 @@
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Retry, Worker
 from duebell_shared.backend import Backend
-from duebell_worker import Retry, Worker
 from tests.support import Clock
 from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, HookedBell, in_lane, ring
 from tests.worker.stage import Stage

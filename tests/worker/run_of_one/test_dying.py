@@ -6,13 +6,12 @@ from datetime import datetime
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell_editor import Editor, NotArmed
+from duebell import Editor, NotArmed, Retry, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.expression import next_ring
-from duebell_worker import Retry, Worker
 from duebell_worker.run.lease import Lease
 from tests.support import Clock
 from tests.worker.log_lines import Log

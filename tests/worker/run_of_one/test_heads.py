@@ -2,11 +2,10 @@
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Retry, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
-from duebell_worker import Retry, Status, Worker
 from tests.support import Clock
 from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, CountingStore, in_lane
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor, NotArmed
+from duebell import Editor, NotArmed, Retry, Worker
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -16,7 +16,6 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_worker import Retry, Worker
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.refusing_store import RefusingStore

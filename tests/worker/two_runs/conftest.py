@@ -4,12 +4,11 @@ from datetime import datetime
 
 import pytest
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Worker
 from tests.support import Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage

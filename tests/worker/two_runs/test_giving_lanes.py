@@ -2,13 +2,12 @@
 
 from datetime import datetime, timedelta
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
-from duebell_worker import Worker
 from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called

@@ -2,12 +2,11 @@
 
 from datetime import datetime
 
-from duebell_editor import Editor
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
-from duebell_worker import Worker
 from duebell_worker.run.lease import LEASE, Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called

@@ -25,7 +25,8 @@ from duebell_worker.log import emit
 from .parameters import Parameters
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor, Transaction
+    from duebell_editor.library.editor import Editor
+    from duebell_editor.transactions.transaction import Transaction
     from duebell_shared.deliveries.delivery import Delivery
 
 __all__ = ["Action", "PreparedAction", "TaskOptions"]

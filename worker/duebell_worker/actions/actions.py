@@ -9,14 +9,14 @@ from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.reserved import RESERVED, is_reserved
+from duebell_shared.tasks.given import RESERVED, is_reserved
 from duebell_worker.run.context import Deliver
 
 from .action import Action
 from .handles import PayloadAction
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
 
 __all__ = ["Actions", "DeliveryOptions"]

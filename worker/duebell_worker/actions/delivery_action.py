@@ -8,7 +8,7 @@ from duebell_shared.deliveries.delivery import Delivery
 from .handles import PayloadAction, new_action
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
 
 __all__ = ["delivery_action"]
 

@@ -16,15 +16,14 @@ from typing import (
 from duebell_shared.backoff import Backoff
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import check_name
-from duebell_shared.tasks.reserved import VERIFY
+from duebell_shared.tasks.given import VERIFY, check_name
 from duebell_shared.tasks.task import Task
 
 from .action import Action, PreparedAction, TaskOptions
 from .parameters import Parameters
 
 if TYPE_CHECKING:
-    from duebell_editor import Editor
+    from duebell_editor.library.editor import Editor
 
 __all__ = [
     "BUILT_IN",

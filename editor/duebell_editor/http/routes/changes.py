@@ -13,12 +13,15 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from duebell_editor import DuebellError, Editor, Look, SchedulerStatus, TaskNotFound
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import to_json
 from duebell_editor.http.description import AWS, Responses, problems_only
 from duebell_editor.http.requests import Following, StrictRoute
+from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import status_fields
+from duebell_editor.listing.queue_counts import Look
+from duebell_editor.status.health import SchedulerStatus
+from duebell_shared.errors import DuebellError, TaskNotFound
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.schedules.zones import zone_of
 

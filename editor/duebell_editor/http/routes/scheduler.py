@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from duebell_editor import make_schedule
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
 from duebell_editor.http.description import AWS, answers
@@ -19,6 +18,7 @@ from duebell_editor.http.requests import (
 )
 from duebell_editor.library.json_fields import status_fields
 from duebell_shared.instants import utc_now
+from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 
 __all__ = ["router"]

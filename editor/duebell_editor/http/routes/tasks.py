@@ -13,17 +13,6 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from duebell_editor import (
-    AwsError,
-    Editor,
-    IfExists,
-    InvalidQuery,
-    InvalidTask,
-    NotDeployed,
-    Selection,
-    Task,
-    TaskChanged,
-)
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
 from duebell_editor.http.description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
@@ -37,9 +26,13 @@ from duebell_editor.http.requests import (
     StrictRoute,
     TaskChange,
 )
+from duebell_editor.library.change_many import Selection
+from duebell_editor.library.editor import Editor, IfExists
 from duebell_editor.library.json_fields import task_fields
 from duebell_editor.listing import listing
+from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed, TaskChanged
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
 __all__ = ["ExpectedRev", "IfNoneMatch", "ReplacedRev", "etag_of", "is_known", "router"]

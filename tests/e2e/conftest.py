@@ -12,7 +12,7 @@ from tests.e2e.deployer import Deployer
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Some of these tests want tasks that the stack's worker cannot run, and say so by their names."""
-    item.add_marker(pytest.mark.filterwarnings("ignore::duebell_editor.UnknownAction"))
+    item.add_marker(pytest.mark.filterwarnings("ignore::duebell.UnknownAction"))
 
 
 @pytest.fixture(scope="session")

@@ -52,8 +52,8 @@ class Sale:
 def sell(payload: Sale) -> None: ...
 
 
-@pytest.mark.filterwarnings("ignore::duebell_editor.DoubtfulPayload")
-@pytest.mark.filterwarnings("ignore::duebell_editor.UnknownAction")
+@pytest.mark.filterwarnings("ignore::duebell.DoubtfulPayload")
+@pytest.mark.filterwarnings("ignore::duebell.UnknownAction")
 def test_warnings_about_tasks_are_in_a_header(client: TestClient, backend: Backend) -> None:
     def warnings(answer: Any) -> list[str]:
         assert answer.is_success

@@ -67,7 +67,9 @@ def schemas_of(*structs: type[Struct], may_leave_out: bool = False) -> dict[str,
         if fields := schema.get("properties"):
             parts = text.split("\n\n")
             schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
-            schema["required"] = schema["required"] if may_leave_out else list(fields)
+            if not may_leave_out:  # a field without a default is one that may be unset
+                always = {*schema["required"], *(name for name in fields if "default" in fields[name])}
+                schema["required"] = [name for name in fields if name in always]
             _describe(fields, text)
     return made
 

@@ -22,7 +22,7 @@ _NAMES = {
     "duebell_editor.library.change_many": "ChangeFailure ChangeReport Selection",
     "duebell_editor.library.editor": "Editor IfExists",
     "duebell_editor.library.sync": "SyncReport SyncStep SyncVerb",
-    "duebell_editor.library.taken_ids": "Added",
+    "duebell_shared.queue.taken_ids": "Added",
     "duebell_editor.listing.failures": "FailureGroup Failures",
     "duebell_editor.listing.history": "Ended TaskHistory",
     "duebell_editor.listing.listing": "Page",

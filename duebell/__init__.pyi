@@ -9,7 +9,6 @@ from duebell_editor.library.editor import IfExists as IfExists
 from duebell_editor.library.sync import SyncReport as SyncReport
 from duebell_editor.library.sync import SyncStep as SyncStep
 from duebell_editor.library.sync import SyncVerb as SyncVerb
-from duebell_editor.library.taken_ids import Added as Added
 from duebell_editor.listing.failures import FailureGroup as FailureGroup
 from duebell_editor.listing.failures import Failures as Failures
 from duebell_editor.listing.history import Ended as Ended
@@ -56,6 +55,7 @@ from duebell_shared.errors import TransactionUnknown as TransactionUnknown
 from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
 from duebell_shared.keeping import History as History
+from duebell_shared.queue.taken_ids import Added as Added
 from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from duebell import Editor
 from duebell_editor.listing import history as histories
-from duebell_editor.listing import queue
 from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
+from duebell_shared.queue import task_queue as queue
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.store import Inserted
 from duebell_shared.tasks.failure import Failure

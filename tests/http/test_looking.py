@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from duebell import Status
 from duebell_editor.http import create_app
 from duebell_editor.listing import history as history_module
-from duebell_editor.listing import queue, timeline
+from duebell_editor.listing import timeline
 from duebell_editor.listing.queue_counts import Watched, look
 from duebell_editor.listing.timeline import Step, edges
 from duebell_shared.keeping import Keeping
+from duebell_shared.queue import task_queue as queue
 from duebell_shared.tasks.recurrence import Result
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON

@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from duebell_editor.library.editor import Editor
-from duebell_editor.library.taken_ids import IfExists
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
@@ -28,6 +27,7 @@ from duebell_shared.errors import (
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.taken_ids import IfExists
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import NewTask
 from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark

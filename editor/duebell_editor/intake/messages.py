@@ -13,10 +13,10 @@ from typing import Any, Self, TypeVar, cast
 import msgspec
 
 from duebell_editor.library.change_many import MAX_MANY
-from duebell_editor.library.taken_ids import IfExists, Policy, check_not_recurring
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.queue.taken_ids import IfExists, Policy, check_not_recurring
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
 from duebell_shared.tasks.fields import NewTask, TaskChange, fields_of_json

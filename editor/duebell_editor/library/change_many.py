@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from duebell_editor.listing import listing
 from duebell_editor.listing.filters import QUEUED, Filter
-from duebell_editor.listing.queue import Queue
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Status, Task
 from duebell_shared.tasks.verbs import Verb

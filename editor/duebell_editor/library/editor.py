@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from duebell_editor.change_log import log_change
 from duebell_editor.listing.failures import Failures, read_failures
 from duebell_editor.listing.filters import (
     MAX_LIMIT,
@@ -23,7 +22,6 @@ from duebell_editor.listing.filters import (
 )
 from duebell_editor.listing.history import TaskHistory, history
 from duebell_editor.listing.listing import Page, find_tasks, list_tasks
-from duebell_editor.listing.queue import Queue
 from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count_past, look
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
@@ -41,9 +39,13 @@ from duebell_editor.transactions.task_writes import (
 )
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
+from duebell_shared.change_log import log_change
 from duebell_shared.errors import TaskChanged, TaskConflict, TaskNotFound
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.rule_setter import RuleSetter
+from duebell_shared.queue.taken_ids import TRIES, Added, IfExists, Policy, kept_changing
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
@@ -73,8 +75,6 @@ from .change_many import (
 from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
 from .limit_setter import LimitSetter
-from .rule_setter import RuleSetter
-from .taken_ids import TRIES, Added, IfExists, Policy, kept_changing
 
 if TYPE_CHECKING:
     import boto3

@@ -9,8 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_editor.library.batches import write_all
-from duebell_editor.library.taken_ids import leave_all
-from duebell_editor.listing.queue import Queue
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import in_utc, to_json
 from duebell_shared.payloads import payload as payloads
@@ -18,6 +16,8 @@ from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Failed, Inserted, Taken
+from duebell_shared.queue.taken_ids import leave_all
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.add_report import AddFailure

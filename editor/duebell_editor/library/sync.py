@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
+from duebell_shared.queue.rule_setter import RuleSetter
+from duebell_shared.queue.taken_ids import TRIES, IfExists, Policy
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.fields import FIELDS, STORED, DeclaredFields, TaskChange, fields_of, names_of
 from duebell_shared.tasks.new_task import changed_task, new_task
 from duebell_shared.tasks.recurrence import Recurrence
@@ -25,8 +27,6 @@ from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, 
 
 from .adder import Adder
 from .change_many import ChangeFailure
-from .rule_setter import RuleSetter
-from .taken_ids import TRIES, IfExists, Policy
 
 __all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
 

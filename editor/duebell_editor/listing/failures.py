@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import msgspec
 
 from duebell_shared.instants import Instant
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.failure import in_a_line
 from duebell_shared.tasks.task import Status, Task
 
 from .filters import FAILING, make_filter
 from .listing import list_tasks
-from .queue import Queue
 
 __all__ = ["MOST_READ", "FailureGroup", "Failures", "read_failures"]
 

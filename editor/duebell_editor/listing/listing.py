@@ -18,11 +18,11 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.items import UNREADABLE
 from duebell_shared.queue.past_index import Past, key_of
+from duebell_shared.queue.task_queue import BATCH, Queue, has_expired
 from duebell_shared.tasks.task import Status, Task, queue_key
 
 from .filters import Filter
 from .positions import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Position, is_failing, wrong_cursor
-from .queue import BATCH, Queue, has_expired
 
 __all__ = ["QUICKLY", "Group", "Page", "find_tasks", "list_tasks"]
 

@@ -17,9 +17,8 @@ from duebell_shared.errors import DuebellError, UnreadableTask
 from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
+from duebell_shared.queue.task_queue import BATCH, Queue
 from duebell_shared.tasks.task import QueueKey, Status, Task
-
-from .queue import BATCH, Queue
 
 __all__ = [
     "MORNING",

@@ -14,13 +14,13 @@ import msgspec
 
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.task_queue import PAGE, Queue
 from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import delay_of
 from duebell_shared.tasks.task import Task
 
 from .listing import Page
 from .positions import cursor_of, position_at
-from .queue import PAGE, Queue
 
 __all__ = ["coming", "list_recurring", "recurring_keys"]
 

@@ -21,10 +21,10 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
+from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
 from duebell_shared.quoting import quoted
 
 from .filters import check_instant, check_limit
-from .queue import PAGE, Queue, evenly, first_keys, sample_lanes
 from .queue_counts import MOST_COUNTED, due_tasks, overdue_before, owes
 from .recurring import coming, recurring_keys
 

@@ -10,7 +10,6 @@ import msgspec
 
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
-from duebell_editor.listing.queue import Queue
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning, overdue_before, read_queue
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -20,6 +19,7 @@ from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import nearest, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import MAX_LANES, Precision

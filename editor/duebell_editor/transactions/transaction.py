@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from duebell_editor.change_log import log_change
+from duebell_shared.change_log import log_change
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted

@@ -43,8 +43,8 @@ from duebell_worker.run.report import Outcome
 from duebell_worker.run.trouble import Trouble
 
 if TYPE_CHECKING:
-    from duebell_editor.library.rule_setter import RuleSetter
-    from duebell_editor.listing.queue import Queue
+    from duebell_shared.queue.rule_setter import RuleSetter
+    from duebell_shared.queue.task_queue import Queue
 
 __all__ = ["FollowUps", "Performer"]
 
@@ -131,7 +131,7 @@ class FollowUps:
 
         TaskExists in place of one whose id is taken by a task that is another.
         """
-        from duebell_editor.library.taken_ids import insert_many  # noqa: PLC0415 (few workers need an editor)
+        from duebell_shared.queue.taken_ids import insert_many  # noqa: PLC0415 (few workers need an editor)
 
         if not made:
             return {}
@@ -170,13 +170,13 @@ class FollowUps:
 
     @cached_property
     def _queue(self) -> "Queue":
-        from duebell_editor.listing.queue import Queue  # noqa: PLC0415 (few workers need an editor)
+        from duebell_shared.queue.task_queue import Queue  # noqa: PLC0415 (few workers need an editor)
 
         return Queue(self._context.backend)
 
     @cached_property
     def _rule(self) -> "RuleSetter":
-        from duebell_editor.library.rule_setter import RuleSetter  # noqa: PLC0415
+        from duebell_shared.queue.rule_setter import RuleSetter  # noqa: PLC0415
 
         return RuleSetter(self._context.backend, self._queue)
 

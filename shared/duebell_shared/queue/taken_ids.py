@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple, Self
 
 import msgspec
 
-from duebell_editor.change_log import added_as, log_change
-from duebell_editor.listing.queue import Queue
+from duebell_shared.change_log import added_as, log_change
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.queue.store import Failed, Inserted, Taken
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, checked
 from duebell_shared.tasks.recurrence import delay_of, delayed

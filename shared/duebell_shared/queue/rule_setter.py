@@ -5,16 +5,15 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from duebell_editor.listing.queue import Queue
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.queue.lanes import drop_stray_copy, lane_of
 from duebell_shared.queue.store import Failed, Relocated
+from duebell_shared.queue.taken_ids import is_same_add
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task, queue_key
-
-from .taken_ids import is_same_add
 
 __all__ = ["RuleSetter"]
 

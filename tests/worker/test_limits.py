@@ -13,9 +13,11 @@ from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
+from duebell_shared.instants import NEVER
 from duebell_shared.limits.gauge import Gauge, Permits
 from duebell_shared.limits.limits import Limits
 from duebell_shared.settings import Settings
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
@@ -230,6 +232,35 @@ def test_a_paused_action_does_nothing_and_goes_on_at_once_when_it_may(
     worker.run(time_left=MINUTE)
     assert len(starts) == 30
     assert editor.get("mail-0").lateness_ms == 600_000
+
+
+def test_tasks_of_an_action_that_is_resumed_as_a_run_ends_are_rung_for(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given tasks of a paused action, which a run has parked
+    declare(worker, starts, clock)
+    add(editor, 3)
+    editor.limit("mail", per_second=0)
+    worker.run(time_left=MINUTE)
+    clock.advance(10 * MINUTE)
+    # When the action is resumed just before another run gives its lanes back
+    editor.ensure_armed()
+    release, resumed = Lease.release, list[bool]()
+
+    def resume_and_release(lease: Lease, *arguments: Any, **options: Any) -> Any:
+        if not resumed:
+            resumed.append(True)
+            editor.limit("mail", per_second=None)
+        return release(lease, *arguments, **options)
+
+    monkeypatch.setattr(Lease, "release", resume_and_release)
+    editor.add("other", due=timedelta(0))
+    worker.run(time_left=MINUTE)
+    # Then they are started by it, or rung for at once
+    assert resumed
+    assert starts or (editor.status().rings_at or NEVER) <= clock.now + 3 * MINUTE
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 3
 
 
 def test_what_is_left_when_time_is_up_is_looked_at_at_once_by_the_next_run(

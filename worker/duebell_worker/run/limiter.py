@@ -110,13 +110,17 @@ class Limiter:
         self._is_closed = False
         self._counting = threading.Lock()
 
+    def is_outdated(self, record: ArmingRecord) -> bool:
+        """Tell whether the limits were changed since they were read."""
+        return record.limits != (self._limits.rev if self._limits else 0)
+
     def look(self, record: ArmingRecord) -> Mapping[datetime, str]:
         """Read the limits if they have changed. Returns the times of parked tasks that are due now.
 
         Permits that no task of this run waits for are given back. Raises AwsError and NotDeployed if the
         limits were never read: it may be that an action is paused.
         """
-        if record.limits != (self._limits.rev if self._limits else 0):
+        if self.is_outdated(record):
             try:
                 self._limits = self._store.read_limits()
             except AwsError as error:

@@ -305,6 +305,10 @@ class _Run:
         if (known := self._known_heads()) and self._give_back(known, unless_added=True) is None:
             return None
         quiet = self._lease.clear()
+        # Problem: an action may have been resumed since this run looked; its parked tasks wait for tomorrow.
+        # Solution: the limits are read again, so that those tasks count as due.
+        if self._limiter.is_outdated(self._lease.seen):
+            self._reader.released = self._limiter.look(self._lease.seen)
         return self._give_back(
             {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
         )

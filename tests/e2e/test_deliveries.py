@@ -130,7 +130,8 @@ def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path
         [(body, headers)] = heard
         assert json.loads(body) == {"for": "https"}
         time, _, signature = headers["Duebell-Signature"].removeprefix("t=").partition(",v1=")
-        assert signature == hmac.new(b"key", f"{time}.".encode() + body, hashlib.sha256).hexdigest()
+        signed_text = f"{time}.{headers['Idempotency-Key']}.".encode() + body
+        assert signature == hmac.new(b"key", signed_text, hashlib.sha256).hexdigest()
     # All of them are there, and so the doctor says nothing
     assert editor.doctor().status.healthy
 

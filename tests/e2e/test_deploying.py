@@ -59,7 +59,14 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
     policy = iam.get_policy(PolicyArn=outputs["EditorPolicyArn"])["Policy"]
     version = iam.get_policy_version(PolicyArn=policy["Arn"], VersionId=policy["DefaultVersionId"])
     statements = version["PolicyVersion"]["Document"]["Statement"]
-    assert [statement["Sid"] for statement in statements] == ["Queue", "Due", "Past", "Arm", "Call"]
+    assert [statement["Sid"] for statement in statements] == [
+        "Queue",
+        "Due",
+        "Past",
+        "Arm",
+        "Call",
+        "DeadLetters",
+    ]
     # And the bucket of the bundles can be told apart on the bill, as all the rest
     [bucket] = deployer.session.client("s3").list_buckets()["Buckets"]
     tags = deployer.session.client("s3").get_bucket_tagging(Bucket=bucket["Name"])["TagSet"]

@@ -26,6 +26,7 @@ def test_our_own_packages_go_in_without_what_only_a_person_needs() -> None:
     assert not [name for name in names if name.startswith("duebell_infra")]
     assert {name for name in names if name.startswith("duebell/") and "/contrib/" not in name} == {
         "duebell/__init__.py",
+        "duebell/__init__.pyi",
         "duebell/lambda_handler.py",
         "duebell/py.typed",
     }

@@ -12,7 +12,14 @@ from django.core import checks
 from django.utils import timezone
 from django.utils.module_loading import import_string, module_has_submodule
 
-from duebell.contrib.django.framework import (
+from duebell_editor.library.editor import Editor
+from duebell_shared.coroutines import call_in_thread
+from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import checked
+from duebell_shared.tasks.task import Task as StoredTask
+
+from .framework import (
     BaseTaskBackend,
     InvalidTaskBackend,
     Task,
@@ -21,50 +28,11 @@ from duebell.contrib.django.framework import (
     normalize_json,
     task_enqueued,
 )
-from duebell.contrib.django.framework import InvalidTask as DjangosInvalidTask
-from duebell.contrib.django.results import DuebellResult, result_of
-from duebell_editor.library.editor import Editor
-from duebell_shared.coroutines import call_in_thread
-from duebell_shared.counts import MAX_PRIORITY
-from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
-from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import checked
-from duebell_shared.tasks.task import Task as StoredTask
+from .framework import InvalidTask as DjangosInvalidTask
+from .priorities import stored_priority
+from .results import DuebellResult, result_of
 
-__all__ = ["DuebellBackend", "modules_of_apps", "stored_priority", "told_priority"]
-
-#: Django's priorities are whole numbers from minus this to this. 0 is its default.
-_MOST = 100
-
-
-def stored_priority(priority: int, *, default: int) -> int:
-    """duebell's priority of a task that has this one of Django's.
-
-    default  duebell's priority of tasks with Django's 0. Those above and below it share what is left above
-             and below, in equal parts; where nothing is left they have the default
-    """
-    if priority > 0:
-        return default + _share(priority, MAX_PRIORITY - default)
-    return default - _share(-priority, default)
-
-
-def told_priority(stored: int, *, enqueued: int, default: int) -> int:
-    """Django's priority of a task that is stored with this one of duebell's.
-
-    enqueued  the one that it was enqueued with; it is told as long as the stored one has not been changed.
-              Of a changed one, the farthest from 0 that is stored so
-    """
-    if stored_priority(enqueued, default=default) == stored:
-        return enqueued
-    if stored > default:
-        return (stored - default) * _MOST // (MAX_PRIORITY - default)
-    return -((default - stored) * _MOST // default) if stored < default else 0
-
-
-def _share(distance: int, steps: int) -> int:
-    """The step, from 1, of a priority that is so far from 0; 0 if there are none."""
-    return -(-distance * steps // _MOST)
-
+__all__ = ["DuebellBackend", "modules_of_apps"]
 
 _OPTIONS = {"default_priority", "editor"}
 

@@ -11,12 +11,12 @@ from django.conf import settings
 from django.utils import timezone
 from msgspec import UNSET, UnsetType
 
-from duebell.contrib.django.backend import told_priority
 from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task as StoredTask
 
 from .framework import Task, TaskError, TaskResult, TaskResultStatus, task_backends
+from .priorities import told_priority
 
 __all__ = ["AttemptFailed", "Call", "DuebellResult", "result_of"]
 

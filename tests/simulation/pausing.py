@@ -1,5 +1,7 @@
 """Histories in which someone pauses actions, limits them and lets them go on, until all are as declared."""
 
+from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from random import Random
 from typing import Any
@@ -39,6 +41,8 @@ class Pausing(Limited):
         super().__init__(*args, **options)
         self.parked = 0
         self._held: set[str] = set()
+        # When an action was limited the last time
+        self._limited_at: dict[str, datetime] = {}
 
     def run(self) -> "Pausing":
         """Play it to the end."""
@@ -64,14 +68,26 @@ class Pausing(Limited):
         def change(process: Process) -> None:
             editor = Editor(backend=self._backend(process))
             for action in actions:
-                self._insist(process, partial(editor.limit, action, **limit))
+                set_limit = partial(editor.limit, action, **limit)
                 if limit is not _DECLARED:
+                    self._insist(process, set_limit)
                     self._held.add(action)
-                elif action in self._held:
-                    self._held.remove(action)
-                    self.held_until[action] = self.world.now
+                    self._limited_at[action] = self.world.now
+                else:
+                    self._let_go(process, action, set_limit)
 
         self.world.after(seconds, partial(start, 0))
+
+    def _let_go(self, process: Process, action: str, lift: Callable[[], object]) -> None:
+        """Lift the limit; again if another call has limited the action meanwhile, perhaps after the lift."""
+        begun = self.world.now
+        self._insist(process, lift)
+        while self._limited_at.get(action, begun) > begun:
+            begun = self.world.now
+            self._insist(process, lift)
+        if action in self._held:
+            self._held.remove(action)
+            self.held_until[action] = self.world.now
 
     def _note_start(self, process: Process, task: Task) -> None:
         if task.limited_since and task.queued and task.queued > process.clock():

@@ -41,6 +41,7 @@ class RuleSetter:
         try:
             record = self._backend.armer.lower(dues, lanes=lanes)
         except (AwsError, NotArmed, NotDeployed) as error:
+            self._queue.forget_counts()  # the tasks may be in lanes that the queue had earlier
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             task = next(iter(tasks)) if len(tasks) == 1 else None
             reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")

@@ -55,6 +55,10 @@ class Queue:
         self.__dict__["counts"] = counts  # replaced, not deleted: other threads may be reading it
         return counts
 
+    def forget_counts(self) -> None:
+        """Have the next call read `counts` again."""
+        self.__dict__.pop("counts", None)
+
     @property
     def lanes(self) -> int:
         """The number of lanes that tasks are placed by, as it was read last."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from duebell import NewTask, Status, Task, TaskExists, Worker
+from duebell import NewTask, NotArmed, Status, Task, TaskExists, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.keeping import History
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.settings import Settings
@@ -28,6 +29,10 @@ from tests.editor.relane.scene import (
     waiting,
 )
 from tests.support import NOON
+
+
+def throttled() -> None:
+    raise AwsUnavailable("throttled")
 
 
 @pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
@@ -106,6 +111,31 @@ def test_of_two_adds_of_an_id_by_fewer_and_by_more_lanes_one_is_refused_and_the_
     scheduler.clock.advance(HOUR)
     worker.run()
     assert runs == {id: 1}
+
+
+@pytest.mark.parametrize("if_exists", ["keep", "replace", "push"])
+def test_an_add_that_is_repeated_after_an_error_changes_the_task_and_not_its_own_stray_copy(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, if_exists: Any
+) -> None:
+    # Given a task that was moved to a new lane, and an editor that knows fewer lanes
+    old, id = stale(scheduler), misplaced("new")[0]
+    first = old.add("act", due=HOUR, id=id)
+    relane(scheduler.backend, TO)
+    # When its add of this id inserts a copy into the earlier lane, and cannot read the record
+    with monkeypatch.context() as patched:
+        patched.setattr(scheduler.store, "read_record", throttled)
+        with pytest.raises(NotArmed):
+            old.add("act", due=2 * HOUR, id=id, if_exists=if_exists)
+    # Then its repetition is answered with the task itself, and a run starts that only
+    task = old.add("act", due=2 * HOUR, id=id, if_exists=if_exists)
+    assert task.lane == lane_of(id, TO)
+    assert task.due == (first.due if if_exists == "keep" else NOON + 2 * HOUR)
+    starts = Counter[tuple[str, int]]()
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: starts.update([(task.id, task.lane)]))
+    scheduler.clock.advance(2 * HOUR)
+    worker.run()
+    assert starts == {(id, task.lane): 1}
 
 
 def test_a_task_that_a_run_has_started_is_not_moved_by_its_add(

@@ -384,32 +384,34 @@ def test_a_recurring_task_that_waits_keeps_its_schedule(
     assert (task.last.due, task.last.missed) == (NOON + 3 * HOUR, 2)
 
 
-def test_a_recurring_tasks_retry_that_waits_lets_its_schedule_go_on(
+def test_a_retry_of_a_recurring_task_is_started_at_once_when_its_paused_action_goes_on(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:
-    # Given a retry of a recurring task that is due after its action was paused
+    # Given a retry that comes due while its action is paused, and one more run that is asked for
     @worker.action("mail", attempts=3, backoff=Backoff(first=10 * MINUTE))
     def mail() -> None:
         starts.append(clock.now)
         if len(starts) == 1:
             raise OSError("not now")
 
-    editor.add("mail", schedule="rate(1 hour)", id="hourly")
-    clock.now = NOON + HOUR
+    editor.add("mail", schedule="rate(5 hours)", id="r")
+    clock.now = NOON + 5 * HOUR
     assert worker.run(time_left=MINUTE).retried == 1
     editor.limit("mail", per_second=0)
-    clock.now = NOON + HOUR + 20 * MINUTE
+    clock.advance(20 * MINUTE)
     assert worker.run(time_left=MINUTE).limited == 1
-    # Then the next occurrence waits before it
-    task = editor.get("hourly")
-    assert (task.status, task.due, task.queued) == (Status.SCHEDULED, NOON + 2 * HOUR, NOON + 2 * HOUR)
-    assert task.limited_since is None
-    # And both are started once the action goes on
+    assert editor.get("r").due == NOON + 5 * HOUR
+    editor.run_now("r")
+    clock.advance(20 * MINUTE)
+    worker.run(time_left=MINUTE)
+    # When the action goes on
     editor.limit("mail", per_second=None)
-    clock.now = NOON + 27 * HOUR
     worker.run(time_left=MINUTE)
     worker.run(time_left=MINUTE)
+    # Then both are started, and the schedule goes on
     assert len(starts) == 3
+    task = editor.get("r")
+    assert (task.status, task.due) == (Status.SCHEDULED, NOON + 10 * HOUR)
 
 
 def test_an_expired_task_and_one_that_is_used_up_need_no_leave(

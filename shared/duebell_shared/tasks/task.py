@@ -276,7 +276,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         is_retry = self.recurrence is None and (self.attempt > 0 or self.snoozes > 0)
         if is_retry or (self.recurrence and self.recurrence.turn is not Turn.IN_LINE):
-            recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
+            recurrence = recurrence.put_aside(
+                self._seat(self.limited_since or self.queued or self._delayed(self.due))
+            )
         seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
         if seated is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
@@ -297,7 +299,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
         with_extra = self._changed(recurrence=self.recurrence.put_aside(extra))
-        return with_extra._requeued(self.queued or self.due)
+        return with_extra._requeued(self.limited_since or self.queued or self.due)
 
     def reserved(self, reservation: str, *, until: datetime) -> Self:
         """The new task, not to be run unless a transaction confirms this reservation.
@@ -382,17 +384,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def held_back(self, until: datetime) -> Self:
         """The task just claimed, to wait until then for its action's limit. The attempt does not count.
 
-        An occurrence in line stays in line: those of its schedule that pass meanwhile are missed ones.
+        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Those of its
+        schedule that pass meanwhile are missed ones.
         """
         since = self.limited_since or self.queued
-        held = self._changed(
+        return self._changed(
             status=Status.SCHEDULED, queued=to_utc(until), attempt=self.attempt - 1, limited_since=since
         )
-        if self.recurrence is None or self.recurrence.turn is Turn.IN_LINE:
-            return held
-        seated = held._requeued(to_utc(until))
-        is_same = (seated.due, seated.queued) == (held.due, held.queued)
-        return seated if is_same else replace(seated, limited_since=None)
 
     # Changes by the end of the attempt.
 

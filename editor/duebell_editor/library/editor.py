@@ -27,10 +27,8 @@ from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
-from duebell_editor.status.health import Diagnosis, Problem, SchedulerStatus, silence_problem
-from duebell_editor.status.queues import look_at_queues
-from duebell_editor.status.status import after_repair, read_status
-from duebell_editor.status.wiring import REWIRED, permission_problem, restore
+from duebell_editor.status.health import Diagnosis, SchedulerStatus
+from duebell_editor.status.status import read_status
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
@@ -612,38 +610,14 @@ class Editor:
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
-        It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
-        the worker's role may send to them cannot be seen from here. It looks whether the worker takes the
-        messages of the intake queue.
-        A problem that the repair could have solved and did not says what to do now, and is not mendable.
+        It looks whether the targets of deliveries are there; one that may not be looked at is advice. It
+        looks whether the worker takes the messages of the intake queue. A problem that the repair could have
+        solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
-        before: tuple[Problem, ...] = ()
-        if check_flag("fix", fix):
-            before = (*self.status().problems, *filter(None, [permission_problem(self._backend)]))
-            if any(one.mendable and one.kind in REWIRED for one in before):
-                restore(self._backend)
-            self._backend.armer.verify()
-        status = self.status(thorough=True)
-        wrong, unseen = self._look_at_targets()
-        if permission := permission_problem(self._backend):
-            wrong = (*wrong, permission)
-        status, uncounted = look_at_queues(status.with_problems(*wrong), self._backend)
-        unseen = (*unseen, *uncounted)
-        still = {problem.kind for problem in status.problems}
-        mended = tuple(one for one in before if one.mendable and one.kind not in still)
-        silence = self._backend.alarms.silence() if self._backend.alarms else None
-        advice = unseen if silence is None else (*unseen, silence_problem(silence))
-        return Diagnosis(status=after_repair(status) if fix else status, mended=mended, advice=advice)
+        from duebell_editor.status.doctor import diagnose  # noqa: PLC0415 (few processes ever do this)
 
-    def _look_at_targets(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-        """The problems of the deliveries' targets, and those targets that may not be looked at."""
-        worker, client = self.worker(), self._backend.client
-        if client is None or worker is None or not any(one.to for one in worker.actions):
-            return (), ()
-        from duebell_editor.status.delivery_targets import look_at_all  # noqa: PLC0415 (most have no deliveries)
-
-        return look_at_all(worker, client, self._backend.parallel)
+        return diagnose(self._backend, fix=check_flag("fix", fix))
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""

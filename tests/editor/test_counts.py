@@ -5,8 +5,10 @@ from unittest import mock
 
 import pytest
 
-from duebell import AwsUnavailable, InvalidSchedule, PastCounts, Status
+from duebell import AwsUnavailable, InvalidSchedule, PastCounts, Status, Worker
+from duebell_editor.listing import queue_counts
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning
+from duebell_shared.queue import task_queue
 from duebell_shared.schedules.zones import zone_of
 from tests.editor.memory import Scheduler
 from tests.support import NOON
@@ -62,10 +64,42 @@ def test_running_tasks_are_counted_and_waiting_ones_are_not(scheduler: Scheduler
     assert scheduler.editor.status().running == 3
 
 
-def test_counts_end_at_a_thousand(scheduler: Scheduler) -> None:
-    scheduler.editor.add_many({"action": "act", "due": HOUR} for _ in range(MOST_COUNTED + 1))
+def test_what_is_due_tonight_is_counted_beyond_a_thousand_as_in_the_timeline(scheduler: Scheduler) -> None:
+    scheduler.editor.add_many({"action": "act", "due": HOUR} for _ in range(1_234))
     status = scheduler.editor.status()
-    assert (status.queued, status.due_tonight) == (MOST_COUNTED, MOST_COUNTED)
+    assert (status.queued, status.due_tonight, status.due_tonight_is_estimate) == (MOST_COUNTED, 1_234, False)
+    assert sum(one.count for one in scheduler.editor.timeline(NOON)) == 1_234
+
+
+def test_where_one_lane_is_counted_for_all_what_is_due_tonight_is_as_in_the_timeline(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_counts, "MOST_COUNTED", 10)
+    monkeypatch.setattr(task_queue, "_FEW", 10)
+    scheduler.editor.add_many({"action": "act", "due": HOUR, "id": f"t{n}"} for n in range(100))
+    status, buckets = scheduler.editor.status(), scheduler.editor.timeline(NOON)
+    assert (
+        status.due_tonight
+        == sum(one.count for one in buckets)
+        == 4 * sum(scheduler.editor.get(f"t{n}").lane == 0 for n in range(100))
+    )
+    assert status.due_tonight_is_estimate
+    assert all(one.is_estimate for one in buckets)
+
+
+def test_tasks_that_a_pause_has_put_back_are_not_due_tonight(scheduler: Scheduler) -> None:
+    worker = Worker(backend=scheduler.backend)
+    for name in ("act", "other"):
+        worker.action(name)(lambda: None)
+    worker.register()
+    scheduler.editor.add_many({"action": "act", "due": NOON, "id": f"t{n}"} for n in range(5))
+    scheduler.editor.limit("act", at_most=0)
+    worker.run()
+    at = scheduler.editor.get("t0").queued
+    assert at
+    scheduler.clock.now = at - timedelta(minutes=30)
+    scheduler.editor.add("other", due=timedelta(minutes=10))
+    assert scheduler.editor.status().due_tonight == 1
 
 
 def test_tasks_out_of_the_queue_are_counted_by_status(scheduler: Scheduler) -> None:

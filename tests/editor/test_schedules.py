@@ -125,7 +125,7 @@ def test_overdue_tasks_are_told_where_they_were_due_as_the_status_counts_them(sc
 
 def test_overdue_tasks_of_a_long_queue_are_counted_and_not_estimated(scheduler: Scheduler) -> None:
     # Given a queue of which one lane is read for all, and two overdue tasks
-    scheduler.editor.add_many({"action": "x", "due": 20 * HOUR} for _ in range(1_200))
+    scheduler.editor.add_many({"action": "x", "due": 20 * HOUR} for _ in range(5_000))
     for id in ("a", "b"):
         scheduler.editor.add("x", due=10 * MINUTE, id=id)
     scheduler.clock.advance(HOUR)

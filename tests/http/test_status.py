@@ -37,6 +37,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "owing": 0,
         "overdue": 0,
         "due_tonight": 0,
+        "due_tonight_is_estimate": False,
         "tonight_ends": "2026-11-22T06:00:00.000Z",
         "failed": 0,
         "failing": 0,

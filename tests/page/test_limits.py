@@ -83,7 +83,7 @@ def test_the_first_screen_answers_why_nothing_is_started(
     is_accessible(page)
     fits(page)
     # The bar at which they are looked at says so
-    expect(page.locator("#chart [aria-label*='of them 3 of paused actions']").first).to_be_attached()
+    expect(page.locator("#chart [aria-label*='3 of paused actions']").first).to_be_attached()
     limits.get_by_role("link", name="Change limits").click()
     card = page.locator("#list li").filter(has=page.get_by_role("heading", name="charge"))
     expect(card).to_contain_text("Paused since ")

@@ -227,7 +227,7 @@ def status_facts(status: SchedulerStatus, now: datetime, in_full: Callable[[str]
         "failing": _count(status.failing, style="red"),
         "overdue": _count(status.overdue, style="red"),
         "running": f"{_count(status.running)}, on {status.lanes_held} of {status.lanes} lanes",
-        "due tonight": f"{_count(status.due_tonight)}{_until(status.tonight_ends)}",
+        "due tonight": _due_tonight(status),
         "in the queue": _count(status.queued),
         **({"owing": _owing(status.owing)} if status.owing else {}),
         **_limited(status, now, in_full),
@@ -259,15 +259,17 @@ def _tzdata(status: SchedulerStatus) -> str:
     return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
 
 
-def _until(instant: datetime | None) -> str:
-    return f", until {short(instant)}" if instant else ""
+def _due_tonight(status: SchedulerStatus) -> str:
+    about = "about " if status.due_tonight_is_estimate else ""
+    until = f", until {short(status.tonight_ends)}" if status.tonight_ends else ""
+    return f"{about}{_count(status.due_tonight, most=None)}{until}"
 
 
-def _count(tasks: int | None, *, style: str = "") -> Text:
-    """A number of tasks in words; MOST_COUNTED means that there may be more."""
+def _count(tasks: int | None, *, style: str = "", most: int | None = MOST_COUNTED) -> Text:
+    """A number of tasks in words; `most` means that there may be more."""
     if not tasks:
         return Text("unknown" if tasks is None else "none")
-    words = "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == MOST_COUNTED)}"
+    words = "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == most)}"
     return Text(words, style=style)
 
 

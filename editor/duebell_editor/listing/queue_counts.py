@@ -5,7 +5,7 @@ One read of each lane's first keys answers all of it, and one batch of tasks tel
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -157,16 +157,17 @@ _LOG = logging.getLogger("duebell.editor")
 class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The times of the lanes' first tasks, the numbers of tasks, each at most 1,000, and those that owe.
 
-    heads     of each lane the time of its first task that waits or runs; NEVER if there is none
-    next_due  the first of these times, and of those at which recurring tasks that owe go on
-    owing     the tasks that owe a follow-up; of the first thousand that are due
+    heads        of each lane the time of its first task that waits or runs; NEVER if there is none
+    next_due     the first of these times, and of those at which recurring tasks that owe go on
+    due_tonight  exact, without tasks parked by a pause; None if a lane has more than were read
+    owing        the tasks that owe a follow-up; of the first thousand that are due
     """
 
     heads: tuple[datetime, ...]
     next_due: datetime
     queued: int
     overdue: int
-    due_tonight: int
+    due_tonight: int | None
     running: int
     owing: tuple[Task, ...]
 
@@ -185,7 +186,13 @@ def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
 
 
 def read_queue(
-    backend: Backend, lanes: int, *, now: datetime, overdue_before: datetime, tonight: datetime
+    backend: Backend,
+    lanes: int,
+    *,
+    now: datetime,
+    overdue_before: datetime,
+    tonight: datetime,
+    parked: Collection[datetime] = (),
 ) -> QueueCounts:
     """Read the first keys of each lane. Tasks that are queued up to `overdue_before` should have started.
 
@@ -210,12 +217,14 @@ def read_queue(
     # A task that recurs and owes waits for its next time, as one in the queue once.
     going_on = [task.owes.queued for task in owing.values() if task.owes and task.owes.queued]
     dues = [*waiting, *going_on]
+    is_cut = any(len(keys) >= MOST_COUNTED and keys[-1].queued <= tonight for keys in by_lane)
+    due_tonight = sum(overdue_before < due <= tonight and due not in parked for due in dues)
     return QueueCounts(
         heads=tuple(heads),
         next_due=min([*heads, *going_on]),
         queued=_most(len(dues)),
         overdue=_most(sum(due <= overdue_before for due in dues)),
-        due_tonight=_most(sum(overdue_before < due <= tonight for due in dues)),
+        due_tonight=None if is_cut else due_tonight,
         running=running,
         owing=tuple(owing.values()),
     )

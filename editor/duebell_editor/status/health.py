@@ -163,7 +163,9 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     running      tasks that run; of the first hundred that are due
     overdue      tasks that have not ended and should have started: they are late by more than three and a
                  half minutes, or due, and the ring for them brought no run
-    due_tonight  tasks that are due until `tonight_ends` and not overdue, those of paused actions among them
+    due_tonight  tasks that are due until `tonight_ends` and not overdue, however many they are;
+                 without those that a pause of their action has put back
+    due_tonight_is_estimate  whether one lane was counted for all, as in the timeline
     tonight_ends the next 06:00 in the time zone that was asked for
     failed       tasks that have failed and are kept; None if the table cannot tell
     failing      recurring tasks whose last occurrence failed; None likewise
@@ -202,6 +204,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     running: int = 0
     overdue: int = 0
     due_tonight: int = 0
+    due_tonight_is_estimate: bool = False
     tonight_ends: Instant | None = None
     failed: int | None = None
     failing: int | None = None

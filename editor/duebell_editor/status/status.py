@@ -11,12 +11,13 @@ import msgspec
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning, overdue_before, read_queue
+from duebell_editor.listing.timeline import count_waiting
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import BellState
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.errors import AwsRefused, NotDeployed
-from duebell_shared.instants import NEVER
+from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.task_queue import Queue
@@ -94,7 +95,7 @@ def _read_once(
         tonight_ends=next_morning(backend.clock(), zone),
     )
     try:
-        status, record = _with_queue(status, backend, thorough=thorough)
+        status, record, limits = _with_queue(status, backend, thorough=thorough)
     except (NotDeployed, AwsRefused) as error:
         return status.with_problems(_aws_problem(ProblemKind.TABLE, error)), None
     try:
@@ -102,12 +103,12 @@ def _read_once(
     except (NotDeployed, AwsRefused) as error:
         status = status.with_problems(_aws_problem(ProblemKind.RULE, error))
         status = msgspec.structs.replace(status, armed=status.armed and isinstance(error, AwsRefused))
-    status = _with_worker(status, backend, record, thorough=thorough)
+    status = _with_worker(status, backend, limits, thorough=thorough)
     return with_queues(status, backend), record
 
 
 def _with_worker(
-    status: SchedulerStatus, backend: Backend, arming: ArmingRecord, *, thorough: bool
+    status: SchedulerStatus, backend: Backend, limits: Limits, *, thorough: bool
 ) -> SchedulerStatus:
     """The status with the actions that are limited, and with the error of a worker that cannot start.
 
@@ -117,8 +118,7 @@ def _with_worker(
     if thorough and record and record.known and record.is_all:
         unknown = _unknown_actions(Queue(backend), record.known)
         status = status.with_problems(*([unknown] if unknown else []))
-    limits = backend.store.read_limits() if arming.limits else None
-    limited = read_limits(backend, record, limits or Limits(), lanes=len(arming.lanes), now=backend.clock())
+    limited = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())
     told = tuple(one for one in limited if one.paused or one.waiting)
     worker = record.described(backend.clock()) if record else None
     error = worker.error if worker else None
@@ -128,11 +128,20 @@ def _with_worker(
 
 def _with_queue(
     status: SchedulerStatus, backend: Backend, *, thorough: bool
-) -> tuple[SchedulerStatus, ArmingRecord]:
+) -> tuple[SchedulerStatus, ArmingRecord, Limits]:
     record, now = backend.armer.read(), backend.clock()
     late = overdue_before(record, now)
     tonight = status.tonight_ends or now
-    queue = read_queue(backend, len(record.lanes), now=now, overdue_before=late, tonight=tonight)
+    limits = (backend.store.read_limits() if record.limits else None) or Limits()
+    parked = limits.parked(now)
+    queue = read_queue(
+        backend, len(record.lanes), now=now, overdue_before=late, tonight=tonight, parked=parked
+    )
+    due_tonight, is_exact = queue.due_tonight, True
+    if due_tonight is None:  # counted as in the timeline, so that both say the same
+        borders = [late + MILLISECOND, tonight + MILLISECOND]
+        counted = count_waiting(Queue(backend), record, borders, parked=parked, now=now)
+        due_tonight, is_exact = counted.waiting[0] - counted.paused[0], counted.is_exact
     status = msgspec.structs.replace(
         status,
         next_due=None if queue.next_due == NEVER else queue.next_due,
@@ -146,7 +155,8 @@ def _with_queue(
         owing=len(queue.owing),
         running=queue.running,
         overdue=queue.overdue,
-        due_tonight=queue.due_tonight,
+        due_tonight=due_tonight,
+        due_tonight_is_estimate=not is_exact,
     )
     status = status.with_problems(*queue_problems(record, queue.heads, now), *lane_problems(record, now))
     if owing := owing_problem(record, queue.owing, now):
@@ -156,7 +166,7 @@ def _with_queue(
     except NotDeployed as error:
         status = status.with_problems(_aws_problem(ProblemKind.PAST_INDEX, error))
     problems = _thorough_problems(backend, record) if thorough else ()
-    return status.with_problems(*problems), record
+    return status.with_problems(*problems), record, limits
 
 
 def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:

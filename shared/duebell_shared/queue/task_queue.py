@@ -17,7 +17,7 @@ from duebell_shared.tasks.task import QueueKey, Task
 __all__ = ["BATCH", "PAGE", "Queue", "evenly", "first_keys", "has_expired", "sample_lanes"]
 
 #: A lane in which fewer keys than this are in sight is short: then all lanes are read.
-_FEW = 200
+_FEW = 1_000
 
 #: Keys that are read of one lane at most.
 _MOST = 12_800

@@ -6,7 +6,7 @@ import { clock, full, lateness, near, nearby } from "./time.js";
 // Buckets of the past and of the future in one: the answers of `history` and `timeline` joined.
 
 // From the bottom of a bar to its top.
-export const KINDS = ["failed", "late", "done", "skipped", "waiting"];
+export const KINDS = ["failed", "late", "done", "skipped", "waiting", "paused"];
 
 const NOTHING = { done: 0, failed: 0, skipped: 0, lateness_median_ms: null, lateness_max_ms: null };
 
@@ -19,7 +19,7 @@ export function joined(coming, history) {
     const past = history?.[at]?.start === start ? history[at] : NOTHING;
     return {
       ...{ ...NOTHING, ...past },
-      ...{ start, end, occurrences, paused, late: overdue, waiting: count - overdue },
+      ...{ start, end, occurrences, paused, late: overdue, waiting: count - overdue - paused },
       isEstimate: isEstimate || past.is_estimate === true,
     };
   });
@@ -35,7 +35,7 @@ function sum(buckets) {
   const add = (name) => buckets.reduce((counted, bucket) => counted + bucket[name], 0);
   const latest = Math.max(...buckets.map((bucket) => bucket.lateness_max_ms ?? -1));
   return {
-    ...Object.fromEntries([...KINDS, "occurrences", "paused"].map((name) => [name, add(name)])),
+    ...Object.fromEntries([...KINDS, "occurrences"].map((name) => [name, add(name)])),
     start: buckets[0].start,
     end: buckets.at(-1).end,
     lateness_median_ms: null,
@@ -47,7 +47,14 @@ function sum(buckets) {
 // The timeline in words: one bar, and all that is in view.
 
 
-const NAMES = { done: "done", failed: "failed", skipped: "skipped", late: "late", waiting: "to run" };
+const NAMES = {
+  done: "done",
+  failed: "failed",
+  skipped: "skipped",
+  late: "late",
+  waiting: "to run",
+  paused: "of paused actions",
+};
 const MINUTE = 60000;
 
 const dayOfWeek = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
@@ -56,11 +63,10 @@ const monthOfYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "n
 // 5 done, 1 failed, 24 to run: what there is of it.
 function counts(bucket) {
   const about = bucket.isEstimate ? "about " : "";
-  const said = Object.entries(NAMES)
+  return Object.entries(NAMES)
     .filter(([kind]) => bucket[kind])
-    .map(([kind, name]) => `${about}${number(bucket[kind])} ${name}`);
-  const paused = bucket.paused ? [`of them ${about}${number(bucket.paused)} of paused actions`] : [];
-  return [...said, ...paused].join(", ");
+    .map(([kind, name]) => `${about}${number(bucket[kind])} ${name}`)
+    .join(", ");
 }
 
 function late({ lateness_median_ms: half, lateness_max_ms: most }) {

@@ -1,7 +1,7 @@
 // The rule, the tiles, and what is wrong with the scheduler.
 
 import { ask, get } from "./api.js";
-import { byId, h, isReadOnly, refill, reword, several, withCode } from "./dom.js";
+import { byId, h, isReadOnly, number, refill, reword, several, withCode } from "./dom.js";
 import { on, showOnly, tell } from "./state.js";
 import { bell, counted, current, failedIn, refreshStatus, waitingWords } from "./status.js";
 import { clock, countdown, lateness, nearby, time } from "./time.js";
@@ -13,7 +13,7 @@ import { complain, toast } from "./toast.js";
 
 const plural = (count, word) => `${counted(count)} ${word}${count === 1 ? "" : "s"}`;
 
-function tile(key, name, count, about, filters, kind = "") {
+function tile(key, name, count, about, filters, kind = "", words = counted(count)) {
   const shown = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return; // to be opened elsewhere
     event.preventDefault();
@@ -22,7 +22,7 @@ function tile(key, name, count, about, filters, kind = "") {
   return h(
     `a.tile${count > 0 && kind ? `.${kind}` : ""}`,
     { id: `tile-${key}`, "data-key": `tile ${key}`, href: `#${new URLSearchParams(filters)}`, onclick: shown },
-    h("strong", {}, counted(count)),
+    h("strong", {}, words),
     " ",
     h("span", {}, name),
     " ",
@@ -56,6 +56,8 @@ const tiles = (status) =>
       status.due_tonight,
       status.tonight_ends ? `until ${clock(new Date(status.tonight_ends))}` : "",
       { when: "tonight" },
+      "",
+      `${status.due_tonight_is_estimate ? "about " : ""}${number(status.due_tonight)}`,
     ),
   );
 

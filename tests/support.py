@@ -1,5 +1,6 @@
 """What the tests share: a clock that stands still, and a scheduler on moto with its API calls counted."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -120,6 +121,18 @@ def create_schedule(session: boto3.Session, name: str = "duebell") -> None:
         Description="the one schedule",
         Target=SCHEDULED,
     )
+
+
+def let_pass_its_role(session: boto3.Session, worker: str) -> None:
+    """Let the worker's role, of this name, pass the role of the schedule, as the stack does."""
+    statement = {
+        "Sid": "PassBellRole",
+        "Effect": "Allow",
+        "Action": "iam:PassRole",
+        "Resource": SCHEDULED["RoleArn"],
+    }
+    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    session.client("iam").put_role_policy(RoleName=worker, PolicyName="worker", PolicyDocument=document)
 
 
 def put_false_zones(folder: Path) -> None:

@@ -10,9 +10,10 @@ from duebell import AwsRefused, Editor, ProblemKind, Settings
 from duebell_editor.status.wiring import restore
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import BellKind
 from tests.editor.health import DUE
 from tests.editor.test_delivery_targets import role
-from tests.support import REGION, Clock
+from tests.support import REGION, SCHEDULED, Clock, create_schedule, let_pass_its_role
 
 pytestmark = pytest.mark.moto
 
@@ -109,3 +110,36 @@ def test_no_rule_is_made_where_there_is_no_function(session: boto3.Session, cloc
     with pytest.raises(AwsRefused, match=r"cannot be put back: .*`duebell deploy`"):
         Editor(backend=backend).doctor(fix=True)
     assert [one["Name"] for one in session.client("events").list_rules()["Rules"]] == ["duebell"]
+
+
+def test_a_deleted_schedule_is_put_back_with_its_role_and_armed(
+    backend: Backend, session: boto3.Session, clock: Clock
+) -> None:
+    # Given a queue that a schedule wakes the worker for, which somebody deletes
+    create_schedule(session)
+    let_pass_its_role(session, "made")
+    settings = Settings(function="duebell", bell=BellKind.SCHEDULE)
+    editor = Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
+    editor.ensure_armed()
+    schedules = session.client("scheduler")
+    schedules.delete_schedule(Name="duebell")
+    [problem] = editor.doctor().status.problems
+    assert (problem.kind, problem.mendable) == (ProblemKind.RULE, True)
+    # When the doctor repairs it
+    diagnosis = editor.doctor(fix=True)
+    # Then it is as the stack made it, and rings for the task
+    assert {one.kind for one in diagnosis.mended} == {ProblemKind.RULE}
+    status = diagnosis.status
+    assert (status.healthy, status.armed, status.rings_at) == (True, True, DUE)
+    assert schedules.get_schedule(Name="duebell")["Target"] == SCHEDULED
+    assert restore(backend) == ()
+
+
+def test_a_schedule_whose_role_is_not_known_is_said(
+    backend: Backend, session: boto3.Session, clock: Clock
+) -> None:
+    assert backend.settings.function
+    settings = Settings(function="duebell", bell=BellKind.SCHEDULE)
+    editor = Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
+    with pytest.raises(AwsRefused, match=r"schedule .duebell. cannot be put back: .*`duebell deploy`"):
+        editor.doctor(fix=True)

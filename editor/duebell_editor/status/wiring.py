@@ -39,20 +39,20 @@ def permission_problem(backend: Backend) -> Problem | None:
 
 
 def restore(backend: Backend) -> tuple[str, ...]:
-    """Put back the rule, its target and the permission, where they are missing. Returns what was missing.
+    """Put back what somebody deleted of the bell; returns the names of these parts.
 
-    Nothing is made for a function that does not exist: then the name may be wrong. A schedule is left as it
-    is, since its target and role are part of it. Raises AwsRefused.
+    Nothing is made for a function that does not exist: then the name may be wrong. Raises AwsRefused.
     """
-    if backend.client is None or backend.rule.kind is not BellKind.RULE:
+    if backend.client is None:
         return ()
-    name, client = backend.rule.name, backend.client
-    function = backend.settings.function or name
+    bell, client = backend.rule, backend.client
+    function = backend.settings.function or bell.name
     try:
         client("lambda").get_function_configuration(FunctionName=function)
-        return tuple(put_back(client, name, function))
-    except (ClientError, BotoCoreError) as error:
+        return tuple(put_back(client, bell.kind, bell.name, function))
+    except (ClientError, BotoCoreError, LookupError) as error:
+        parts = ", its target or its permission" if bell.kind is BellKind.RULE else ""
         raise AwsRefused(
-            f"rule {quoted(name)}, its target or its permission cannot be put back: {in_brief(error)}. Let "
-            f"someone run `duebell deploy` who may change the stack"
+            f"{bell.kind} {quoted(bell.name)}{parts} cannot be put back: {in_brief(error)}. Let someone run "
+            f"`duebell deploy` who may change the stack"
         ) from error

@@ -171,20 +171,21 @@ def deploy(
 def _put_back(
     session: boto3.Session, settings: Settings, parameters: Mapping[str, str], *, say: Callable[[str], None]
 ) -> None:
-    """Put back what somebody deleted of the rule, its target and its permission.
+    """Put back what somebody deleted of the bell; of both while the stack has the other one, too.
 
     CloudFormation sees no change in the template, and so answers that there is nothing to do.
     """
-    if settings.bell is not BellKind.RULE and parameters.get("OtherBell") != "yes":
-        return
-    try:
-        with aws_calls("the rule, its target and its permission could not be looked at"):
-            missing = put_back(session.client, settings.rule, settings.function or settings.rule)
-    except DeployFailed as error:
-        say(str(error))
-    else:
-        for what in missing:
-            say(f"rule {settings.rule}: put back {what}, which was missing")
+    for kind in BellKind:
+        if kind is not settings.bell and parameters.get("OtherBell") != "yes":
+            continue
+        try:
+            with aws_calls(f"the {kind} and what lets it wake the worker could not be looked at"):
+                missing = put_back(session.client, kind, settings.rule, settings.function or settings.rule)
+        except (DeployFailed, LookupError) as error:
+            say(str(error))
+        else:
+            for what in missing:
+                say(f"{kind} {settings.rule}: put back {what}, which was missing")
 
 
 def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:

@@ -1,10 +1,11 @@
-"""What lets the rule wake the worker: the rule itself, its target, and the permission to invoke it."""
+"""What lets the bell wake the worker: a rule, its target and its permission; or a schedule, with its role."""
 
 import json
 from collections.abc import Callable
 from typing import Any
 
-from .expression import SENTINEL
+from .bell import BellKind
+from .expression import FAR_SENTINEL, SENTINEL
 
 __all__ = ["DESCRIPTION", "STATEMENT", "is_permitted", "put_back"]
 
@@ -14,13 +15,59 @@ DESCRIPTION = "Rings when the earliest task of the duebell queue is due. Set by 
 #: The id of the permission that is put back.
 STATEMENT = "duebell-rule"
 
+#: As in the templates: what did not reach the worker is sent again for a day.
+_RETRIES = {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185}
 
-def put_back(client: Callable[..., Any], rule: str, function: str) -> list[str]:
-    """Put back what somebody deleted of the rule, its target and its permission; returns the names of these.
 
-    `client` makes clients; `function` is DUEBELL_FUNCTION. A rule that is put back rings never, until the
+def put_back(client: Callable[..., Any], kind: BellKind, name: str, function: str) -> list[str]:
+    """Put back what somebody deleted of the bell of this kind and name; returns the names of these parts.
+
+    `client` makes clients; `function` is DUEBELL_FUNCTION. A bell that is put back never rings until the
     queue is armed. Raises the SDK's errors; with a ResourceNotFoundException, the function is gone as well.
     """
+    restore = _put_back_rule if kind is BellKind.RULE else _put_back_schedule
+    return restore(client, name, function)
+
+
+def _put_back_schedule(client: Callable[..., Any], name: str, function: str) -> list[str]:
+    schedules, functions = client("scheduler"), client("lambda")
+    try:
+        schedules.get_schedule(Name=name)
+    except schedules.exceptions.ResourceNotFoundException:
+        worker = functions.get_function_configuration(FunctionName=function)
+        _, partition, _, region, account, _ = worker["FunctionArn"].split(":", 5)
+        schedules.create_schedule(
+            Name=name,
+            Description=DESCRIPTION,
+            ScheduleExpression=FAR_SENTINEL,
+            ScheduleExpressionTimezone="UTC",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            State="ENABLED",
+            Target={
+                "Arn": worker["FunctionArn"],
+                "RoleArn": _role_of_schedule(client("iam"), worker["Role"].rpartition("/")[2]),
+                "RetryPolicy": _RETRIES,
+                "DeadLetterConfig": {"Arn": f"arn:{partition}:sqs:{region}:{account}:{name}-lost-rings"},
+            },
+        )
+        return ["the schedule"]
+    return []
+
+
+def _role_of_schedule(iam: Any, worker: str) -> str:
+    """The ARN of the role of the schedule: the one that the worker's role, of this name, may pass to it.
+
+    Stacks choose the role's name. Raises LookupError if there is none.
+    """
+    for policy in iam.list_role_policies(RoleName=worker)["PolicyNames"]:
+        document = iam.get_role_policy(RoleName=worker, PolicyName=policy)["PolicyDocument"]
+        for statement in document["Statement"]:
+            if statement.get("Sid") == "PassBellRole":
+                return str(statement["Resource"])
+    raise LookupError(f"the role {worker} may pass no role to a schedule")
+
+
+def _put_back_rule(client: Callable[..., Any], rule: str, function: str) -> list[str]:
     events, functions = client("events"), client("lambda")
     missing = []
     try:
@@ -39,7 +86,7 @@ def put_back(client: Callable[..., Any], rule: str, function: str) -> list[str]:
         target = {
             "Id": "worker",
             "Arn": worker,
-            "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185},
+            "RetryPolicy": _RETRIES,
             "DeadLetterConfig": {"Arn": lost_rings},
         }
         events.put_targets(Rule=rule, Targets=[target])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,9 +105,10 @@ class RunContext:
         """Attempts that still run then are ended as failed, and retried later."""
         return self.host.leave_at if self.host else self.ends[1]
 
-    def now(self) -> datetime:
-        """Read the clock that the run goes by."""
-        return self.backend.clock()
+    @cached_property
+    def now(self) -> Callable[[], datetime]:
+        """The clock that the run goes by."""
+        return self.backend.clock
 
     def batch_of(self, task: Task) -> str | None:
         """The target that attempts at this task go to in batches; None if each is made alone."""

@@ -15,7 +15,7 @@ from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
 
 from .attempts import Attempts
 from .context import RunContext
-from .lane_reader import LaneReader
+from .lanes import Lanes
 
 __all__ = ["HeldTasks"]
 
@@ -30,11 +30,11 @@ _READ, _AT_ONCE = 25, 100
 class HeldTasks:
     """The tasks of one run that wait for limits, by action, the first place first."""
 
-    def __init__(self, context: RunContext, attempts: Attempts, reader: LaneReader) -> None:
+    def __init__(self, context: RunContext, attempts: Attempts, lanes: Lanes) -> None:
         self._context = context
         self._attempts = attempts
         self._limiter = attempts.limiter
-        self._reader = reader
+        self._lanes = lanes
         self._keys: dict[str, list[QueueKey]] = {}
         self._looked_for: Mapping[str, datetime] = {}
         self._has_more = False
@@ -64,8 +64,8 @@ class HeldTasks:
         if not lines or self or lines == self._looked_for:
             return
         now, end = self._context.now(), max(lines.values())
-        keys = sorted(self._reader.ahead(lanes, after=now, before=end, most=_READ))[:_AT_ONCE]
-        for task in self._reader.tasks_of(keys).values():
+        keys = sorted(self._lanes.ahead(lanes, after=now, before=end, most=_READ))[:_AT_ONCE]
+        for task in self._lanes.tasks_of(keys).values():
             if task.status is Status.SCHEDULED and task.action in lines:
                 self.remember(task)
         self._has_more = bool(self)
@@ -79,9 +79,9 @@ class HeldTasks:
         if not died or died is self._died or not self._limiter.is_any:
             return
         self._died = died
-        keys = self._reader.ahead(lanes, after=self._context.now(), before=NEVER, most=_READ)
+        keys = self._lanes.ahead(lanes, after=self._context.now(), before=NEVER, most=_READ)
         own = self._attempts.under_way()
-        for key, task in self._reader.tasks_of(sorted(keys)[:_AT_ONCE]).items():
+        for key, task in self._lanes.tasks_of(sorted(keys)[:_AT_ONCE]).items():
             if task.status is Status.RUNNING and task.limited_since and key not in own:
                 self._attempts.not_claimed.append(key)
 

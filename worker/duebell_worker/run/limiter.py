@@ -22,7 +22,7 @@ from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_u
 from duebell_shared.tasks.task import QueueKey, Status
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
-from duebell_worker.run.lane_writer import Batcher
+from duebell_worker.run.lanes import Batcher
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.outcome import Ended, without_attempt
 from duebell_worker.run.report import Outcome

@@ -9,7 +9,7 @@ from duebell_shared.instants import NEVER
 
 from .attempts import Attempts
 from .context import RunContext
-from .lane_reader import LaneReader
+from .lanes import Lanes
 from .lease import Lease
 
 __all__ = ["Pace", "Shares", "dealt"]
@@ -55,14 +55,14 @@ def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
 class Shares:
     """Decides that a run needs help, and hands lanes over as soon as nothing is under way in them."""
 
-    def __init__(self, context: RunContext, lease: Lease, reader: LaneReader, attempts: Attempts) -> None:
+    def __init__(self, context: RunContext, lease: Lease, lanes: Lanes, attempts: Attempts) -> None:
         self._context = context
         self._function = context.backend.function
         self._most = context.backend.settings.max_runs if self._function and context.stop_at else 0
         if context.host:  # others look for lanes by themselves, and the rule rings for those that are free
             self._most = context.backend.settings.max_runs
         self._lease = lease
-        self._reader = reader
+        self._lanes = lanes
         self._attempts = attempts
         self._pace = Pace(context.now(), 0)
         self._shares: list[tuple[int, ...]] = []
@@ -98,7 +98,7 @@ class Shares:
         if runs == 1:
             return False
         most = pace.most_counted(now, ended, runs=runs)
-        backlog = sum(self._reader.counts(self._lease.lanes, before=now, most=most).values())
+        backlog = sum(self._lanes.counts(self._lease.lanes, before=now, most=most).values())
         needed = pace.runs_needed(backlog - len(self._attempts), now, ended)
         if self._context.host and not self._attempts.has_place and ended == pace.ended_before:
             needed = max(needed, 2)  # actions that may take hours have all places
@@ -146,7 +146,7 @@ class Shares:
         lanes = tuple(lane for share in ready for lane in share)
         try:
             self._lease.clear()
-            self._lease.hand_over(self._reader.heads(lanes))
+            self._lease.hand_over(self._lanes.heads(lanes))
         except (AwsError, NotArmed) as error:
             self._context.warn("not_shared", error, lanes=lanes)
         if set(lanes).isdisjoint(self._lease.lanes):

@@ -37,8 +37,8 @@ _NAMES = {
     "duebell_shared.bell.run_notes": "LastRun LateRing RestingLane",
     "duebell_shared.errors": (
         "AddFailure AddReport AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady "
-        "InvalidInput InvalidQuery InvalidSchedule InvalidSettings InvalidTask InvalidTransaction ItemRefusal "
-        "NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists TaskNotFound "
+        "InvalidInput InvalidQuery InvalidSchedule InvalidSettings InvalidTask InvalidTransaction "
+        "ItemRefusal NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists TaskNotFound "
         "TransactionCancelled TransactionUnknown UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.keeping": "History",

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.bell.run_notes import RestingLane
+from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.trouble import Call, Trouble
@@ -68,9 +68,23 @@ def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(trouble: Trou
     assert [trouble.again_at(lane) for lane in range(4)] == [None, NOON + 2 * SECOND, None, None]
 
 
+def ended(*resting: RestingLane) -> LastRun:
+    return LastRun(run="last", finished_at=NOON, resting=resting)
+
+
+def test_a_lane_is_read_at_once_when_its_rest_is_over_although_no_run_has_ended_since(clock: Clock) -> None:
+    last = ended(RestingLane(lane=0, since=NOON - 10 * MINUTE), RestingLane(lane=7, since=NOON))
+    clock.now = NOON + 10 * MINUTE - SECOND
+    assert Trouble("run", clock, last=last, lanes=[0]).again_at(0) == clock.now + 2 * SECOND
+    clock.now = NOON + 10 * MINUTE
+    trouble = Trouble("run", clock, last=last, lanes=[0])
+    assert trouble.again_at(0) is None
+    assert [one.lane for one in trouble.resting([0, 7])] == [0]
+
+
 def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clock) -> None:
     rested = RestingLane(lane=0, since=NOON - 10 * MINUTE)
-    trouble = Trouble("run", clock, rested=[rested])
+    trouble = Trouble("run", clock, last=ended(rested), lanes=[0])
     assert trouble.again_at(0) == NOON + 2 * SECOND
     assert trouble.resting([0]) == (rested,)
     fail(trouble, clock, Call.READ)
@@ -81,7 +95,7 @@ def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clo
 
 
 def test_a_lane_that_rested_before_and_can_be_read_again_is_not_said_to_rest(clock: Clock) -> None:
-    trouble = Trouble("run", clock, rested=[RestingLane(lane=0, since=NOON - 10 * MINUTE)])
+    trouble = Trouble("run", clock, last=ended(RestingLane(lane=0, since=NOON - 10 * MINUTE)), lanes=[0])
     clock.advance(2 * SECOND)
     trouble.answered([0], Call.READ)
     assert trouble.resting([0]) == ()

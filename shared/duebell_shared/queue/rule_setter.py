@@ -59,8 +59,9 @@ class RuleSetter:
             try:
                 self.arm(tasks, lanes=lanes)
             except LanesChanged:
+                self._queue.forget_counts()
                 self.arm(tasks)  # they are run where they are if this process ends now
-                lanes = self._queue.lanes_now()
+                lanes = self._queue.lanes
                 deleted += self._relocated(tasks, lanes)
                 ids = {task.id for task in deleted}
                 tasks = [replace(task, lane=lane_of(task.id, lanes)) for task in tasks if task.id not in ids]

@@ -59,7 +59,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     read    the Python value of a JSON value, likewise; None if it is the same
     """
 
-    form: Literal["text", "action", "zone", "time", "duration", "number", "choice", "choices", "task", "json"]
+    form: Literal[
+        "text", "search", "action", "zone", "time", "duration", "number", "choice", "choices", "task", "json"
+    ]
     schema: Mapping[str, Any]
     check: Callable[[str, Any], Any] = lambda _, given: given
     read: Callable[[str, object], Any] | None = None

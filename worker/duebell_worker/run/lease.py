@@ -179,10 +179,9 @@ class Lease:
         self._check(record)
         return min(record.lanes[lane].due for lane in self.lanes)
 
-    def resting(self, lanes: Collection[int] | None = None) -> tuple[RestingLane, ...]:
-        """Return the lanes that rest, of these or all, by the record as it was seen last."""
-        resting = self.seen.last_run.resting if self.seen.last_run else ()
-        return tuple(each for each in resting if lanes is None or each.lane in lanes)
+    def resting(self) -> tuple[RestingLane, ...]:
+        """Return the lanes that rest, by the record as it was seen last."""
+        return self.seen.last_run.resting if self.seen.last_run else ()
 
     @property
     def must_leave(self) -> bool:

@@ -108,7 +108,7 @@ class _Run:
         self._context = context
         self._backend = context.backend
         self._lease = lease
-        self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
+        self._trouble = Trouble(context.id, context.now, last=lease.seen.last_run, lanes=lease.lanes)
         self._lanes = Lanes(context, lease, self._trouble)
         self._attempts = Attempts(context, lease, self._lanes)
         self._limiter = self._attempts.limiter

@@ -9,12 +9,12 @@ skipped for five minutes. All other lanes and tasks go on.
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from duebell_shared.bell.run_notes import RestingLane
+from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsError
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.log import emit
@@ -60,18 +60,39 @@ class _Lane:
     was_read: bool = False
 
 
+def _rest(since: datetime, now: datetime) -> timedelta:
+    """The rest of a lane that is in trouble since then: as long as the trouble has lasted."""
+    return min(max(now - since, _SHORTEST_REST), _LONGEST_REST)
+
+
 class Trouble:
     """The lanes and tasks that a run leaves alone, each with its end. Thread-safe."""
 
     def __init__(
-        self, run: str, clock: Callable[[], datetime], *, rested: Iterable[RestingLane] = ()
+        self,
+        run: str,
+        clock: Callable[[], datetime],
+        *,
+        last: LastRun | None = None,
+        lanes: Collection[int] = (),
     ) -> None:
-        """`rested` are the lanes that rested when the run before ended: the others are read first."""
+        """The run holds `lanes`. Lanes that still rest since the `last` run are read after the others.
+
+        A rest ends when its time is over, although no run since has come to its end.
+        """
         self._run = run
         self._clock = clock
         self._lock = threading.Lock()
-        until = clock() + _PAUSE
-        self._lanes = {each.lane: _Lane(since=each.since, until=until, rests=True) for each in rested}
+        now = clock()
+        self._lanes = {
+            each.lane: _Lane(
+                since=each.since,
+                until=now + _PAUSE if now < last.finished_at + _rest(each.since, last.finished_at) else now,
+                rests=True,
+            )
+            for each in (last.resting if last else ())
+            if last and each.lane in lanes
+        }
         self._was_any = bool(self._lanes)
         self._skipped: dict[QueueKey, datetime] = {}
         self._answered: set[Call] = set()
@@ -88,8 +109,7 @@ class Trouble:
                 return
             trouble.failed[call] += 1
             trouble.rests = trouble.rests or trouble.failed[call] >= _IN_A_ROW
-            lasted = min(max(now - trouble.since, _SHORTEST_REST), _LONGEST_REST)
-            trouble.until = now + (lasted if trouble.rests else _PAUSE)
+            trouble.until = now + (_rest(trouble.since, now) if trouble.rests else _PAUSE)
         emit(
             "lane_trouble",
             level=logging.ERROR if trouble.rests else logging.WARNING,

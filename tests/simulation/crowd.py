@@ -21,8 +21,8 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.function import Function
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import Past, PastKey
@@ -130,11 +130,11 @@ class _SteadyStore:
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._call(lambda: self._store.swap_limits(old, new))
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        return self._call(lambda: self._store.read_gauge(action))
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        return self._call(lambda: self._store.read_semaphore(action))
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        return self._call(lambda: self._store.swap_gauge(action, old, new))
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        return self._call(lambda: self._store.swap_semaphore(action, old, new))
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         return self._call(lambda: self._store.transact(writes, token=token))

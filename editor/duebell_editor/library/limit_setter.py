@@ -54,8 +54,8 @@ class LimitSetter:
                 at_most=kept.at_most if at_most is UNSET else at_most,
                 per_second=kept.per_second if per_second is UNSET else per_second,
             )
-            gauge, now = store.read_gauge(action), self._backend.clock()
-            line = max(gauge.line, gauge.late) if gauge else now
+            semaphore, now = store.read_semaphore(action), self._backend.clock()
+            line = max(semaphore.line, semaphore.late) if semaphore else now
             changed = known.changed(action, wanted, now=now, line=line if line > now else None, by=by)
             stored = limits if changed == known else store.swap_limits(limits, changed)
             if stored or changed == known:

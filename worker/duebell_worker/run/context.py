@@ -110,11 +110,6 @@ class RunContext:
         """The clock that the run goes by."""
         return self.backend.clock
 
-    def batch_of(self, task: Task) -> str | None:
-        """The target that attempts at this task go to in batches; None if each is made alone."""
-        action = self.actions.get(task.action)
-        return action.batch if action else None
-
     @property
     def sends_batches_only(self) -> bool:
         """True if all actions but duebell's own send their tasks in batches."""

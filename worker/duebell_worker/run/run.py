@@ -189,7 +189,7 @@ class _Run:
         known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_look()
-        self._lanes.released = self._limiter.look(self._lease.seen)
+        self._lanes.released = self._limiter.refresh(self._lease.seen)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
         begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
@@ -306,7 +306,7 @@ class _Run:
         # Problem: an action may have been resumed since this run looked; its parked tasks wait for tomorrow.
         # Solution: the limits are read again, so that those tasks count as due.
         if self._limiter.is_outdated(self._lease.seen):
-            self._lanes.released = self._limiter.look(self._lease.seen)
+            self._lanes.released = self._limiter.refresh(self._lease.seen)
         return self._give_back(
             {**quiet, **self._lanes.heads(lane for lane in self._lease.lanes if lane not in quiet)}
         )
@@ -330,7 +330,7 @@ class _Run:
 
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
-        heads = self._held.hasten(heads)
+        heads = self._held.heads_with(heads)
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         if host := self._context.host:

@@ -41,7 +41,7 @@ _NAMES = {
         "ItemRefusal NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists TaskNotFound "
         "TransactionCancelled TransactionUnknown UnreadableTask WorkerNotStarted"
     ),
-    "duebell_shared.keeping": "History",
+    "duebell_shared.retention": "History",
     "duebell_shared.schedules.schedule": "Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
     "duebell_shared.tasks.failure": "FailedAttempt Failure",

@@ -56,8 +56,8 @@ from duebell_shared.errors import TransactionCancelled as TransactionCancelled
 from duebell_shared.errors import TransactionUnknown as TransactionUnknown
 from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
-from duebell_shared.keeping import History as History
 from duebell_shared.queue.taken_ids import Added as Added
+from duebell_shared.retention import History as History
 from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision

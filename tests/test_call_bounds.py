@@ -42,7 +42,7 @@ LOOKS: dict[str, Callable[[Editor], object]] = {
 
 
 def ended(number: int, kind: Status, backend: Backend) -> Task:
-    keep = backend.settings.keeping
+    keep = backend.settings.retention_policy
     at = NOON - timedelta(minutes=number % 100)
     task = new_task(id=f"{kind}-{number}", action="act", due=at, payload=None, now=NOON)
     failure = Failure(type="E", message="")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from duebell import Editor, Then
 from duebell_shared.backend import Backend
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 
@@ -16,7 +16,7 @@ def test_a_task_that_owes_is_told_with_the_reason(
 ) -> None:
     # Given a task that is done, whose follow-up DynamoDB throttles
     task = editor.add("charge", due=MINUTE, id="charge-42", then=Then("invoice"))
-    done = task.done(now=NOON + MINUTE, keep=Keeping(retention=timedelta(days=1)))
+    done = task.done(now=NOON + MINUTE, keep=RetentionPolicy(retention=timedelta(days=1)))
     late = done.follow_up_failed("DynamoDB throttles: try later")
     assert backend.store.save(task, done)
     assert backend.store.save(done, late)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell import InvalidTask, Status
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.item_size import MAX_ITEM, size_of
 from duebell_shared.queue.items import item_of
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
 from duebell_shared.tasks.task import Task
@@ -314,8 +314,8 @@ def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
         running = scheduler.become(task, Status.RUNNING).caught_up().left_running()
         failure = Failure(type="E", message="\x00" * 9_999, traceback="\x00" * 9_999)
         for ended in (
-            running.done(now=now, keep=Keeping(retention=HOUR)),
-            running.failed(failure, now=now, keep=Keeping(retention=HOUR)),
+            running.done(now=now, keep=RetentionPolicy(retention=HOUR)),
+            running.failed(failure, now=now, keep=RetentionPolicy(retention=HOUR)),
             running.to_retry(now, failure, now=now),
         ):
             assert size_of(item_of(ended)) < MAX_ITEM

@@ -9,7 +9,7 @@ from duebell import Editor, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, RingSchedule, Rule
 from duebell_shared.instants import utc_now
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
@@ -21,7 +21,7 @@ from tests.support import Clock
 
 __all__ = ["Scene"]
 
-_KEEP = Keeping(retention=timedelta(days=30))
+_KEEP = RetentionPolicy(retention=timedelta(days=30))
 
 _TRACEBACK = """Traceback (most recent call last):
   File "shop/actions.py", line 41, in charge

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.item_size import leaner_forms
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.queue.store import Claimed, Failed, Inserted, Saved, Store, Taken
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import new_task
@@ -22,7 +22,7 @@ from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.lane_sizes import LaneSizes
 from tests.support import NOON, Calls
 
-KEEP, HOUR = Keeping(), timedelta(hours=1)
+KEEP, HOUR = RetentionPolicy(), timedelta(hours=1)
 LONG = Failure(type="ValueError", message="x" * 2_000, traceback="y" * 4_000)
 SHORT = Failure(type="ValueError", message="x" * 100)
 BATCH = "BatchExecuteStatement"

@@ -455,7 +455,7 @@ class Editor:
         A running attempt is not stopped, but its outcome no longer applies.
         Raises TaskNotFound, TaskConflict.
         """
-        keep = self._backend.settings.keeping
+        keep = self._backend.settings.retention_policy
         return self._change(Verb.CANCEL, id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
 
     def pause(self, id: str, *, rev: int | None = None) -> Task:

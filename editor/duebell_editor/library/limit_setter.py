@@ -87,7 +87,7 @@ class LimitSetter:
         except (AwsError, NotArmed, NotDeployed) as error:
             reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
             raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
 
 
 def _check_is_known(action: str, record: WorkerRecord | None) -> None:

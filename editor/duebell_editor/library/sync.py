@@ -105,7 +105,7 @@ class Syncer:
         change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task],
         changed_by: str | None,
     ) -> None:
-        self._keeping = backend.settings.keeping
+        self._policy = backend.settings.retention_policy
         self._store = backend.store
         self._clock = backend.clock
         self._queue = queue
@@ -167,7 +167,7 @@ class Syncer:
 
     def _cancel(self, there: Task | None) -> None:
         if there:
-            keep = self._keeping
+            keep = self._policy
             self._change(
                 Verb.CANCEL, there.id, lambda task: task.cancelled(now=self._clock(), keep=keep), there.rev
             )

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
-from duebell_shared.keeping import History, Keeping
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
+from duebell_shared.retention import History, RetentionPolicy
 
 from .checks import Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
@@ -196,7 +196,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The verbs that its status allows."""
         return tuple(verb for verb in Verb if self._allows(verb, self.status))
 
-    def is_kept(self, keep: Keeping) -> bool:
+    def is_kept(self, keep: RetentionPolicy) -> bool:
         """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
         is_listed = self.status is not Status.DONE or keep.history is not History.NONE
         return is_listed or self.owes is not None
@@ -329,7 +329,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be("confirm", (Status.RESERVED,))
         return self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)
 
-    def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
+    def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
         self._must_allow(Verb.CANCEL)
         return self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
@@ -403,7 +403,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     # Changes by the end of the attempt.
 
-    def done(self, *, now: datetime, keep: Keeping) -> Self:
+    def done(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt succeeded."""
         return self._concluded(Result.DONE, now=now, keep=keep, failure=None)
 
@@ -439,7 +439,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         failure: Failure,
         *,
         now: datetime,
-        keep: Keeping,
+        keep: RetentionPolicy,
         attempt: int | None = None,
         on_failed: str | None = None,
     ) -> Self:
@@ -453,7 +453,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             on_failed=on_failed if self.on_failed is None else self.on_failed,
         )
 
-    def expired(self, *, now: datetime, keep: Keeping) -> Self:
+    def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
             Result.SKIPPED,
@@ -536,7 +536,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         result: Result,
         *,
         now: datetime,
-        keep: Keeping,
+        keep: RetentionPolicy,
         failure: Failure | None,
         attempt: int | None = None,
         on_failed: str | None = None,
@@ -622,7 +622,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
         return latest((*kept, this))
 
-    def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
+    def _finished(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
         finished = self._changed(
             status=status,

@@ -68,7 +68,7 @@ class FollowUps:
             for task, result in zip(owing, results, strict=True)
             if isinstance(result, (Task, *_FOR_GOOD))
         ]
-        keep = self._context.backend.settings.keeping
+        keep = self._context.backend.settings.retention_policy
         saved = self._lanes.save([(old, new if new.is_kept(keep) else None) for old, new in finished])
         is_saved = {old.id: one for (old, _), one in zip(finished, saved, strict=True)}
         for task, result in zip(owing, results, strict=True):

@@ -229,7 +229,7 @@ class Limiter:
 
     def _is_over(self, attempt: Attempt) -> bool:
         """Tell whether no attempt is made at this task: then it needs no leave."""
-        now, keep = self._context.now(), self._context.backend.settings.keeping
+        now, keep = self._context.now(), self._context.backend.settings.retention_policy
         return without_attempt(as_run(attempt), self._context.actions, now=now, keep=keep) is not None
 
     def _limit_of(self, action: str) -> Limit:

@@ -38,7 +38,7 @@ class Performer:
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
         self._context = context
         self._actions = context.actions
-        self._keep = context.backend.settings.keeping
+        self._keep = context.backend.settings.retention_policy
         self._lease = lease
         self._lanes = lanes
         self.follow_ups = FollowUps(context, lanes)

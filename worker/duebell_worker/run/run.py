@@ -77,7 +77,7 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
-    context.backend.hasten(record)
+    context.backend.start_run_if_late(record)
     return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
 
 
@@ -146,7 +146,7 @@ class _Run:
             self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
         self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error

@@ -27,7 +27,7 @@ class History(StrEnum):
     NONE = "none"
 
 
-class Keeping(msgspec.Struct, frozen=True, kw_only=True):
+class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The rules by which ended tasks are kept.
 
     retention    for how long

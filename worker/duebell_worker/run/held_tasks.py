@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from duebell_shared.instants import NEVER
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempts import Attempts
 from .context import RunContext

@@ -23,7 +23,8 @@ from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
 from duebell_shared.limits.semaphore import Semaphore
-from duebell_shared.tasks.task import QueueKey, Status
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Batcher

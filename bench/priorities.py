@@ -13,7 +13,7 @@ import msgspec
 
 from bench.words import PRIORITIES
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run import lane_reader as look_ahead
+from duebell_worker.run import lanes as look_ahead
 
 __all__ = ["BURST", "Order", "measure", "section"]
 
@@ -57,7 +57,7 @@ def _order(bound: int, share: float) -> Order:
     look_ahead._MOST = look_ahead._MOST_WITH_PRIORITIES = bound  # noqa: SLF001
     tracemalloc.start()
     try:
-        ahead = look_ahead.LookAhead(_burst(chance, share), now=_DUE + timedelta(days=1), skipping=())
+        ahead = look_ahead.ReadAhead(_burst(chance, share), now=_DUE + timedelta(days=1), skipping=())
         started = bytearray()  # of each, its priority
         while ahead:
             ahead.read_on()

@@ -16,7 +16,7 @@ _CALLING = "tests/worker/test_calling.py tests/worker/test_calling_limits.py"
 _CHANGED = "tests/editor/test_changing.py -k never_answered"
 _DELIVERIES = "tests/deliveries -m 'not slow'"
 _FOLLOW_UPS = "tests/worker/test_follow_ups.py tests/worker/test_owing.py"
-_GAUGE = "tests/shared/test_gauge.py"
+_SEMAPHORE = "tests/shared/test_semaphore.py"
 _GIVING_BACK = "tests/worker -k while_the_heads_are_read"
 _HANDLER = "tests/worker -k 'handler or entry'"
 _HISTORIES = "histories"
@@ -215,7 +215,7 @@ MUTANTS = (
         "not self._lease.is_held()",
         "False",
         _LEASE,
-        "LaneWriter._write",
+        "Lanes._write",
     ),
     Mutant(
         "called without the lease",
@@ -229,7 +229,7 @@ MUTANTS = (
         "Status.RUNNING",
         "Status.SCHEDULED",
         _RUN,
-        "NotClaimed.start_next",
+        "Unclaimed.start_next",
     ),
     Mutant(
         "a last attempt is not recorded as begun",
@@ -239,8 +239,8 @@ MUTANTS = (
     ),
     Mutant(
         "started early",
-        "self._lease.quiet, keys = self._reader.queued(lanes, now=now)",
-        "now += timedelta(seconds=30)\nself._lease.quiet, keys = self._reader.queued(lanes, now=now)",
+        "self._lease.quiet, keys = self._lanes.queued(lanes, now=now)",
+        "now += timedelta(seconds=30)\nself._lease.quiet, keys = self._lanes.queued(lanes, now=now)",
         _RUN,
     ),
     Mutant(
@@ -257,7 +257,7 @@ MUTANTS = (
     ),
     Mutant(
         "a lane whose head cannot be read is due never",
-        "heads.get(lane) or self._trouble.again_at(lane) or self._clock()",
+        "heads.get(lane) or self.trouble.again_at(lane) or self._context.now()",
         "heads.get(lane) or NEVER",
         _ONE_LANE,
     ),
@@ -424,11 +424,13 @@ MUTANTS = (
     Mutant("an imported task owes without an end", "_check_owes(task, task.owes)", "pass", _IMPORTING),
     Mutant(
         "permits of dead runs",
-        "{owner: one for owner, one in gauge.permits.items() if one.until > now}",
-        "dict(gauge.permits)",
-        _GAUGE,
+        "{owner: one for owner, one in semaphore.permits.items() if one.until > now}",
+        "dict(semaphore.permits)",
+        _SEMAPHORE,
     ),
-    Mutant("permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _GAUGE),
+    Mutant(
+        "permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _SEMAPHORE
+    ),
     Mutant(
         "started early by chance",
         "self._released.get(at) != task.action or task.limited_since is None",
@@ -438,7 +440,7 @@ MUTANTS = (
     Mutant("a new record without limits", "limits.rev if limits else 0", "0", _LIMITS),
     Mutant(
         "heads without what was parked",
-        "head > self._clock() and any((key not in passed_over for key in self._parked_in(lane)))",
+        "head > now and any((key not in skipped for key in self._parked_in(lane)))",
         "False",
         _LIMITS,
     ),
@@ -530,13 +532,13 @@ MUTANTS = (
     ),
     Mutant(
         "a reserved task is dropped within its grace",
-        "task.expires_at is None or task.expires_at <= now",
+        "not now < (task.expires_at or now)",
         "True",
         _RESERVED,
     ),
     Mutant(
         "a refused drop is not looked at again",
-        "self._trouble.leave(key, until=self._context.now() + _SHORTEST)",
+        "self._lanes.trouble.skip(key, until=self._context.now() + _SHORTEST)",
         "pass",
         _RESERVED,
     ),
@@ -580,8 +582,8 @@ MUTANTS = (
     Mutant("not cleared before handing over", "self._lease.clear()", "pass", _SHARING, "Shares.hand_over"),
     Mutant(
         "cleared after the heads of what is handed over are read",
-        "self._lease.clear()\nself._lease.hand_over(self._reader.heads(lanes))",
-        "heads = self._reader.heads(lanes)\nself._lease.clear()\nself._lease.hand_over(heads)",
+        "self._lease.clear()\nself._lease.hand_over(self._lanes.heads(lanes))",
+        "heads = self._lanes.heads(lanes)\nself._lease.clear()\nself._lease.hand_over(heads)",
         _SHARING,
     ),
     Mutant(
@@ -705,8 +707,9 @@ MUTANTS = (
     Mutant("each attempt has a key of its own", "render(task.created_at)", "str(task.attempt)", _DELIVERIES),
     Mutant(
         "deliveries are sent after the run has left",
-        "[] if has_left else self._send([task for _, task in tasks])",
-        "self._send([task for _, task in tasks])",
+        "self._has_left",
+        "False",
         _DELIVERIES,
+        "Performer._started",
     ),
 )

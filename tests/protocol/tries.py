@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_worker.run.run_id import other_try_ends, request_of
+from duebell_worker.run.lease import other_try_ends, request_of
 
 from .model import Model
 from .world import Case, Edit, Proc, State, at, instant

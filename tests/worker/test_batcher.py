@@ -1,6 +1,6 @@
 """What comes while calls are under way goes together with the next."""
 
-from duebell_worker.run.lane_writer import Batcher
+from duebell_worker.run.lanes import Batcher
 
 
 def test_what_comes_alone_is_dealt_with_at_once() -> None:

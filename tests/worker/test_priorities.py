@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from duebell import Backoff, Editor, Retry, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.lane_reader import LaneReader, LookAhead
+from duebell_worker.run.lanes import Lanes, ReadAhead
 from duebell_worker.run.trouble import Trouble
 from tests.support import NOON, Clock
 
@@ -94,7 +96,7 @@ def keys(*priorities: int) -> Iterator[QueueKey]:
         yield QueueKey(queued=NOON + number * SECOND, id=str(number), lane=0, priority=priority)
 
 
-def order(ahead: LookAhead) -> list[int]:
+def order(ahead: ReadAhead) -> list[int]:
     found = []
     while ahead:
         ahead.read_on()
@@ -104,7 +106,7 @@ def order(ahead: LookAhead) -> list[int]:
 
 def test_without_priorities_no_more_than_a_thousand_keys_are_read_ahead() -> None:
     to_read = keys(*[0] * 5_000)
-    ahead = LookAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    ahead = ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
     for _ in range(100):
         assert ahead
         ahead.read_on()
@@ -113,13 +115,13 @@ def test_without_priorities_no_more_than_a_thousand_keys_are_read_ahead() -> Non
 
 def test_the_first_task_is_not_kept_waiting_by_reading_ahead() -> None:
     to_read = keys(*[0] * 5_000)
-    assert LookAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    assert ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
     assert int(next(to_read).id) == 100
 
 
 def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
     to_read = keys(*[0] * 50, 1, *[0] * 60_000, 9)
-    ahead = LookAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    ahead = ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
     found = order(ahead)
     assert found[0] == 50
     assert found.index(60_051) < 1_000
@@ -128,10 +130,10 @@ def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
 
 
 def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duebell_worker.run.lane_reader._AT_ONCE", 1)
-    monkeypatch.setattr("duebell_worker.run.lane_reader._MOST_WITH_PRIORITIES", 10)
+    monkeypatch.setattr("duebell_worker.run.lanes._AT_ONCE", 1)
+    monkeypatch.setattr("duebell_worker.run.lanes._MOST_WITH_PRIORITIES", 10)
     mixed = keys(*[9 if number % 2 else 0 for number in range(200)])
-    found = order(LookAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
+    found = order(ReadAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
     # The eleventh task of priority 0 that comes into sight lets the first of them go
     assert found.index(0) < 25
     assert sorted(found) == list(range(200))
@@ -139,12 +141,12 @@ def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.Mo
 
 def test_tasks_of_one_moment_and_priority_keep_the_order_of_the_queue() -> None:
     same = [key._replace(queued=NOON) for key in keys(*[3] * 20)]
-    assert order(LookAhead(iter(same), now=NOON, skipping=())) == list(range(20))
+    assert order(ReadAhead(iter(same), now=NOON, skipping=())) == list(range(20))
 
 
 def test_what_is_known_is_passed_over_and_what_is_next_is_told() -> None:
     first, second, third = keys(0, 9, 0)
-    ahead = LookAhead(iter([first, second, third]), now=second.queued, skipping={first})
+    ahead = ReadAhead(iter([first, second, third]), now=second.queued, skipping={first})
     assert order(ahead) == [1]
     assert ahead.next_due == third.queued
 
@@ -152,7 +154,8 @@ def test_what_is_known_is_passed_over_and_what_is_next_is_told() -> None:
 def test_tasks_of_one_moment_are_in_order_over_all_lanes(backend: Backend, editor: Editor) -> None:
     for number in range(40):
         editor.add("act", due=NOON, id=f"{number:02}", priority=number % 3)
-    reader = LaneReader(backend, Trouble("run", backend.clock))
+    run: Any = SimpleNamespace(backend=backend, now=backend.clock)
+    reader = Lanes(run, run, Trouble("run", backend.clock))
     _, found = reader.queued(range(4), now=NOON)
     assert [key.priority for key in found] == sorted((number % 3 for number in range(40)), reverse=True)
 
@@ -164,7 +167,7 @@ def test_a_burst_is_in_order_of_priority_beyond_what_is_in_sight_at_first(
     started: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("duebell_worker.run.lane_reader._AT_ONCE", 2)
+    monkeypatch.setattr("duebell_worker.run.lanes._AT_ONCE", 2)
     for number in range(20):
         editor.add("act", due=NOON + number * SECOND, id=f"{number:02}", priority=9 * (number == 8))
     clock.advance(MINUTE)

@@ -13,8 +13,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_worker.run.lease import LEASE, Lease
-from duebell_worker.run.run_id import LONGEST, new_run_id, other_try_ends, request_of
+from duebell_worker.run.lease import LEASE, Lease, new_run_id, other_try_ends, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
 from tests.worker.hooks import Hooks
@@ -273,7 +272,7 @@ def test_a_name_is_the_request_and_a_nonce_and_as_long_as_there_is_room_for() ->
     first, second = new_run_id(REQUEST), new_run_id(REQUEST)
     assert first != second
     assert request_of(first) == request_of(second) == REQUEST
-    assert len(first) == LONGEST
+    assert len(first) == 36 + 1 + 8
 
 
 def test_only_a_lease_of_another_try_that_has_not_ended_counts(backend: Backend, clock: Clock) -> None:

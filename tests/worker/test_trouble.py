@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.bell.run_notes import RestingLane
+from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.trouble import Call, Trouble
@@ -47,15 +47,15 @@ def test_calls_that_were_under_way_together_count_as_one(trouble: Trouble) -> No
 def test_kinds_of_calls_count_each_for_itself(trouble: Trouble, clock: Clock) -> None:
     fail(trouble, clock, Call.OUTCOME, Call.CLAIM, Call.OUTCOME, Call.CLAIM)
     assert trouble.resting([0]) == ()
-    trouble.answered(0, Call.READ)
-    trouble.answered(0, Call.CLAIM)
+    trouble.answered([0], Call.READ)
+    trouble.answered([0], Call.CLAIM)
     fail(trouble, clock, Call.OUTCOME)
     assert trouble.resting([0]) == (RestingLane(lane=0, since=NOON),)
 
 
 def test_a_lane_that_is_answered_is_in_trouble_no_more(trouble: Trouble, clock: Clock) -> None:
     fail(trouble, clock, Call.CLAIM, Call.CLAIM, Call.CLAIM, Call.CLAIM)
-    trouble.answered(0, Call.CLAIM)
+    trouble.answered([0], Call.CLAIM)
     assert (trouble.again_at(0), trouble.resting([0])) == (None, ())
     fail(trouble, clock, Call.CLAIM)
     assert trouble.again_at(0) == clock.now + 2 * SECOND
@@ -68,9 +68,23 @@ def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(trouble: Trou
     assert [trouble.again_at(lane) for lane in range(4)] == [None, NOON + 2 * SECOND, None, None]
 
 
+def ended(*resting: RestingLane) -> LastRun:
+    return LastRun(run="last", finished_at=NOON, resting=resting)
+
+
+def test_a_lane_is_read_at_once_when_its_rest_is_over_although_no_run_has_ended_since(clock: Clock) -> None:
+    last = ended(RestingLane(lane=0, since=NOON - 10 * MINUTE), RestingLane(lane=7, since=NOON))
+    clock.now = NOON + 10 * MINUTE - SECOND
+    assert Trouble("run", clock, last=last, lanes=[0]).again_at(0) == clock.now + 2 * SECOND
+    clock.now = NOON + 10 * MINUTE
+    trouble = Trouble("run", clock, last=last, lanes=[0])
+    assert trouble.again_at(0) is None
+    assert [one.lane for one in trouble.resting([0, 7])] == [0]
+
+
 def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clock) -> None:
     rested = RestingLane(lane=0, since=NOON - 10 * MINUTE)
-    trouble = Trouble("run", clock, rested=[rested])
+    trouble = Trouble("run", clock, last=ended(rested), lanes=[0])
     assert trouble.again_at(0) == NOON + 2 * SECOND
     assert trouble.resting([0]) == (rested,)
     fail(trouble, clock, Call.READ)
@@ -81,9 +95,9 @@ def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clo
 
 
 def test_a_lane_that_rested_before_and_can_be_read_again_is_not_said_to_rest(clock: Clock) -> None:
-    trouble = Trouble("run", clock, rested=[RestingLane(lane=0, since=NOON - 10 * MINUTE)])
+    trouble = Trouble("run", clock, last=ended(RestingLane(lane=0, since=NOON - 10 * MINUTE)), lanes=[0])
     clock.advance(2 * SECOND)
-    trouble.answered(0, Call.READ)
+    trouble.answered([0], Call.READ)
     assert trouble.resting([0]) == ()
     # But if it cannot be written to, its trouble has lasted since then
     trouble.failed(0, Call.CLAIM, ERROR)
@@ -93,40 +107,40 @@ def test_a_lane_that_rested_before_and_can_be_read_again_is_not_said_to_rest(clo
 def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Trouble) -> None:
     refused = AwsRefused("no")
     trouble.failed(0, Call.CLAIM, refused)
-    trouble.answered(1, Call.READ)
+    trouble.answered([1], Call.READ)
     assert trouble.error_of_all(1) is refused
     assert trouble.error_of_all(8) is None  # it may be that lane's alone
     trouble.failed(2, Call.CLAIM, refused)
     assert trouble.error_of_all(8) is refused
-    trouble.answered(1, Call.CLAIM)
+    trouble.answered([1], Call.CLAIM)
     assert trouble.error_of_all(8) is None
 
 
 def test_trouble_that_is_over_is_nobodys(trouble: Trouble) -> None:
     trouble.failed(0, Call.CLAIM, ERROR)
-    trouble.answered(0, Call.CLAIM)
+    trouble.answered([0], Call.CLAIM)
     assert trouble.error_of_all(1) is None
 
 
 def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clock: Clock) -> None:
     odd, refused = (QueueKey(queued=NOON, id=id, lane=0) for id in ("odd", "refused"))
-    trouble.pass_over(odd)
-    trouble.pass_over(refused, is_readable=True)
-    assert trouble.passed_over(0) == {odd: NOON + 5 * MINUTE, refused: NOON + 2 * SECOND}
-    assert trouble.passed_over(1) == {}
+    trouble.skip(odd)
+    trouble.skip_shortly(refused)
+    assert trouble.skipped(0) == {odd: NOON + 5 * MINUTE, refused: NOON + 2 * SECOND}
+    assert trouble.skipped(1) == {}
     clock.advance(3 * SECOND)
-    assert trouble.passed_over(0).keys() == {odd}
+    assert trouble.skipped(0).keys() == {odd}
 
 
 def test_tasks_that_are_skipped_no_more_are_not_kept_in_memory(trouble: Trouble, clock: Clock) -> None:
     # Given a long run that skips a task every second, readable or reserved
     for n in range(200):
-        trouble.pass_over(QueueKey(queued=clock.now, id=f"odd-{n}", lane=0), is_readable=True)
-        trouble.leave(QueueKey(queued=clock.now, id=f"reserved-{n}", lane=1), until=clock.now + 3 * SECOND)
+        trouble.skip_shortly(QueueKey(queued=clock.now, id=f"odd-{n}", lane=0))
+        trouble.skip(QueueKey(queued=clock.now, id=f"reserved-{n}", lane=1), until=clock.now + 3 * SECOND)
         clock.advance(SECOND)
-        trouble.passed_over(0)
-    assert len(trouble._passed_over) <= 6
+        trouble.skipped(0)
+    assert len(trouble._skipped) <= 6
     # When all of that is over, the run still knows that there was something
     clock.advance(MINUTE)
-    assert trouble.passed_over(1) == {}
+    assert trouble.skipped(1) == {}
     assert trouble.is_any()

@@ -8,7 +8,7 @@ from typing import Protocol
 from duebell_shared.backend import Backend
 from duebell_shared.bell.function import lanes_in
 from duebell_shared.errors import AwsUnavailable, NotArmed
-from duebell_worker.run.run_id import new_run_id
+from duebell_worker.run.lease import new_run_id
 
 from .log import emit
 from .run.context import RESERVE

@@ -7,14 +7,16 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedd
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
 from .log import emit
-from .run.lane_reader import LaneReader
 from .run.report import Outcome
+
+if TYPE_CHECKING:
+    from .run.lanes import Lanes
 
 __all__ = ["NAMESPACE", "UNKNOWN", "Metrics", "queue_metrics"]
 
@@ -88,7 +90,7 @@ class Metrics:
 
 
 def queue_metrics(
-    reader: LaneReader,
+    run_lanes: "Lanes",
     record: ArmingRecord,
     *,
     heads: Mapping[int, datetime],
@@ -108,8 +110,8 @@ def queue_metrics(
     most = max(_MOST_READ // len(lanes), 1)
     waiting = [lane for lane in lanes if heads.get(lane, now) != NEVER]
     due = [lane for lane in waiting if heads.get(lane, now) <= now]
-    depths = reader.counts(waiting, most=most)
-    overdue = reader.counts(due, before=now, most=most)
+    depths = run_lanes.counts(waiting, most=most)
+    overdue = run_lanes.counts(due, before=now, most=most)
     size = record.fullest.bytes if record.fullest else max(sizes.values(), default=None)
     return {
         **({"QueueDepth": sum(depths.values())} if depths or not waiting else {}),

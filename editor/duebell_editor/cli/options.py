@@ -308,6 +308,7 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
 _TYPES: dict[str, Any] = {"time": datetime, "duration": timedelta, "number": int}
 _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
+    "search": {"metavar": "TEXT"},
     "action": {"metavar": "ACTION", "autocompletion": actions},
     "task": {"metavar": "ACTION", "autocompletion": actions},
     "time": {"metavar": "TIME", **_read(_instant)},

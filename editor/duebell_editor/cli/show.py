@@ -150,6 +150,10 @@ def _follow_up_facts(task: Task, now: datetime) -> dict[str, str | Text]:
     return facts
 
 
+#: Fields that are shown by words of their own.
+_SHOWN = {"on_failed", "then"}
+
+
 def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     facts: dict[str, str | Text] = {
         "id": task.id,
@@ -176,8 +180,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     facts.update(_follow_up_facts(task, now))
     for name, attribute in STORED.items():
         row, value = FIELDS[name], getattr(task, attribute)
-        if row.kind.form in {"number", "duration"} and value != row.default:
-            facts[row.title.lower()] = str(value)
+        if row.title.lower() not in facts and name not in _SHOWN and value != row.default:
+            facts[row.title.lower()] = plain(", ".join(value) if isinstance(value, tuple) else str(value))
     if task.recurrence:
         facts.update(_recurrence_facts(task.recurrence, now))
     if task.failure:

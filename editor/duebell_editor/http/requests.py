@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.library.editor import IfExists
-from duebell_editor.listing.filters import MAX_LIMIT, Listed
+from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_shared.errors import InvalidTask
@@ -36,8 +36,8 @@ from duebell_shared.limits.limits import (
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.tasks import fields
+from duebell_shared.tasks.checks import MAX_NAME
 from duebell_shared.tasks.fields import FIELDS, described, names_of
-from duebell_shared.tasks.given import MAX_NAME
 from duebell_shared.tasks.verbs import Verb
 
 from .problems import ONE_TASK
@@ -237,20 +237,25 @@ _Instant = Annotated[
 _Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
 
-class Where(Given):
-    """A filter of tasks."""
-
-    status: list[Listed] = Field(
-        default=[],
-        description="One or several; scheduled and running if not given. `failing` are recurring tasks whose "
-        "last occurrence failed",
+def _filter(row: fields.Field) -> Any:
+    """A filter for pydantic's create_model."""
+    type: Any = {"choices": list[Listed], "time": _Instant}.get(row.kind.form, str)
+    unset = f"; {row.unset} if not given" if row.unset else ""
+    encoded = "; write + as %2B" if type is _Instant else ""
+    return type | None, Field(
+        default=None,
+        max_length=row.kind.schema.get("maxLength"),
+        title=row.title,
+        description=f"{row.means}{unset}{encoded}",
+        json_schema_extra={"kind": row.kind.form},
     )
-    action: str | None = None
-    error: str | None = Field(default=None, description="The type of their last failure")
-    prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
-    text: str = Field(default="", max_length=MAX_NAME, description="In their ids or payloads")
-    after: _Instant | None = Field(default=None, description="No earlier than this; write + as %2B")
-    before: _Instant | None = Field(default=None, description="No later than this; write + as %2B")
+
+
+_Where = create_model("_Where", __base__=Given, **{name: _filter(row) for name, row in FILTERS.items()})
+
+
+class Where(_Where):  # type: ignore[misc, valid-type]
+    """A filter of tasks."""
 
 
 class _Paged(Given):

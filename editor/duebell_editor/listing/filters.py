@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.instants import FIRST, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.checks import MAX_NAME, check_name
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
-from duebell_shared.tasks.given import MAX_NAME, check_name
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .positions import Key, Position, is_failing, position_from
 
@@ -47,6 +48,7 @@ Listed = StrEnum("Listed", [*Status.__members__.items(), ("FAILING", FAILING)]) 
 
 
 _TEXT = Kind(form="text", schema={"type": "string", "maxLength": MAX_NAME})
+_SEARCH = Kind(form="search", schema=_TEXT.schema)
 _STATUSES = Kind(form="choices", schema={"type": "array", "items": {"type": "string", "enum": [*Listed]}})
 
 
@@ -67,8 +69,13 @@ class FilterFields(TypedDict, total=False):
         str | None,
         Field(kind=_TEXT, title="Error", means="Whose last failure is of this type, such as TimeoutError"),
     ]
-    prefix: Annotated[str, Field(kind=_TEXT, title="Prefix", means="Whose ids start with this")]
-    text: Annotated[str, Field(kind=_TEXT, title="Text", means="With this in the id or in the payload")]
+    prefix: Annotated[
+        str | None, Field(kind=_SEARCH, title="Id starts with", means="Whose ids start with this")
+    ]
+    text: Annotated[
+        str | None,
+        Field(kind=_SEARCH, title="Id or payload has", means="With this in the id or in the payload"),
+    ]
     after: Annotated[
         datetime | None, Field(kind=FIELDS["start"].kind, title="After", means="Due not earlier than this")
     ]
@@ -131,8 +138,8 @@ def make_filter(
     status: Status | str | Iterable[Status | str] | None = None,
     action: str | None = None,
     error: str | None = None,
-    prefix: str = "",
-    text: str = "",
+    prefix: str | None = None,
+    text: str | None = None,
     after: datetime | None = None,
     before: datetime | None = None,
     latest_first: bool = False,
@@ -146,8 +153,8 @@ def make_filter(
         failing=failing,
         action=None if action is None else check_text("action", action),
         error=None if error is None else check_text("error", error),
-        prefix=check_text("prefix", prefix),
-        text=check_text("text", text),
+        prefix="" if prefix is None else check_text("prefix", prefix),
+        text="" if text is None else check_text("text", text),
         after=FIRST if after is None else to_utc(check_instant("after", after)),
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),

@@ -15,21 +15,23 @@ from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar
 import msgspec
 from msgspec import NODEFAULT
 
-from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, render
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted, shortened
 
+from .checks import (
+    MAX_COUNT,
+    MAX_NAME,
+    MAX_PRIORITY,
+    MAX_REV,
+    check_count,
+    check_name,
+    read_instant,
+    read_seconds,
+)
 from .follow_up import MAX_AFTER, Then, check_then, then_of
-from .given import MAX_COUNT, MAX_NAME, MAX_REV, check_count, check_name, read_instant, read_seconds
 from .recurrence import MAX_SPREAD, Missed
-
-__all__ = [
-    "FIELDS", "RECURRENCE", "RECURRING", "SCHEDULE", "STORED", "AddFields", "DeclaredFields", "Field",
-    "IfExists", "Kind", "NewTask", "TaskChange", "TaskFields", "checked", "described", "fields_of",
-    "fields_of_json", "names_of",
-]  # fmt: skip
 
 #: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
 _CENTURY = timedelta(days=36_525)
@@ -59,7 +61,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     read    the Python value of a JSON value, likewise; None if it is the same
     """
 
-    form: Literal["text", "action", "zone", "time", "duration", "number", "choice", "choices", "task", "json"]
+    form: Literal[
+        "text", "search", "action", "zone", "time", "duration", "number", "choice", "choices", "task", "json"
+    ]
     schema: Mapping[str, Any]
     check: Callable[[str, Any], Any] = lambda _, given: given
     read: Callable[[str, object], Any] | None = None

@@ -9,9 +9,10 @@ import pytest
 from duebell import NewTask, NotArmed, Status, Task, TaskExists, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.keeping import History
 from duebell_shared.queue.lanes import lane_of
+from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
@@ -29,10 +30,6 @@ from tests.editor.relane.scene import (
     waiting,
 )
 from tests.support import NOON
-
-
-def throttled() -> None:
-    raise AwsUnavailable("throttled")
 
 
 @pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
@@ -113,18 +110,26 @@ def test_of_two_adds_of_an_id_by_fewer_and_by_more_lanes_one_is_refused_and_the_
     assert runs == {id: 1}
 
 
+@pytest.mark.parametrize("answered", [0, 2])
 @pytest.mark.parametrize("if_exists", ["keep", "replace", "push"])
 def test_an_add_that_is_repeated_after_an_error_changes_the_task_and_not_its_own_stray_copy(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, if_exists: Any
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, if_exists: Any, answered: int
 ) -> None:
     # Given a task that was moved to a new lane, and an editor that knows fewer lanes
     old, id = stale(scheduler), misplaced("new")[0]
     first = old.add("act", due=HOUR, id=id)
     relane(scheduler.backend, TO)
+    read, answers = scheduler.store.read_record, iter(range(answered))
+
+    def read_or_fail() -> ArmingRecord | None:
+        if next(answers, None) is None:
+            raise AwsUnavailable("throttled")
+        return read()
+
     # When its add of this id inserts a copy into the earlier lane, and cannot read the record
     with monkeypatch.context() as patched:
-        patched.setattr(scheduler.store, "read_record", throttled)
-        with pytest.raises(NotArmed):
+        patched.setattr(scheduler.store, "read_record", read_or_fail)
+        with pytest.raises((NotArmed, AwsUnavailable)):
             old.add("act", due=2 * HOUR, id=id, if_exists=if_exists)
     # Then its repetition is answered with the task itself, and a run starts that only
     task = old.add("act", due=2 * HOUR, id=id, if_exists=if_exists)

@@ -14,8 +14,7 @@ import msgspec
 
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_worker.log import emit
-from duebell_worker.run.lease import LEASE
-from duebell_worker.run.run_id import new_run_id
+from duebell_worker.run.lease import LEASE, new_run_id
 from duebell_worker.worker import Worker
 
 from .host import Host

@@ -8,15 +8,16 @@ from typing import Any
 
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempt import Attempt
 from .context import RunContext
+from .lanes import Lanes
 from .lease import Lease, LeaseLost
 from .outcome import Ended
 from .performer import Performer
 from .report import Outcome, Tally
-from .trouble import Trouble
 
 __all__ = ["Attempts"]
 
@@ -39,7 +40,7 @@ class Attempts:
                   run removes them when it looks into the queue, so that they are few
     """
 
-    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
+    def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
         self.tally = Tally()
         self.not_deployed: NotDeployed | None = None
         self.not_claimed: list[QueueKey] = []
@@ -47,8 +48,8 @@ class Attempts:
         self.put_back: dict[tuple[int, str], QueueKey] = {}
         self._context = context
         self._lease = lease
-        self._trouble = trouble
-        self._performer = Performer(context, lease, trouble)
+        self._trouble = lanes.trouble
+        self._performer = Performer(context, lease, lanes)
         self.limiter = self._performer.limiter
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
@@ -187,7 +188,10 @@ class Attempts:
         attempt = self._under_way.pop(future)
         if error := future.exception():
             self._log_error("unrecorded" if attempt.stored else "not_claimed", attempt, error)
-            self._trouble.pass_over(attempt.key, is_readable=isinstance(error, AwsError))
+            if isinstance(error, AwsError):
+                self._trouble.skip_shortly(attempt.key)
+            else:
+                self._trouble.skip(attempt.key)
             if attempt.ended and isinstance(error, AwsError):
                 self._unrecorded.append(attempt)
             return None

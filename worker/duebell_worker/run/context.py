@@ -5,11 +5,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.given import is_reserved
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -104,14 +105,10 @@ class RunContext:
         """Attempts that still run then are ended as failed, and retried later."""
         return self.host.leave_at if self.host else self.ends[1]
 
-    def now(self) -> datetime:
-        """Read the clock that the run goes by."""
-        return self.backend.clock()
-
-    def batch_of(self, task: Task) -> str | None:
-        """The target that attempts at this task go to in batches; None if each is made alone."""
-        action = self.actions.get(task.action)
-        return action.batch if action else None
+    @cached_property
+    def now(self) -> Callable[[], datetime]:
+        """The clock that the run goes by."""
+        return self.backend.clock
 
     @property
     def sends_batches_only(self) -> bool:

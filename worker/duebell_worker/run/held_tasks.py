@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from duebell_shared.instants import NEVER
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempts import Attempts
 from .context import RunContext
-from .lane_reader import LaneReader
+from .lanes import Lanes
 
 __all__ = ["HeldTasks"]
 
@@ -30,11 +31,11 @@ _READ, _AT_ONCE = 25, 100
 class HeldTasks:
     """The tasks of one run that wait for limits, by action, the first place first."""
 
-    def __init__(self, context: RunContext, attempts: Attempts, reader: LaneReader) -> None:
+    def __init__(self, context: RunContext, attempts: Attempts, lanes: Lanes) -> None:
         self._context = context
         self._attempts = attempts
         self._limiter = attempts.limiter
-        self._reader = reader
+        self._lanes = lanes
         self._keys: dict[str, list[QueueKey]] = {}
         self._looked_for: Mapping[str, datetime] = {}
         self._has_more = False
@@ -64,8 +65,8 @@ class HeldTasks:
         if not lines or self or lines == self._looked_for:
             return
         now, end = self._context.now(), max(lines.values())
-        keys = sorted(self._reader.ahead(lanes, after=now, before=end, most=_READ))[:_AT_ONCE]
-        for task in self._reader.tasks_of(keys).values():
+        keys = sorted(self._lanes.ahead(lanes, after=now, before=end, most=_READ))[:_AT_ONCE]
+        for task in self._lanes.tasks_of(keys).values():
             if task.status is Status.SCHEDULED and task.action in lines:
                 self.remember(task)
         self._has_more = bool(self)
@@ -79,9 +80,9 @@ class HeldTasks:
         if not died or died is self._died or not self._limiter.is_any:
             return
         self._died = died
-        keys = self._reader.ahead(lanes, after=self._context.now(), before=NEVER, most=_READ)
+        keys = self._lanes.ahead(lanes, after=self._context.now(), before=NEVER, most=_READ)
         own = self._attempts.under_way()
-        for key, task in self._reader.tasks_of(sorted(keys)[:_AT_ONCE]).items():
+        for key, task in self._lanes.tasks_of(sorted(keys)[:_AT_ONCE]).items():
             if task.status is Status.RUNNING and task.limited_since and key not in own:
                 self._attempts.not_claimed.append(key)
 
@@ -89,20 +90,20 @@ class HeldTasks:
         """Take as many as may be started by now, as far as this run knows."""
         for action in self._actions():
             keys = self._keys[action]
-            for _ in range(min(self._limiter.room(action), len(keys))):
+            for _ in range(min(self._limiter.free(action), len(keys))):
                 yield heapq.heappop(keys)
 
-    def hasten(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
+    def heads_with(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
         """These heads of lanes, but not later than when one of these tasks may be started by its rate."""
-        hastened = dict(heads)
+        earlier = dict(heads)
         for action in self._actions():
             at = self._limiter.opens_at(action)
             lanes = {key.lane for key in self._keys[action]} & heads.keys()
-            hastened |= {lane: min(hastened[lane], at) for lane in lanes}
+            earlier |= {lane: min(earlier[lane], at) for lane in lanes}
         if self._has_more and not self:
             now = self._context.now()
-            hastened |= {lane: min(at, now) for lane, at in heads.items()}
-        return hastened
+            earlier |= {lane: min(at, now) for lane, at in heads.items()}
+        return earlier
 
     def _actions(self) -> Iterator[str]:
         now = self._context.now()

@@ -1,6 +1,12 @@
-"""A run's exclusive, expiring hold on lanes; its end is the run's watchdog."""
+"""A run's exclusive, expiring hold on lanes; its end is the run's watchdog.
 
-from collections.abc import Callable, Collection, Mapping
+Lambda invokes a run that failed again, with the same request id, and may deliver one invocation twice. So a
+run is named `<request id>.<nonce>`: the tries of one invocation know each other, and none takes another's
+lease for its own.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Self
@@ -9,9 +15,7 @@ from duebell_shared.bell.armer import Armer, new_applier
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 
-from .run_id import other_try_ends
-
-__all__ = ["LEASE", "Lease", "LeaseLost"]
+__all__ = ["LEASE", "Lease", "LeaseLost", "new_run_id", "other_try_ends", "request_of"]
 
 #: Short, so that a dead run is noticed soon, whatever the Lambda's own time-out; renewed at half.
 LEASE = timedelta(minutes=2)
@@ -19,6 +23,31 @@ LEASE = timedelta(minutes=2)
 
 class LeaseLost(Exception):
     """The lease ran out before it was renewed, and another run may hold the lanes: write nothing more."""
+
+
+def new_run_id(request: str) -> str:
+    """Return the name of a new run for this request."""
+    return f"{request}.{uuid.uuid4().hex[:8]}"
+
+
+def request_of(owner: str) -> str:
+    """Return the request that this run is for."""
+    return owner.partition(".")[0]
+
+
+def other_try_ends(lanes: Iterable[Lane], owner: str, now: datetime) -> datetime | None:
+    """Return when the lease ends that another try of the owner's request holds; None if none does.
+
+    That try has died, or it is the same invocation, delivered twice, and lives. Only the end of its lease
+    tells: a run that lives renews it before.
+    """
+    request = request_of(owner)
+    ends = (
+        lane.until
+        for lane in lanes
+        if lane.owner and lane.owner != owner and request_of(lane.owner) == request and not lane.is_free(now)
+    )
+    return max(ends, default=None)
 
 
 @dataclass(eq=False)
@@ -150,10 +179,9 @@ class Lease:
         self._check(record)
         return min(record.lanes[lane].due for lane in self.lanes)
 
-    def resting(self, lanes: Collection[int] | None = None) -> tuple[RestingLane, ...]:
-        """Return the lanes that rest, of these or all, by the record as it was seen last."""
-        resting = self.seen.last_run.resting if self.seen.last_run else ()
-        return tuple(each for each in resting if lanes is None or each.lane in lanes)
+    def resting(self) -> tuple[RestingLane, ...]:
+        """Return the lanes that rest, by the record as it was seen last."""
+        return self.seen.last_run.resting if self.seen.last_run else ()
 
     @property
     def must_leave(self) -> bool:

@@ -4,243 +4,29 @@ Several threads' writes at the same time go in one batch. Nothing is written onc
 run waits for `over` of each attempt, so that is set in the end whatever happens.
 """
 
-import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec.structs import replace
-
-from duebell_shared.errors import (
-    AwsError,
-    AwsUnavailable,
-    DuebellError,
-    InvalidTask,
-    QueueFull,
-    TaskConflict,
-    TaskExists,
-    UnreadableTask,
-)
-from duebell_shared.instants import LATEST
-from duebell_shared.queue.item_size import check_size
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
-from duebell_shared.quoting import quoted
-from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
-from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.owing import paid, tried
-from duebell_shared.tasks.task import Task, queue_key
+from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
+from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.tasks.task import Task
 from duebell_worker.log import end_lines
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
-from duebell_worker.run.lane_writer import Batcher, LaneWriter
+from duebell_worker.run.follow_ups import FollowUps
+from duebell_worker.run.lanes import Batcher, Lanes
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.limiter import Limiter
 from duebell_worker.run.outcome import Ended, Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
-from duebell_worker.run.trouble import Trouble
 
-if TYPE_CHECKING:
-    from duebell_shared.queue.rule_setter import RuleSetter
-    from duebell_shared.queue.task_queue import Queue
-
-__all__ = ["FollowUps", "Performer"]
-
-#: A follow-up that could not be added is tried again after this time.
-_AGAIN = timedelta(minutes=1)
-
-#: Errors that no further try would mend.
-_FOR_GOOD = (InvalidTask, QueueFull, TaskExists)
-
-
-class FollowUps:
-    """The follow-ups of one run. Thread-safe."""
-
-    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
-        self._context = context
-        self._writer = LaneWriter(context, lease, trouble)
-        self._trouble = trouble
-
-    def add(self, owing: Sequence[Task]) -> list[Task]:
-        """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
-
-        A task whose follow-up can never be added goes on without, and says why. One that still owes it, as a
-        call failed, says why as well, and is looked at again in a minute.
-        """
-        try:
-            return self._add(owing)
-        except Exception as error:  # noqa: BLE001 (a bug of ours: the run still waits for these attempts)
-            for task in owing:
-                self._log(task, error)
-                self._trouble.leave(queue_key(task), until=self._context.now() + _AGAIN)
-            return self._noted(owing, [error] * len(owing))
-
-    def _add(self, owing: Sequence[Task]) -> list[Task]:
-        results = self._results(owing)
-        finished = [
-            (task, paid(task, str(result) if isinstance(result, Exception) else None))
-            for task, result in zip(owing, results, strict=True)
-            if isinstance(result, (Task, *_FOR_GOOD))
-        ]
-        keep = self._context.backend.settings.keeping
-        saved = self._writer.save([(old, new if new.is_kept(keep) else None) for old, new in finished])
-        is_saved = {old.id: one for (old, _), one in zip(finished, saved, strict=True)}
-        for task, result in zip(owing, results, strict=True):
-            self._log(task, result)
-            if not isinstance(is_saved.get(task.id), bool):  # it is False if someone else has finished it
-                self._trouble.leave(queue_key(task), until=self._context.now() + _AGAIN)
-        now_stored = {old.id: new for old, new in finished if is_saved[old.id] is True}
-        return self._noted([now_stored.get(task.id, task) for task in owing], results)
-
-    def _noted(self, tasks: Sequence[Task], results: Sequence[Task | Exception]) -> list[Task]:
-        """Have those that still owe say why, and return them all.
-
-        That costs a write only when the reason is a new one. If the write fails too, the log has the reason.
-        """
-        after = [
-            tried(task, _said(result)) if task.owes and isinstance(result, Exception) else task
-            for task, result in zip(tasks, results, strict=True)
-        ]
-        changes = [(old, new) for old, new in zip(tasks, after, strict=True) if old is not new]
-        saved = self._writer.save(changes) if changes else []
-        unsaved = {old.id: old for (old, _), one in zip(changes, saved, strict=True) if one is not True}
-        return [unsaved.get(task.id, task) for task in after]
-
-    def _results(self, owing: Sequence[Task]) -> list[Task | Exception]:
-        """Add the follow-ups of these tasks; return each as it is stored, or why it could not be."""
-        results: dict[int, Task | Exception] = {}
-        left = dict(enumerate(owing))
-        try:
-            for ending in (0, 1):
-                made = {place: _made(task, ending) for place, task in left.items()}
-                results |= made
-                results |= self._inserted(
-                    {place: one for place, one in made.items() if isinstance(one, Task)}
-                )
-                left = {place: task for place, task in left.items() if isinstance(results[place], TaskExists)}
-                if not left:
-                    break
-        except DuebellError as error:  # it may be that of any; those that were added are known next time
-            return [error] * len(owing)
-        return [results[place] for place in range(len(owing))]
-
-    def _inserted(self, made: Mapping[int, Task]) -> dict[int, Task | Exception]:
-        """Insert these new tasks, and arm the rule for them. Raises what that raises.
-
-        TaskExists in place of one whose id is taken by a task that is another.
-        """
-        from duebell_shared.queue.taken_ids import insert_many  # noqa: PLC0415 (few workers need an editor)
-
-        if not made:
-            return {}
-        lanes = self._queue.lanes
-        new = {place: replace(task, lane=lane_of(task.id, lanes)) for place, task in made.items()}
-        ids = {task.id for task in new.values()}
-        answers = dict(zip(new, insert_many(self._queue, list(new.values()), ids), strict=True))
-        taken = [new[place].id for place, answer in answers.items() if isinstance(answer, Taken)]
-        there = self._queue.get_many(taken) if taken else {}
-        ours = {id: task for id, task in there.items() if any(map(partial(_is_same, task), new.values()))}
-        added = [new[place] for place, answer in answers.items() if isinstance(answer, Inserted)]
-        deleted = {task.id for task in self._rule.arm_added(added, lanes)}
-        self._rule.arm(list(ours.values()))
-
-        def result(task: Task, answer: Inserted | Taken | Failed) -> Task | Exception:
-            if isinstance(answer, Failed):
-                return answer.error
-            if isinstance(answer, Inserted) and task.id not in deleted:
-                return task
-            if task.id in ours:
-                return ours[task.id]
-            if task.id in there or self._is_unreadable(task.id):
-                return TaskExists(task.id)
-            # Deleted since, or stored in another lane: that is found out the next time.
-            return TaskConflict(f"{quoted(task.id)} changed")
-
-        return {place: result(task, answers[place]) for place, task in new.items()}
-
-    def _is_unreadable(self, id: str) -> bool:
-        """Tell whether something has this id that this version cannot read: then it is taken for good."""
-        try:
-            self._queue.get(id)
-        except UnreadableTask:
-            return True
-        return False
-
-    @cached_property
-    def _queue(self) -> "Queue":
-        from duebell_shared.queue.task_queue import Queue  # noqa: PLC0415 (few workers need an editor)
-
-        return Queue(self._context.backend)
-
-    @cached_property
-    def _rule(self) -> "RuleSetter":
-        from duebell_shared.queue.rule_setter import RuleSetter  # noqa: PLC0415
-
-        return RuleSetter(self._context.backend, self._queue)
-
-    def _log(self, task: Task, result: Task | Exception) -> None:
-        if isinstance(result, Task):
-            self._context.log(
-                "follow_up_added", id=task.id, action=task.action, follow_up=result.id, adds=result.action
-            )
-            return
-        event = "follow_up_refused" if isinstance(result, _FOR_GOOD) else "follow_up_not_added"
-        self._context.log(event, level=logging.ERROR, id=task.id, error=_said(result))
-
-
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, DuebellError) else repr(error)  # a bug of ours
-
-
-def _made(task: Task, ending: int) -> Task | Exception:
-    """The follow-up that this task owes, not placed in a lane yet; or the error, if there can be none."""
-    try:
-        return _follow_up_of(task, task.owes, ending) if task.owes else TaskConflict("it owes nothing")
-    except InvalidTask as error:
-        return error
-
-
-def _follow_up_of(task: Task, owed: Owed, ending: int) -> Task:
-    new = partial(new_task, id=task.id + owed.endings[ending], action=owed.action, now=owed.at)
-    if owed.cause is Cause.DONE and task.then:
-        return new(payload=task.then.payload, due=min(owed.at + task.then.after, LATEST))
-    # It has no `on_failed` of its own: two actions might report their failures to each other without end.
-    new, told = partial(new, due=owed.at, on_failed=""), _report_of(task, owed)
-    try:
-        return check_size(new(payload=told))
-    except InvalidTask as error:
-        if error.field != "payload":
-            raise
-    del told["payload"]
-    return new(payload=told)
-
-
-def _report_of(task: Task, owed: Owed) -> dict[str, Any]:
-    """The failed task as its follow-up is told of it; its payload is left out if that makes it too large."""
-    error = {"type": task.failure.type, "message": task.failure.message} if task.failure else None
-    return failed_task(
-        task.id, task.action, owed.due, attempts=owed.attempts, at=owed.at, error=error, payload=task.payload
-    )
-
-
-def _is_same(there: Task, new: Task) -> bool:
-    """Tell whether the stored task is this follow-up, added before: even if it has ended since.
-
-    A user may have given it another action since.
-    """
-    is_or_was = there.action == new.action or there.rev > 1
-    return is_or_was and (there.id, there.created_at) == (new.id, new.created_at)
-
+__all__ = ["Performer"]
 
 #: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
 #: AWS is mostly waiting.
 _BATCH, _BATCHES = 10, 4
 
 _Step = Callable[..., None]
-
-_SUPERSEDED = Outcome.SUPERSEDED
 
 
 class Performer:
@@ -249,34 +35,35 @@ class Performer:
     follow_ups  adds those that tasks owe, once their outcomes are recorded
     """
 
-    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
+    def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
         self._context = context
-        self._keep = context.backend.settings.keeping
+        self._actions = context.actions
+        self._keep = context.backend.settings.retention_policy
         self._lease = lease
-        self._writer = LaneWriter(context, lease, trouble)
-        self.follow_ups = FollowUps(context, lease, trouble)
+        self._lanes = lanes
+        self.follow_ups = FollowUps(context, lanes)
         self._starting = threading.Lock()
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
         self._outcomes = Batcher(self.record, most=AT_ONCE)
         # No place is taken by those that went in batches, so their outcomes can wait for full calls.
-        self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
+        self._sent = Batcher(self.record, most=AT_ONCE, fills=True)
         self.limiter = Limiter(
             context,
             lease,
             start=self._submit,
             put_back=lambda attempts: self._outcomes(*attempts),
-            skip=lambda key: trouble.leave(key, until=key.queued),
+            skip=lambda key: lanes.trouble.skip(key, until=key.queued),
         )
-        self._deliveries = {
-            batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
+        self._sends = {
+            batch: Batcher(self._send, most=_BATCH, side_by_side=_BATCHES)
             for action in context.actions.values()
             if (batch := action.batch)
         }
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
         """Claim these tasks, all of one status, and submit their attempts."""
-        found = self._writer.claim([attempt.key for attempt in attempts], attempts[0].status)
+        found = self._lanes.claim([attempt.key for attempt in attempts], attempts[0].status)
         claimed = []
         for attempt, task in zip(attempts, found, strict=True):
             # Problem: the process may have stood still for minutes. Solution: check the lease once more.
@@ -288,30 +75,25 @@ class Performer:
         self._submit(self.limiter.passed(claimed))
 
     def _submit(self, attempts: Iterable[Attempt]) -> None:
-        """Have threads make these attempts."""
-        for together in self._together(attempts):
-            self._context.pool.submit(self._go_on, *together)
+        for together in self._by_target(attempts):
+            self._context.pool.submit(self._go_on, together)
 
-    def _together(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
+    def _by_target(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
         """Put the attempts together that go in batches to one target; each of the others is alone."""
-        alone: list[list[Attempt]] = []
-        batches: dict[str, list[Attempt]] = {}
+        groups: dict[object, list[Attempt]] = {}
         for attempt in attempts:
-            if batch := self._context.batch_of(attempt.stored[-1]):
+            action = self._actions.get(attempt.stored[-1].action)
+            if action and action.batch:
                 attempt.has_place = False
-                batches.setdefault(batch, []).append(attempt)
-            else:
-                alone.append([attempt])
-        return [*alone, *batches.values()]
+            groups.setdefault((action and action.batch) or attempt, []).append(attempt)
+        return groups.values()
 
-    def _go_on(self, *attempts: Attempt) -> None:
-        """Take the next step with tasks that were claimed."""
+    def _go_on(self, attempts: Sequence[Attempt]) -> None:
+        """Have each of these claimed tasks take its next step."""
         steps: dict[_Step, list[Attempt]] = {}
         for attempt in attempts:
-            try:
+            with attempt.is_over_at_error():
                 steps.setdefault(self._next_step(attempt), []).append(attempt)
-            except BaseException as error:  # noqa: BLE001 (a bug of ours)
-                attempt.set_over(error)
         for step, those in steps.items():
             step(*those)
 
@@ -321,23 +103,14 @@ class Performer:
         attempt.ended = self._ended_without(attempt)
         if attempt.ended:
             return self._outcomes
-        action = self._context.actions[claimed.action]
+        action = self._actions[claimed.action]
         if action.is_last_attempt(claimed):
             attempt.stored = (claimed, claimed.beginning(action.attempts))
             return self._beginnings
-        return self._way_of(claimed)
-
-    def _way_of(self, task: Task) -> _Step:
-        """How attempts at this task are made."""
-        action = self._context.actions[task.action]
-        if action.delivery is None:
-            return self._perform
-        return self._deliveries[action.batch] if action.batch else self._deliver_alone
+        return self._sends[action.batch] if action.batch else self._perform
 
     def _ended_without(self, attempt: Attempt) -> Ended | None:
-        """End an attempt that is not to be made; None for one that is."""
-        task, now = as_run(attempt), self._context.now()
-        return without_attempt(task, self._context.actions, now=now, keep=self._keep)
+        return without_attempt(as_run(attempt), self._actions, now=self._context.now(), keep=self._keep)
 
     def _begin(self, attempts: Sequence[Attempt]) -> None:
         """Record these last attempts as begun, and perform those that are.
@@ -346,7 +119,7 @@ class Performer:
         """
         changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
         begun = []
-        for attempt, result in zip(attempts, self._writer.save(changes), strict=True):
+        for attempt, result in zip(attempts, self._lanes.save(changes), strict=True):
             with attempt.is_over_at_error():
                 if result is True:
                     attempt.stored = attempt.stored[-1:]
@@ -354,8 +127,10 @@ class Performer:
                     begun.append(attempt)
                 else:  # refused; or the lease is lost, or the task was changed meanwhile
                     attempt.set_over(result if isinstance(result, BaseException) else None)
-        for together in self._together(begun):
-            self._context.pool.submit(self._way_of(together[0].stored[-1]), *together)
+        for together in self._by_target(begun):
+            action = self._actions[together[0].stored[-1].action]
+            step = self._sends[action.batch] if action.batch else self._perform
+            self._context.pool.submit(step, *together)
 
     def _may_have_begun(self, attempt: Attempt) -> bool:
         """Tell whether the attempt may be recorded as begun. Raises NotDeployed, UnreadableTask."""
@@ -366,68 +141,60 @@ class Performer:
             return True
 
     def _perform(self, attempt: Attempt) -> None:
-        """Call the task's action, and have the outcome recorded; not if the run has left meanwhile."""
-        with attempt.is_over_at_error():
-            task = as_run(attempt)
-            with self._starting:
-                if self._has_left:
-                    attempt.over.set_result(None)
-                    return
-                attempt.started = task
-            attempt.ended = self._ended_with(task, self._call(task))
+        """Call the task's action, or send its delivery, and have the outcome recorded."""
+        [started] = self._started([attempt])
+        if started:
+            with attempt.is_over_at_error():
+                attempt.ended = self._ended_with(started, self._call(started))
         if attempt.ended:
             self._outcomes(attempt)
 
+    def _started(self, attempts: Sequence[Attempt]) -> Sequence[Task | None]:
+        """Note that these attempts are started, unless the run has left; return their tasks."""
+        for attempt in attempts:
+            with attempt.is_over_at_error():
+                task = as_run(attempt)
+                with self._starting:
+                    if self._has_left:
+                        attempt.over.set_result(None)
+                    else:
+                        attempt.started = task
+        return [attempt.started for attempt in attempts]
+
     def _call(self, task: Task) -> BaseException | None:
-        """Call the action; return the error that it raised, if any."""
+        """Call the action, or send this delivery; return the error that it raised, if any."""
+        action = self._actions[task.action]
         try:
-            self._context.actions[task.action].handle(task)
+            if action.delivery:
+                return self._errors([task])[0]
+            action.handle(task)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             return raised
         finally:
             end_lines()
         return None
 
-    def _deliver_alone(self, attempt: Attempt) -> None:
-        """Send this task, in this thread, and have the outcome recorded."""
-        self._outcomes(*self._sent([attempt]))
-
-    def _deliver(self, attempts: Sequence[Attempt]) -> None:
+    def _send(self, attempts: Sequence[Attempt]) -> None:
         """Send these tasks, all to one target, and have the outcomes recorded."""
-        self._delivered(*self._sent(attempts))
-
-    def _sent(self, attempts: Sequence[Attempt]) -> Sequence[Attempt]:
-        """Send these tasks, all to one target, unless the run has left; return those that have ended."""
-        tasks: list[tuple[Attempt, Task]] = []
-        for attempt in attempts:
+        tasks = list(zip(attempts, self._started(attempts), strict=True))
+        started = [(attempt, task) for attempt, task in tasks if task]
+        errors = self._errors([task for _, task in started]) if started else []
+        for (attempt, task), error in zip(started, errors, strict=True):
             with attempt.is_over_at_error():
-                tasks.append((attempt, as_run(attempt)))
-        with self._starting:
-            has_left = self._has_left
-            for attempt, task in tasks:
-                attempt.started = None if has_left else task
-        ended: list[Attempt] = []
-        errors = [] if has_left else self._send([task for _, task in tasks])
-        for place, (attempt, task) in enumerate(tasks):
-            with attempt.is_over_at_error():
-                if has_left:
-                    attempt.over.set_result(None)
-                else:
-                    attempt.ended = self._ended_with(task, errors[place])
-                    ended.append(attempt)
-        return ended
+                attempt.ended = self._ended_with(task, error)
+        self._sent(*(attempt for attempt, _ in started if attempt.ended))
 
-    def _send(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
+    def _errors(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
         """Send these tasks; return the error of each that was not accepted."""
         deliver = self._context.deliver or _send_nothing
-        to_send = ((self._context.actions[task.action].delivery, task) for task in tasks)
+        to_send = ((self._actions[task.action].delivery, task) for task in tasks)
         try:
             return deliver([(delivery, task) for delivery, task in to_send if delivery])
         except BaseException as raised:  # noqa: BLE001 (a bug of ours)
             return [raised] * len(tasks)
 
     def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
-        action, now, random = self._context.actions[started.action], self._context.now(), self._context.random
+        action, now, random = self._actions[started.action], self._context.now(), self._context.random
         return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
 
     def record(self, attempts: Sequence[Attempt]) -> None:
@@ -435,7 +202,11 @@ class Performer:
         ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
         owing = []
         for attempt, recorded in self._save(ended):
-            if isinstance(recorded, Ended) and recorded.task.owes and recorded.outcome is not _SUPERSEDED:
+            if (
+                isinstance(recorded, Ended)
+                and recorded.task.owes
+                and recorded.outcome is not Outcome.SUPERSEDED
+            ):
                 attempt.recorded = recorded
                 owing.append((attempt, recorded))
             else:
@@ -460,15 +231,15 @@ class Performer:
         """Write the outcomes; one whose task was changed meanwhile is superseded."""
         kept = [one.task if one.task.is_kept(self._keep) else None for _, one in ended]
         stored = [attempt.stored[-1] for attempt, _ in ended]
-        saved = self._writer.save(list(zip(stored, kept, strict=True)))
+        saved = self._lanes.save(list(zip(stored, kept, strict=True)))
         for (attempt, one), new, result in zip(ended, kept, saved, strict=True):
             if result is False and attempt.stored[1:]:  # it was not recorded as begun
-                [result] = self._writer.save([(attempt.stored[0], new)])  # noqa: PLW2901
+                [result] = self._lanes.save([(attempt.stored[0], new)])  # noqa: PLW2901
             if isinstance(result, QueueFull) and one.outcome is Outcome.SNOOZED:
                 # Its payload makes it larger than it was. With no outcome it would be made again as if the
                 # process had died.
                 attempt.ended = one = self._ended_with(one.started, result)  # noqa: PLW2901
-                [result] = self._writer.save([(attempt.stored[-1], one.task)])  # noqa: PLW2901
+                [result] = self._lanes.save([(attempt.stored[-1], one.task)])  # noqa: PLW2901
             if isinstance(result, bool):
                 yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
             else:
@@ -494,7 +265,7 @@ class Performer:
                 else:
                     to_give_back.append((attempt, attempt.stored[0]))
         while to_give_back:
-            saved = self._writer.save([(task, task.given_back()) for _, task in to_give_back])
+            saved = self._lanes.save([(task, task.given_back()) for _, task in to_give_back])
             for (attempt, _), result in zip(to_give_back, saved, strict=True):
                 yield attempt, result if isinstance(result, BaseException) else None
             # The last attempt of some of them may have been recorded as begun meanwhile.

@@ -11,27 +11,26 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import drop_stray_copy
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
 from duebell_worker.run.held_tasks import HeldTasks
-from duebell_worker.run.lane_reader import LookAhead
-from duebell_worker.run.not_claimed import Reservations
 from duebell_worker.run.waits import arm_watchdog, claimed_lease
 
 from .attempts import Attempts
 from .context import RunContext
-from .lane_reader import LaneReader
+from .lanes import Lanes, ReadAhead
 from .lease import Lease, LeaseLost
-from .not_claimed import NotClaimed
 from .report import RunReport
 from .shares import Shares
 from .trouble import Call, Trouble
+from .unclaimed import Unclaimed
 from .waits import Waits
 
 __all__ = ["execute"]
@@ -78,7 +77,7 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
-    context.backend.hasten(record)
+    context.backend.start_run_if_late(record)
     return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
 
 
@@ -110,14 +109,13 @@ class _Run:
         self._context = context
         self._backend = context.backend
         self._lease = lease
-        self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
-        self._reader = LaneReader(self._backend, self._trouble)
-        self._attempts = Attempts(context, lease, self._trouble)
+        self._trouble = Trouble(context.id, context.now, last=lease.seen.last_run, lanes=lease.lanes)
+        self._lanes = Lanes(context, lease, self._trouble)
+        self._attempts = Attempts(context, lease, self._lanes)
         self._limiter = self._attempts.limiter
-        self._held = HeldTasks(context, self._attempts, self._reader)
-        reservations = Reservations(context, lease, self._trouble)
-        self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
-        self._shares = Shares(context, lease, self._reader, self._attempts)
+        self._held = HeldTasks(context, self._attempts, self._lanes)
+        self._unclaimed = Unclaimed(context, self._lanes, self._attempts)
+        self._shares = Shares(context, lease, self._lanes, self._attempts)
         self._waits = Waits(
             context, lease, self._attempts, go_on_with=self._go_on_with, start_held=self._start_held
         )
@@ -148,7 +146,7 @@ class _Run:
             self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
         self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error
@@ -173,7 +171,7 @@ class _Run:
             is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _LOOK_AGAIN, next_due))
             if not self._shares.hand_over() and is_idle:
                 return
-            self._not_claimed.go_on(self._may_start_abandoned)
+            self._unclaimed.go_on(self._may_start_abandoned)
 
     def _start_due(self) -> datetime:
         """Start the tasks that are due now, earliest first, but higher priorities before lower ones in sight.
@@ -188,16 +186,16 @@ class _Run:
         leaving = self._shares.lanes
         lanes = [lane for lane in self._lease.lanes if lane not in leaving]
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
-        known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
+        known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_look()
-        self._reader.released = self._limiter.look(self._lease.seen)
-        parked = self._reader.parked(lanes)
-        self._lease.quiet, keys = self._reader.queued(lanes, now=now)
+        self._lanes.released = self._limiter.refresh(self._lease.seen)
+        parked = self._lanes.parked(lanes)
+        self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
         begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
         for lane in {*parked, *begun_ahead}:
             self._lease.quiet.pop(lane, None)
-        ahead = LookAhead(keys, now=now, skipping=known, parked=parked.values())
+        ahead = ReadAhead(keys, now=now, skipping=known, parked=parked.values())
         while ahead:
             if not self._attempts.has_place:
                 was_full = self._is_full = True
@@ -234,10 +232,10 @@ class _Run:
 
         After each, ended or not, the tasks that have come due meanwhile are next.
         """
-        while self._not_claimed.start_next(self._may_start_abandoned):
+        while self._unclaimed.start_next(self._may_start_abandoned):
             self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)
             self._run_due()
-            self._not_claimed.skip_refused()
+            self._unclaimed.skip_refused()
 
     def _may_start_abandoned(self, key: QueueKey) -> bool:
         """Tell whether to claim this task as running; none when it is time to stop."""
@@ -308,9 +306,9 @@ class _Run:
         # Problem: an action may have been resumed since this run looked; its parked tasks wait for tomorrow.
         # Solution: the limits are read again, so that those tasks count as due.
         if self._limiter.is_outdated(self._lease.seen):
-            self._reader.released = self._limiter.look(self._lease.seen)
+            self._lanes.released = self._limiter.refresh(self._lease.seen)
         return self._give_back(
-            {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
+            {**quiet, **self._lanes.heads(lane for lane in self._lease.lanes if lane not in quiet)}
         )
 
     def _known_heads(self) -> dict[int, datetime] | None:
@@ -332,7 +330,7 @@ class _Run:
 
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
-        heads = self._held.hasten(heads)
+        heads = self._held.heads_with(heads)
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         if host := self._context.host:
@@ -349,7 +347,7 @@ class _Run:
         )
         if self._lease.counts:
             record, sizes, now = self._lease.seen, self._sizes or {}, self._context.now()
-            self.measured = queue_metrics(self._reader, record, heads=heads, sizes=sizes, now=now)
+            self.measured = queue_metrics(self._lanes, record, heads=heads, sizes=sizes, now=now)
         return next_due
 
     def _looking_by(self, due: datetime) -> datetime:

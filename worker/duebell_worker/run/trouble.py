@@ -9,12 +9,12 @@ skipped for five minutes. All other lanes and tasks go on.
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from duebell_shared.bell.run_notes import RestingLane
+from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsError
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.log import emit
@@ -27,11 +27,10 @@ _PAUSE = timedelta(seconds=2)
 #: A lane rests after this many failed calls of one kind in a row.
 _IN_A_ROW = 3
 
-#: The shortest and the longest rest of a lane.
-_SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(minutes=30)
+_SHORTEST_REST, _LONGEST_REST = timedelta(minutes=1), timedelta(minutes=30)
 
 #: A task that this version cannot read is skipped for this long.
-_PASSED_OVER = timedelta(minutes=5)
+_UNREADABLE = timedelta(minutes=5)
 
 
 class Call(StrEnum):
@@ -48,7 +47,7 @@ class _Lane:
     """A lane in trouble.
 
     since      when that began, in this run or one before
-    until      when it is looked at again
+    until      when it is read again
     failed     the calls of each kind that failed in a row
     rests      whether it rests, in this run or in the one before
     was_read   whether this run could read it
@@ -61,38 +60,56 @@ class _Lane:
     was_read: bool = False
 
 
+def _rest(since: datetime, now: datetime) -> timedelta:
+    """The rest of a lane that is in trouble since then: as long as the trouble has lasted."""
+    return min(max(now - since, _SHORTEST_REST), _LONGEST_REST)
+
+
 class Trouble:
-    """Keeps the lanes and tasks that a run leaves alone, each with its end. Thread-safe."""
+    """The lanes and tasks that a run leaves alone, each with its end. Thread-safe."""
 
     def __init__(
-        self, run: str, clock: Callable[[], datetime], *, rested: Iterable[RestingLane] = ()
+        self,
+        run: str,
+        clock: Callable[[], datetime],
+        *,
+        last: LastRun | None = None,
+        lanes: Collection[int] = (),
     ) -> None:
-        """`rested` are the lanes that rested when the run before ended: the others are read first."""
+        """The run holds `lanes`. Lanes that still rest since the `last` run are read after the others.
+
+        A rest ends when its time is over, although no run since has come to its end.
+        """
         self._run = run
         self._clock = clock
         self._lock = threading.Lock()
-        until = clock() + _PAUSE
-        self._lanes = {each.lane: _Lane(since=each.since, until=until, rests=True) for each in rested}
+        now = clock()
+        self._lanes = {
+            each.lane: _Lane(
+                since=each.since,
+                until=now + _PAUSE if now < last.finished_at + _rest(each.since, last.finished_at) else now,
+                rests=True,
+            )
+            for each in (last.resting if last else ())
+            if last and each.lane in lanes
+        }
         self._was_any = bool(self._lanes)
-        self._passed_over: dict[QueueKey, datetime] = {}
-        self._has_skipped = False
+        self._skipped: dict[QueueKey, datetime] = {}
         self._answered: set[Call] = set()
         self._errors: dict[Call, AwsError] = {}
-
-    # Results of calls.
 
     def failed(self, lane: int, call: Call, error: AwsError) -> None:
         """Note a failed call for this lane, unless the lane pauses: the call was under way before."""
         now = self._clock()
         with self._lock:
+            self._was_any = True
             self._errors[call] = error
             trouble = self._lanes.setdefault(lane, _Lane(since=now, until=now))
             if trouble.failed and now < trouble.until:
                 return
             trouble.failed[call] += 1
             trouble.rests = trouble.rests or trouble.failed[call] >= _IN_A_ROW
-            lasted = min(max(now - trouble.since, _SHORTEST), _LONGEST)
-            trouble.until = now + (lasted if trouble.rests else _PAUSE)
+            trouble.until = now + (_rest(trouble.since, now) if trouble.rests else _PAUSE)
         emit(
             "lane_trouble",
             level=logging.ERROR if trouble.rests else logging.WARNING,
@@ -104,16 +121,17 @@ class Trouble:
             again_at=trouble.until,
         )
 
-    def answered(self, lane: int, call: Call) -> None:
-        """Note that a call for this lane was answered. A read tells nothing about writes."""
+    def answered(self, lanes: Iterable[int], call: Call) -> None:
+        """Note that a call for each of these lanes was answered. A read tells nothing about writes."""
         with self._lock:
-            self._answered.add(call)
-            if (trouble := self._lanes.get(lane)) is None:
-                return
-            trouble.was_read = True
-            del trouble.failed[call]
-            if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
-                del self._lanes[lane]
+            for lane in lanes:
+                self._answered.add(call)
+                if (trouble := self._lanes.get(lane)) is None:
+                    continue
+                trouble.was_read = True
+                del trouble.failed[call]
+                if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
+                    del self._lanes[lane]
 
     def written(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
         """Note the result of each write of one call, by lane.
@@ -127,15 +145,14 @@ class Trouble:
                 errors.setdefault(lane, result)
             else:
                 answered.add(lane)
-        for lane in answered:
-            self.answered(lane, call)
+        self.answered(answered, call)
         for lane in errors.keys() - answered:
             self.failed(lane, call, errors[lane])
 
-    # Lanes and tasks that are left alone.
-
     def again_at(self, lane: int) -> datetime | None:
         """Return when this lane may be used again; None if it may be now."""
+        if not self._lanes:
+            return None
         with self._lock:
             trouble = self._lanes.get(lane)
             return trouble.until if trouble and trouble.until > self._clock() else None
@@ -144,10 +161,9 @@ class Trouble:
         """Tell whether any lane was in trouble, any call failed, or any task was skipped in this run.
 
         That counts even when the trouble is over: what ended it may have been a count, and the run has not
-        looked into the lane since.
+        read the lane since.
         """
-        with self._lock:
-            return self._was_any or self._has_skipped or bool(self._errors)
+        return self._was_any
 
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
         """Return which of these lanes rest, and since when they are in trouble."""
@@ -159,27 +175,27 @@ class Trouble:
                 if trouble.rests and (trouble.failed or not trouble.was_read)
             )
 
-    def pass_over(self, key: QueueKey, *, is_readable: bool = False) -> None:
-        """Skip this task for a moment; for five minutes if this version cannot read it."""
+    def skip(self, key: QueueKey, *, until: datetime | None = None) -> None:
+        """Skip this task until then, or for five minutes; its lane is read again by then."""
         with self._lock:
-            self._has_skipped = True
-            self._passed_over[key] = self._clock() + (_PAUSE if is_readable else _PASSED_OVER)
+            self._was_any = True
+            self._skipped[key] = until or self._clock() + _UNREADABLE
 
-    def leave(self, key: QueueKey, *, until: datetime) -> None:
-        """Skip this task until then, without any trouble of it; its lane is read again by then."""
-        with self._lock:
-            self._has_skipped = True
-            self._passed_over[key] = until
+    def skip_shortly(self, key: QueueKey) -> None:
+        """Skip this task for a moment, after a call that AWS refused."""
+        self.skip(key, until=self._clock() + _PAUSE)
 
-    def passed_over(self, lane: int) -> dict[QueueKey, datetime]:
+    def skipped(self, lane: int) -> dict[QueueKey, datetime]:
         """Return the tasks of this lane that are skipped now, and until when.
 
         Forgets the others: the run of a long-running process may last for hours.
         """
+        if not self._skipped:
+            return {}
         now = self._clock()
         with self._lock:
-            self._passed_over = {key: at for key, at in self._passed_over.items() if at > now}
-            return {key: at for key, at in self._passed_over.items() if key.lane == lane}
+            self._skipped = {key: at for key, at in self._skipped.items() if at > now}
+            return {key: at for key, at in self._skipped.items() if key.lane == lane}
 
     def error_of_all(self, lanes: int) -> AwsError | None:
         """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.

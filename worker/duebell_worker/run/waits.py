@@ -19,9 +19,7 @@ from duebell_shared.instants import NEVER
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
-from duebell_worker.run.lease import Lease, LeaseLost
-
-from .run_id import request_of
+from duebell_worker.run.lease import Lease, LeaseLost, request_of
 
 __all__ = ["Waits", "arm_watchdog", "claimed_lease", "log_died"]
 

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { byId, debounce, h, isReadOnly, press, refill, reword, tasks } from "./dom.js";
 import { drawPicked, drawRows, row, startPicking, stateOf, unpick } from "./rows.js";
-import { ANY, ANY_FINISHED, BETWEEN, choices, clearFilters, filters, isById, isHistory, isLatestFirst, limits, on, setFilters, tell, where } from "./state.js";
+import { ANY, ANY_FINISHED, BETWEEN, SEARCHES, choices, clearFilters, filters, isById, isHistory, isLatestFirst, limits, on, searchFor, searched, setFilters, tell, where } from "./state.js";
 import { counted, current, failedIn } from "./status.js";
 import { toLocalInput } from "./time.js";
 
@@ -49,9 +49,9 @@ async function* readOn(from, count, most) {
 
 
 const isNarrow = () =>
-  Boolean(filters.action || filters.error || filters.prefix || filters.text || filters.when);
+  Boolean(filters.action || filters.error || searched() || filters.when);
 
-const lookInside = () => setFilters({ status: "", prefix: "", text: filters.prefix });
+const lookInside = () => setFilters({ status: "", ...searchFor("text", filters.prefix) });
 
 function nothing() {
   if (isById()) {
@@ -65,7 +65,7 @@ function nothing() {
     const lookBack = () => setFilters({ status: ANY_FINISHED });
     return [
       h("p", {}, isHistory() ? "No finished task fits these filters." : "No task fits these filters."),
-      Boolean(filters.action || filters.prefix || filters.text) &&
+      Boolean(filters.action || searched()) &&
         !isHistory() &&
         h("button", { "data-key": "back", onclick: lookBack }, "Look among finished ones"),
       h("button", { "data-key": "clear", onclick: clearFilters }, "Clear the filters"),
@@ -137,9 +137,7 @@ function read() {
   setFilters({
     ...(isNew && { status: ANY }), // if nothing else is asked for
     action: action.value.trim(),
-    prefix: "",
-    text: "",
-    [by.value]: search.value.trim(),
+    ...searchFor(by.value, search.value.trim()),
     when: when.value,
     ...between,
   });
@@ -157,10 +155,10 @@ function showFilters() {
     elements.when.replaceChildren(...given.map(([value, name]) => h("option", { value }, name)));
     elements.when.dataset.names = names;
   }
-  if (filters.prefix || filters.text) elements.by.value = filters.text ? "text" : "prefix";
+  if (searched()) elements.by.value = searched();
   elements.when.value = filters.when;
   put(elements.action, filters.action);
-  put(elements.search, filters.prefix || filters.text);
+  put(elements.search, filters[searched()] ?? "");
   put(elements.after, local(filters.after));
   put(elements.before, UNTIL.to(filters.before));
   byId("between").hidden = filters.when !== BETWEEN;
@@ -183,6 +181,7 @@ export function startFilters() {
     }),
   );
   byId("of-error").addEventListener("click", () => setFilters({ error: "" }));
+  form.elements.by.replaceChildren(...SEARCHES.map(([value, title]) => h("option", { value }, title)));
   form.elements.search.maxLength = limits("Filters", "prefix").maxLength;
   on("filters", showFilters);
   showFilters();

@@ -3,7 +3,7 @@
 import { ask } from "./api.js";
 import { busy, confirm } from "./dialog.js";
 import { byId, h, progress, refill, tasks } from "./dom.js";
-import { filters, isHistory, limits, tell } from "./state.js";
+import { SEARCHES, filters, isHistory, limits, tell } from "./state.js";
 import { lateness, time } from "./time.js";
 import { complain, toast } from "./toast.js";
 
@@ -154,8 +154,7 @@ function filterWords() {
   const said = [
     filters.action && `with the action ${filters.action}`,
     filters.error && `with the error ${filters.error}`,
-    filters.prefix && `whose id starts with ${filters.prefix}`,
-    filters.text && `with ${filters.text} in their id or payload`,
+    ...SEARCHES.map(([name, title]) => filters[name] && `where the ${title.toLowerCase()} ${filters[name]}`),
     filters.when && "in the stretch of time chosen",
   ];
   const given = said.filter(Boolean);

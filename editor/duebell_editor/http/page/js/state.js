@@ -95,13 +95,21 @@ export function note(changes) {
 
 const bus = new EventTarget();
 
+// What people can search for: [filter, its title].
+export const SEARCHES = propertiesOf("Filters")
+  .filter(([, { kind }]) => kind === "search")
+  .map(([name, { title }]) => [name, title]);
+export const searched = () => SEARCHES.map(([name]) => name).find((name) => filters[name]) ?? "";
+
+const NO_SEARCH = Object.fromEntries(SEARCHES.map(([name]) => [name, ""]));
+export const searchFor = (name, value) => ({ ...NO_SEARCH, [name]: value });
+
 // `order` is "reverse" for the other order in time than a status has by itself.
 const NONE = {
   status: "",
   action: "",
   error: "",
-  prefix: "",
-  text: "",
+  ...NO_SEARCH,
   when: "",
   after: "",
   before: "",
@@ -154,8 +162,9 @@ const STATUSES = { "": [], [ANY]: EVERY, [ANY_FINISHED]: FINISHED, failed: FAILE
 
 // What a list or a bulk action is asked for with.
 export function where() {
-  const { action, error, prefix, text } = filters;
+  const { action, error } = filters;
   const status = STATUSES[filters.status] ?? [filters.status];
-  const given = { status, action, error, prefix, text, ...stretch() };
+  const searches = Object.fromEntries(SEARCHES.map(([name]) => [name, filters[name]]));
+  const given = { status, action, error, ...searches, ...stretch() };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }

@@ -58,10 +58,11 @@ function followUp({ owes, follow_up_error: why }) {
 
 // The fields that are shown as they are, but for those that have nothing.
 function plain(task) {
-  const SHOWN = { duration, number: String, choice: String };
-  return ROWS.filter(({ part, kind, name }) => !part && SHOWN[kind] && name !== "max_runs").map((one) => {
-    const value = valueIn(task, one);
-    return value ? pair(one.title, SHOWN[one.kind](value)) : null;
+  const SHOWN_ELSEWHERE = ["action", "id", "zone", "text", "time", "json", "task"];
+  const isPlain = ({ part, kind, name }) => !part && !SHOWN_ELSEWHERE.includes(kind) && name !== "max_runs";
+  return ROWS.filter(isPlain).map((one) => {
+    const value = [valueIn(task, one)].flat().filter(Boolean);
+    return value.length ? pair(one.title, value.map(one.kind === "duration" ? duration : String).join(", ")) : null;
   });
 }
 

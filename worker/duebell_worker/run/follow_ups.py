@@ -1,0 +1,218 @@
+"""Adds the follow-ups of tasks that have ended, and tells those tasks what became of them."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from duebell_shared.errors import (
+    DuebellError,
+    InvalidTask,
+    QueueFull,
+    TaskConflict,
+    TaskExists,
+    UnreadableTask,
+)
+from duebell_shared.instants import LATEST
+from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.store import Failed, Inserted, Taken
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import Task, queue_key
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.lanes import Lanes
+
+if TYPE_CHECKING:
+    from duebell_shared.queue.rule_setter import RuleSetter
+    from duebell_shared.queue.task_queue import Queue
+
+__all__ = ["FollowUps"]
+
+#: A follow-up that could not be added is tried again after this time.
+_AGAIN = timedelta(minutes=1)
+
+#: Errors that no further try would mend.
+_FOR_GOOD = (InvalidTask, QueueFull, TaskExists)
+
+
+class FollowUps:
+    """The follow-ups of one run. Thread-safe."""
+
+    def __init__(self, context: RunContext, lanes: Lanes) -> None:
+        self._context = context
+        self._lanes = lanes
+
+    def add(self, owing: Sequence[Task]) -> list[Task]:
+        """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
+
+        A task whose follow-up can never be added goes on without, and says why. One that still owes it, as a
+        call failed, says why as well, and is looked at again in a minute.
+        """
+        try:
+            return self._add(owing)
+        except Exception as error:  # noqa: BLE001 (a bug of ours: the run still waits for these attempts)
+            for task in owing:
+                self._log(task, error)
+                self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
+            return self._noted(owing, [error] * len(owing))
+
+    def _add(self, owing: Sequence[Task]) -> list[Task]:
+        results = self._results(owing)
+        finished = [
+            (task, task.follow_up_settled(str(result) if isinstance(result, Exception) else None))
+            for task, result in zip(owing, results, strict=True)
+            if isinstance(result, (Task, *_FOR_GOOD))
+        ]
+        keep = self._context.backend.settings.retention_policy
+        saved = self._lanes.save([(old, new if new.is_kept(keep) else None) for old, new in finished])
+        is_saved = {old.id: one for (old, _), one in zip(finished, saved, strict=True)}
+        for task, result in zip(owing, results, strict=True):
+            self._log(task, result)
+            if not isinstance(is_saved.get(task.id), bool):  # it is False if someone else has finished it
+                self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
+        now_stored = {old.id: new for old, new in finished if is_saved[old.id] is True}
+        return self._noted([now_stored.get(task.id, task) for task in owing], results)
+
+    def _noted(self, tasks: Sequence[Task], results: Sequence[Task | Exception]) -> list[Task]:
+        """Have those that still owe say why, and return them all.
+
+        That costs a write only when the reason is a new one. If the write fails too, the log has the reason.
+        """
+        after = [
+            task.follow_up_failed(_said(result)) if task.owes and isinstance(result, Exception) else task
+            for task, result in zip(tasks, results, strict=True)
+        ]
+        changes = [(old, new) for old, new in zip(tasks, after, strict=True) if old is not new]
+        saved = self._lanes.save(changes) if changes else []
+        unsaved = {old.id: old for (old, _), one in zip(changes, saved, strict=True) if one is not True}
+        return [unsaved.get(task.id, task) for task in after]
+
+    def _results(self, owing: Sequence[Task]) -> list[Task | Exception]:
+        """Add the follow-ups of these tasks; return each as it is stored, or why it could not be."""
+        results: dict[int, Task | Exception] = {}
+        left = dict(enumerate(owing))
+        try:
+            for ending in (0, 1):
+                made = {place: _made(task, ending) for place, task in left.items()}
+                results |= made
+                results |= self._inserted(
+                    {place: one for place, one in made.items() if isinstance(one, Task)}
+                )
+                left = {place: task for place, task in left.items() if isinstance(results[place], TaskExists)}
+                if not left:
+                    break
+        except DuebellError as error:  # it may be that of any; those that were added are known next time
+            return [error] * len(owing)
+        return [results[place] for place in range(len(owing))]
+
+    def _inserted(self, made: Mapping[int, Task]) -> dict[int, Task | Exception]:
+        """Insert these new tasks, and arm the rule for them. Raises what that raises.
+
+        TaskExists in place of one whose id is taken by a task that is another.
+        """
+        from duebell_shared.queue.taken_ids import insert_many  # noqa: PLC0415 (few workers need an editor)
+
+        if not made:
+            return {}
+        lanes = self._queue.lanes
+        new = {place: replace(task, lane=lane_of(task.id, lanes)) for place, task in made.items()}
+        ids = {task.id for task in new.values()}
+        answers = dict(zip(new, insert_many(self._queue, list(new.values()), ids), strict=True))
+        taken = [new[place].id for place, answer in answers.items() if isinstance(answer, Taken)]
+        there = self._queue.get_many(taken) if taken else {}
+        ours = {id: task for id, task in there.items() if any(map(partial(_is_same, task), new.values()))}
+        added = [new[place] for place, answer in answers.items() if isinstance(answer, Inserted)]
+        deleted = {task.id for task in self._rule.arm_added(added, lanes)}
+        self._rule.arm(list(ours.values()))
+
+        def result(task: Task, answer: Inserted | Taken | Failed) -> Task | Exception:
+            if isinstance(answer, Failed):
+                return answer.error
+            if isinstance(answer, Inserted) and task.id not in deleted:
+                return task
+            if task.id in ours:
+                return ours[task.id]
+            if task.id in there or self._is_unreadable(task.id):
+                return TaskExists(task.id)
+            # Deleted since, or stored in another lane: that is found out the next time.
+            return TaskConflict(f"{quoted(task.id)} changed")
+
+        return {place: result(task, answers[place]) for place, task in new.items()}
+
+    def _is_unreadable(self, id: str) -> bool:
+        """Tell whether something has this id that this version cannot read: then it is taken for good."""
+        try:
+            self._queue.get(id)
+        except UnreadableTask:
+            return True
+        return False
+
+    @cached_property
+    def _queue(self) -> "Queue":
+        from duebell_shared.queue.task_queue import Queue  # noqa: PLC0415 (few workers need an editor)
+
+        return Queue(self._context.backend)
+
+    @cached_property
+    def _rule(self) -> "RuleSetter":
+        from duebell_shared.queue.rule_setter import RuleSetter  # noqa: PLC0415
+
+        return RuleSetter(self._context.backend, self._queue)
+
+    def _log(self, task: Task, result: Task | Exception) -> None:
+        if isinstance(result, Task):
+            self._context.log(
+                "follow_up_added", id=task.id, action=task.action, follow_up=result.id, adds=result.action
+            )
+            return
+        event = "follow_up_refused" if isinstance(result, _FOR_GOOD) else "follow_up_not_added"
+        self._context.log(event, level=logging.ERROR, id=task.id, error=_said(result))
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, DuebellError) else repr(error)  # a bug of ours
+
+
+def _made(task: Task, ending: int) -> Task | Exception:
+    """The follow-up that this task owes, not placed in a lane yet; or the error, if there can be none."""
+    try:
+        return _follow_up_of(task, task.owes, ending) if task.owes else TaskConflict("it owes nothing")
+    except InvalidTask as error:
+        return error
+
+
+def _follow_up_of(task: Task, owed: Owed, ending: int) -> Task:
+    new = partial(new_task, id=task.id + owed.endings[ending], action=owed.action, now=owed.at)
+    if owed.cause is Cause.DONE and task.then:
+        return new(payload=task.then.payload, due=min(owed.at + task.then.after, LATEST))
+    # It has no `on_failed` of its own: two actions might report their failures to each other without end.
+    new, told = partial(new, due=owed.at, on_failed=""), _report_of(task, owed)
+    try:
+        return check_size(new(payload=told))
+    except InvalidTask as error:
+        if error.field != "payload":
+            raise
+    del told["payload"]
+    return new(payload=told)
+
+
+def _report_of(task: Task, owed: Owed) -> dict[str, Any]:
+    """The failed task as its follow-up is told of it; its payload is left out if that makes it too large."""
+    error = {"type": task.failure.type, "message": task.failure.message} if task.failure else None
+    return failed_task(
+        task.id, task.action, owed.due, attempts=owed.attempts, at=owed.at, error=error, payload=task.payload
+    )
+
+
+def _is_same(there: Task, new: Task) -> bool:
+    """Tell whether the stored task is this follow-up, added before: even if it has ended since.
+
+    A user may have given it another action since.
+    """
+    is_or_was = there.action == new.action or there.rev > 1
+    return is_or_was and (there.id, there.created_at) == (new.id, new.created_at)

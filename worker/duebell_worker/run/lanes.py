@@ -1,0 +1,300 @@
+"""The lanes of a run: reads them side by side, and writes claims and outcomes to them."""
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from duebell_shared.errors import AwsError, DuebellError
+from duebell_shared.instants import NEVER
+from duebell_shared.queue.store import AT_ONCE, Claimed, Failed, Saved
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.lease import Lease
+from duebell_worker.run.trouble import Call, Trouble
+
+__all__ = ["Batcher", "Lanes", "ReadAhead"]
+
+_A = TypeVar("_A")
+_T = TypeVar("_T")
+
+#: Keys read of each lane at first: a hundred bytes each, so that they cost one read unit of 4 KB.
+_FEW = 25
+
+
+class Lanes:
+    """Reads the lanes that are not in trouble, and writes to them while the lease is held.
+
+    A lane that cannot be read or written does not hinder the others. Reads raise NotDeployed. Thread-safe.
+
+    released  the due times of tasks that were parked by a pause that has ended; see Limits.released
+    """
+
+    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
+        self.trouble = trouble
+        self.released: Collection[datetime] = ()
+        self._context = context
+        self._store = context.backend.store
+        self._lease = lease
+
+    # Reads.
+
+    def queued(
+        self, lanes: Iterable[int], *, now: datetime
+    ) -> tuple[dict[int, datetime], Iterator[QueueKey]]:
+        """Return the heads of the lanes in which nothing is due yet, and the keys of all, earliest first.
+
+        Makes one query for a lane in which little is due.
+        """
+        keys = {lane: self._store.queued(lane, page_size=_FEW) for lane in lanes}
+        first = self._each(keys, lambda lane: next(keys[lane], None))
+        heads = {lane: key.queued if key else NEVER for lane, key in first.items()}
+        quiet = {lane: head for lane, head in heads.items() if head > now}
+        streams = (self._from(key, keys[lane]) for lane, key in first.items() if key)
+        return quiet, heapq.merge(*streams, key=lambda key: (key.order, key.id))
+
+    def parked(self, lanes: Iterable[int]) -> dict[int, Iterator[QueueKey]]:
+        """Return the keys of the tasks at `released`, by lane, of the lanes that have some."""
+        if not self.released:
+            return {}
+        keys = {lane: self._parked_in(lane) for lane in lanes}
+        first = self._each(keys, lambda lane: next(keys[lane], None))
+        return {lane: self._from(key, keys[lane]) for lane, key in first.items() if key}
+
+    def ahead(self, lanes: Iterable[int], *, after: datetime, before: datetime, most: int) -> list[QueueKey]:
+        """Return the first keys between these times: at most this many of each lane, without gaps."""
+
+        def read(lane: int) -> list[QueueKey]:
+            keys = self._store.queued(lane, after=after, before=before, page_size=most)
+            return list(itertools.islice(keys, most))
+
+        found = [keys for keys in self._each(lanes, read).values() if keys]
+        last = min((keys[-1].queued for keys in found if len(keys) == most), default=before)
+        return [key for key in itertools.chain.from_iterable(found) if key.queued <= last]
+
+    def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
+        """Return when each lane must be read next: at its head, or when its trouble is over."""
+        lanes = tuple(lanes)
+        heads = self._each(lanes, self._head, call=Call.HEAD)
+        return {lane: heads.get(lane) or self.trouble.again_at(lane) or self._context.now() for lane in lanes}
+
+    def counts(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> dict[int, int]:
+        """Count the tasks of each lane until `before`, up to `most`; without lanes that cannot be read."""
+        return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
+
+    def tasks_of(self, keys: Collection[QueueKey]) -> dict[QueueKey, Task]:
+        """Read the tasks with these keys; without those that are not there or cannot be read."""
+        try:
+            found = self._store.get_many(keys) if keys else {}
+        except AwsError:
+            found = {}
+        return {key: found[key.id] for key in keys if key.id in found}
+
+    def _parked_in(self, lane: int) -> Iterator[QueueKey]:
+        for at in sorted(self.released):
+            yield from self._store.queued(lane, after=at, before=at, page_size=_FEW)
+
+    def _head(self, lane: int) -> datetime:
+        head, now = self._store.head(lane), self._context.now()
+        skipped = self.trouble.skipped(lane)
+        if head > now and any(key not in skipped for key in self._parked_in(lane)):
+            return now
+        if head > now or not skipped:
+            return head
+        return min(self._store.head(lane, skipping=skipped), *skipped.values())
+
+    def _from(self, first: QueueKey, others: Iterator[QueueKey]) -> Iterator[QueueKey]:
+        yield first
+        try:
+            yield from others
+        except AwsError as error:
+            self.trouble.failed(first.lane, Call.READ, error)
+
+    def _each(
+        self, lanes: Iterable[int], read: Callable[[int], _T], *, call: Call = Call.READ
+    ) -> dict[int, _T]:
+        """Read the lanes that are not in trouble; return the answers of those that answered."""
+        lanes = [lane for lane in lanes if self.trouble.again_at(lane) is None]
+        answers: dict[int, _T] = {}
+        for lane, answer in zip(lanes, self._context.backend.parallel(read, lanes), strict=True):
+            if isinstance(answer, AwsError):
+                self.trouble.failed(lane, call, answer)
+            elif isinstance(answer, DuebellError):
+                raise answer
+            else:
+                answers[lane] = answer
+        self.trouble.answered(answers, call)
+        return answers
+
+    # Writes.
+
+    def claim(self, keys: Sequence[QueueKey], status: Status) -> list[Task | BaseException | None]:
+        """Claim the tasks with these keys and this status; return each as claimed, in order.
+
+        In place of a task: the error; or None if it was not eligible, or the lease is lost.
+        """
+
+        def claim(keys: Sequence[QueueKey]) -> Sequence[Task | BaseException | None]:
+            id, now = self._context.id, self._context.now()
+            results = self._store.claim_many(keys, run=id, now=now, status=status)
+            return [one.task if isinstance(one, Claimed) else _error_of(one) for one in results]
+
+        return self._write(Call.CLAIM, claim, keys, [key.lane for key in keys])
+
+    def save(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | BaseException | None]:
+        """Write these changes; return for each True, or the error.
+
+        False if someone else changed the task meanwhile, None if the lease is lost.
+        """
+
+        def save(changes: Sequence[tuple[Task, Task | None]]) -> Sequence[bool | BaseException | None]:
+            results = self._store.save_many(changes)
+            return [_error_of(one) or isinstance(one, Saved) for one in results]
+
+        return self._write(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
+
+    def _write(
+        self,
+        call: Call,
+        write: Callable[[Sequence[_A]], Sequence[_T | BaseException | None]],
+        batch: Sequence[_A],
+        lanes: Sequence[int],
+    ) -> list[_T | BaseException | None]:
+        """Write these in batches of AT_ONCE.
+
+        If a batch raises, by a bug or an item that nobody foresaw, each of it is written alone, so that one
+        does not fail the others.
+        """
+        size = AT_ONCE
+        if len(batch) <= AT_ONCE:
+            if not self._lease.is_held():
+                return [None] * len(batch)
+            try:
+                results = list(write(batch))
+            except BaseException as error:  # noqa: BLE001
+                if not batch[1:] or not isinstance(error, Exception):
+                    return [error] * len(batch)
+                size = 1
+            else:
+                self.trouble.written(call, zip(lanes, results, strict=True))
+                return results
+        parts = [slice(first, first + size) for first in range(0, len(batch), size)]
+        return [one for part in parts for one in self._write(call, write, batch[part], lanes[part])]
+
+
+def _error_of(result: object) -> DuebellError | None:
+    return result.error if isinstance(result, Failed) else None
+
+
+#: Keys in sight before the first task is started; so many more are read whenever tasks wait for a place.
+_AT_ONCE = 100
+
+#: The most keys in sight while no task among them has a priority; and when some have one.
+_MOST, _MOST_WITH_PRIORITIES = 1_000, 100_000
+
+
+class ReadAhead:
+    """The keys of tasks that are due, in order of the queue, some of them read ahead.
+
+    next_due  when the first task is due that is not due yet, as far as that has been read; else NEVER
+    """
+
+    def __init__(
+        self,
+        keys: Iterator[QueueKey],
+        *,
+        now: datetime,
+        skipping: Collection[QueueKey],
+        parked: Iterable[Iterator[QueueKey]] = (),
+    ) -> None:
+        """`parked` are keys that are due whatever time they have."""
+        self.next_due = NEVER
+        released = (key for key in itertools.chain.from_iterable(parked) if key not in skipping)
+        self._keys = itertools.chain(released, self._due(keys, now, skipping))
+        self._in_sight: list[tuple[int, datetime, int, QueueKey]] = []
+        self._has_priorities = False
+        self._read = 0
+
+    def __bool__(self) -> bool:
+        """True if a task is left. Reads the first keys."""
+        self._read_to(_AT_ONCE)
+        return bool(self._in_sight)
+
+    def read_on(self) -> None:
+        """Read more keys, while tasks wait for a place."""
+        most = _MOST_WITH_PRIORITIES if self._has_priorities else _MOST
+        self._read_to(min(len(self._in_sight) + _AT_ONCE, most))
+
+    def pop(self) -> QueueKey:
+        """Take the task with the highest priority, of several the one that comes first."""
+        return heapq.heappop(self._in_sight)[-1]
+
+    def _read_to(self, count: int) -> None:
+        for key in itertools.islice(self._keys, max(count - len(self._in_sight), 0)):
+            self._has_priorities = self._has_priorities or key.priority > 0
+            self._read += 1
+            heapq.heappush(self._in_sight, (-key.priority, key.queued, self._read, key))
+
+    def _due(
+        self, keys: Iterator[QueueKey], now: datetime, skipping: Collection[QueueKey]
+    ) -> Iterator[QueueKey]:
+        for key in keys:
+            if key.queued > now:
+                self.next_due = key.queued
+                return
+            if key not in skipping:
+                yield key
+
+
+class Batcher(Generic[_T]):
+    """A call that takes all items that were brought while earlier calls were under way.
+
+    An item that comes alone is handled alone, at once, by the thread that brings it. Under load there are few
+    calls with many items. No thread waits: one that finds enough calls under way leaves its item to them.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[list[_T]], None],
+        *,
+        most: int,
+        side_by_side: int = 2,
+        fills: bool = False,
+    ) -> None:
+        """`call` gets one to `most` items at a time, and must raise nothing.
+
+        side_by_side  how many calls are made at a time, so that a slow one does not hold up all items
+        fills         beside a call that is under way, only full ones are made
+        """
+        self._call = call
+        self._most = most
+        self._side_by_side = side_by_side
+        self._fills = fills
+        self._lock = threading.Lock()
+        self._waiting: list[_T] = []
+        self._calls = 0
+
+    def __call__(self, *items: _T) -> None:
+        """Have these items handled: here, or in later batches of other threads."""
+        with self._lock:
+            self._waiting += items
+            if self._calls == self._side_by_side or self._is_left_to(self._calls):
+                return
+            self._calls += 1
+        while batch := self._take():
+            self._call(batch)
+
+    def _take(self) -> list[_T]:
+        with self._lock:
+            if not self._waiting or self._is_left_to(self._calls - 1):
+                self._calls -= 1
+                return []
+            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+            return batch
+
+    def _is_left_to(self, others: int) -> bool:
+        """Tell whether what waits is left to this many other calls: the last of them takes what is left."""
+        return self._fills and others > 0 and len(self._waiting) < self._most

@@ -1,0 +1,138 @@
+"""Tasks that could not be claimed as scheduled: reserved, left running by a run, or with a follow-up to add.
+
+Reserved tasks are left or dropped. Follow-ups are added: the run that ended the task died before it had done
+so, or could not. A task that a run left running is claimed as running, one at a time, as it may have killed
+its process.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from duebell_shared.instants import NEVER
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
+from duebell_worker.run.attempts import Attempts
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.lanes import Lanes
+
+__all__ = ["Unclaimed"]
+
+#: The shortest wait before a reserved task is read again, for which a run stays in any case; the longest.
+_SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)
+
+#: In a long-running process a task that was left running is alone for so long, then the next one is started.
+_ALONE_FOR = timedelta(minutes=1)
+
+
+class Unclaimed:
+    """The tasks of one run whose claim was refused."""
+
+    def __init__(self, context: RunContext, lanes: Lanes, attempts: Attempts) -> None:
+        self._context = context
+        self._lanes = lanes
+        self._attempts = attempts
+        self._keys = attempts.not_claimed
+        self._left_running: dict[QueueKey, int] = {}  # the attempts of those that were read
+        self._started: QueueKey | None = None  # the one of them that was started last
+        self._next_at = NEVER  # when the next one is started, even if that is still under way
+
+    def settle(self) -> bool:
+        """Read the tasks, once each; leave or drop the reserved ones, and add the follow-ups that are due.
+
+        Returns whether there were any, or others that need no claim.
+        """
+        new = [key for key in self._keys if key not in self._left_running]
+        found = self._lanes.tasks_of(new)
+        settled = self._settled(found)
+        self._left_running |= {key: task.attempt for key, task in found.items() if key not in settled}
+        self._keys[:] = [key for key in self._keys if key not in settled]
+        return bool(settled)
+
+    def start_next(self, may_start: Callable[[QueueKey], bool]) -> bool:
+        """Start the next task that was left running, if it may be started; tell whether it is.
+
+        Those with the fewest attempts are first: one that kills its process each time has more, and would
+        keep the others waiting until they are used up. One that is alone is not read before: most often a run
+        has died, and a read for each would cost more.
+        """
+        while self._keys:
+            if self._keys[1:] and self.settle():
+                continue
+            key = min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))
+            self._remove(key)
+            if may_start(key):
+                self._started = key
+                self._next_at = self._context.now() + _ALONE_FOR
+                self._attempts.start(key, Status.RUNNING)
+                return True
+        return False
+
+    def skip_refused(self) -> None:
+        """Skip the task that was started last, if it could not be claimed as running either.
+
+        It was changed by someone else this moment, or cannot be run by this version. It is read again soon.
+        """
+        key, self._started = self._started, None
+        if key is None or key not in self._keys:
+            return
+        self._remove(key)
+        if not self._settled(self._lanes.tasks_of([key])):
+            self._context.log("passed_over", level=logging.WARNING, id=key.id)
+            self._lanes.trouble.skip(key)
+
+    def go_on(self, may_start: Callable[[QueueKey], bool]) -> None:
+        """See to these tasks while others are under way.
+
+        Problem: an action may take minutes, and in a long-running process hours. Until it ends, a reserved
+        task would be neither run nor dropped, and those that were left running would wait as well. Solution:
+        reserved tasks are seen to after each read, and a process also starts those that were left running.
+        """
+        if not self._keys:
+            return
+        self.settle()
+        is_alone = self._started in self._attempts.under_way() and self._context.now() < self._next_at
+        if self._context.host and not is_alone and self._attempts.has_place:
+            self.skip_refused()
+            self.start_next(may_start)
+
+    def _settled(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
+        """See to those of these tasks that need no claim; return their keys.
+
+        A task that can be claimed as scheduled now was confirmed meanwhile, and is claimed with the next read
+        of its lane.
+        """
+        now = self._context.now()
+        reserved = {key: task for key, task in found.items() if task.status is Status.RESERVED}
+        confirmed = {
+            key for key, task in found.items() if task.status is Status.SCHEDULED and queue_key(task) == key
+        }
+        expired = {key: task for key, task in reserved.items() if not now < (task.expires_at or now)}
+        for key in confirmed:
+            self._lanes.trouble.skip(key, until=now + _SHORTEST)
+        for key in reserved.keys() - expired.keys():
+            self._lanes.trouble.skip(key, until=_again_at(reserved[key], now))
+        self._drop(expired)
+        return self._attempts.add_follow_ups(found) | confirmed | reserved.keys()
+
+    def _drop(self, expired: Mapping[QueueKey, Task]) -> None:
+        """Delete these reserved tasks. One that was confirmed meanwhile, or could not be deleted, is kept."""
+        results = self._lanes.save([(task, None) for task in expired.values()])
+        for (key, task), is_dropped in zip(expired.items(), results, strict=True):
+            if is_dropped is True:
+                self._context.log("reservation_dropped", id=task.id, action=task.action)
+            else:
+                self._lanes.trouble.skip(key, until=self._context.now() + _SHORTEST)
+
+    def _remove(self, key: QueueKey) -> None:
+        self._keys.remove(key)
+        self._left_running.pop(key, None)
+
+
+def _again_at(task: Task, now: datetime) -> datetime:
+    """The time to read a reserved task again: in a quarter of the time that its transaction has taken so far.
+
+    Not after the end of its reservation.
+    """
+    wait = max(min((now - task.created_at) / 4, _LONGEST), _SHORTEST)
+    return min(now + wait, task.expires_at or now)

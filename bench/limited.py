@@ -43,7 +43,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     rates   tasks a second
     cpu_us  processor time of a task, in microseconds
     calls   calls to DynamoDB, of the whole run
-    writes  write units of the action's gauge, of the whole run
+    writes  write units of the action's semaphore, of the whole run
     held    how many tasks were put back, which costs 4 write units each
     """
 
@@ -91,8 +91,8 @@ def measure(session: boto3.Session, *, tasks: int = TASKS, rounds: int = _ROUNDS
             way.rates.append(tasks / (time.perf_counter() - begin))
             way.calls.append(calls)
             way.held.append(report.limited)
-            gauge = worker.backend.store.read_gauge("act")
-            way.writes.append(gauge.rev if gauge else 0)
+            semaphore = worker.backend.store.read_semaphore("act")
+            way.writes.append(semaphore.rev if semaphore else 0)
             if report.done != tasks:
                 raise RuntimeError(f"{name}: {report.done} of {tasks} are done")
             session.client("dynamodb").delete_table(TableName=_NAME)
@@ -128,8 +128,8 @@ def section(measured: Limited) -> str:
     }
     lines = [LIMITED.format(tasks=f"{measured.tasks:,}", limit=LIMIT)]
     lines += [
-        "| | processor time, µs a task | times none | times the rate of none | calls | gauge, write units "
-        "| put back |",
+        "| | processor time, µs a task | times none | times the rate of none | calls "
+        "| semaphore, write units | put back |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, way in measured.ways.items():

@@ -106,7 +106,7 @@ def _fill(backend: Backend, editor: Editor, tasks: int) -> None:
 
 
 def _ended(backend: Backend, number: int, now: datetime) -> Task:
-    keep = backend.settings.keeping
+    keep = backend.settings.retention_policy
     at = now - timedelta(days=10) * number / TASKS
     id = f"ended-{number}"
     task = replace(new_task(id=id, action="act", due=at, payload=None, now=at), lane=lane_of(id, 4))

@@ -13,7 +13,7 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_editor.cli.schedulers import forget_place
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.keeping import History
+from duebell_shared.retention import History
 from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
 

@@ -29,8 +29,6 @@ from .settings import Settings
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Backend"]
-
 _LOG = logging.getLogger("duebell.backend")
 
 #: Connections kept open to DynamoDB; more threads than this share them.
@@ -114,7 +112,7 @@ class Backend:
         offset = now - self.clock()
         return replace(self, clock=lambda: self.clock() + offset)
 
-    def hasten(self, record: ArmingRecord) -> None:
+    def start_run_if_late(self, record: ArmingRecord) -> None:
         """Start a run directly if the rule, as it is set, rings later than something is due.
 
         `record` is the newest one, with the rule confirmed. Without a function to invoke, or if the call

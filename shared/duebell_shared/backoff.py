@@ -5,8 +5,6 @@ from random import Random
 
 import msgspec
 
-__all__ = ["Backoff"]
-
 #: The largest exponent, so that no float overflows: with a factor of 1.2 the wait is 78 years by then.
 _MOST_GROWTHS = 100
 

@@ -12,15 +12,14 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from duebell_shared.tasks.checks import check_changed_by
+
 from .bell.arming import HEAD_START
 from .bell.bell import BellKind
 from .errors import InvalidSettings, InvalidTask
-from .keeping import KEPT_PAYLOAD, RETENTION, History, Keeping
 from .payloads.payload import MAX_BYTES
 from .quoting import quoted
-from .tasks.given import check_changed_by
-
-__all__ = ["LOCAL", "MAX_LANES", "MAX_RUNS", "SETTINGS", "Color", "Kind", "Precision", "Setting", "Settings"]
+from .retention import KEPT_PAYLOAD, RETENTION, History, RetentionPolicy
 
 #: The name that stands for the stack of `duebell local` on the command line; no other can have it.
 LOCAL = "local"
@@ -284,9 +283,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return HEAD_START if self.precision is Precision.SECOND else timedelta(0)
 
     @property
-    def keeping(self) -> Keeping:
+    def retention_policy(self) -> RetentionPolicy:
         """The rules by which ended tasks are kept."""
-        return Keeping(retention=self.retention, history=self.history, payload=self.kept_payload)
+        return RetentionPolicy(retention=self.retention, history=self.history, payload=self.kept_payload)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:

@@ -9,10 +9,11 @@ from bench.capacity.units import size_of, write_units
 from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.keeping import History, Keeping
 from duebell_shared.queue.items import item_of
+from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)
@@ -44,7 +45,7 @@ def units(life: Sequence[Task | None]) -> int:
 
 @pytest.mark.parametrize(("history", "most"), [(History.ALL, 6), (History.FAILED, 5), (History.NONE, 5)])
 def test_a_task_that_is_done_takes_six_write_units_or_five(history: History, most: int) -> None:
-    keep = Keeping(history=history)
+    keep = RetentionPolicy(history=history)
     task = new_task(id="trial-expiry:4711", action="act", due=NOON, payload=PAYLOAD, now=NOON)
     running = claimed(task)
     done = running.done(now=NOON + SECOND, keep=keep)
@@ -71,7 +72,7 @@ def test_each_occurrence_takes_four_write_units_and_its_item_stays_below_a_kilob
     for _ in range(1_000):
         running = claimed(task)
         assert running.started_at
-        over = running.done(now=running.started_at + 700 * MILLISECOND, keep=Keeping())
+        over = running.done(now=running.started_at + 700 * MILLISECOND, keep=RetentionPolicy())
         assert units([task, running, over]) == 4
         assert max(size_of(item_of(running)), size_of(item_of(over))) <= 1_000
         task = over

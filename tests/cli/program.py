@@ -5,8 +5,9 @@ import json
 from typing import Any, NamedTuple, Protocol
 
 from duebell import Editor, Status
-from duebell_shared.keeping import Keeping
-from duebell_shared.tasks.task import Failure, QueueKey
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.task import QueueKey
 
 __all__ = ["Duebell", "Outcome", "fail", "lines"]
 
@@ -37,5 +38,5 @@ def fail(editor: Editor, id: str) -> None:
     failure = Failure(type="ValueError", message="\x1b[2Jgone [red]", traceback="line 1\nline 2\n")
     retention = editor._backend.settings.retention
     assert editor._store.save(
-        claimed, claimed.failed(failure, now=task.queued, keep=Keeping(retention=retention))
+        claimed, claimed.failed(failure, now=task.queued, keep=RetentionPolicy(retention=retention))
     )

@@ -8,11 +8,11 @@ import pytest
 
 from duebell import Editor, Failure
 from duebell_shared.backend import Backend
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.cli.program import Duebell
 from tests.support import NOON
 
-KEEP = Keeping(retention=timedelta(days=14))
+KEEP = RetentionPolicy(retention=timedelta(days=14))
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) ->
     settings = editor._backend.settings
     assert (settings.history, settings.retention.days, settings.kept_payload) == ("none", 3, 0)
     variables = deployer.function["Environment"]["Variables"]  # type: ignore[index]
-    assert Settings.from_env(variables).keeping == settings.keeping
+    assert Settings.from_env(variables).retention_policy == settings.retention_policy
     # And a task that is done is gone
     editor.add("succeed", due=SOON, id="done")
 

@@ -10,10 +10,12 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
-from duebell_shared.keeping import Keeping
 from duebell_shared.parallel import Parallel
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.task import Failure, QueueKey, Status, Task
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock
 
@@ -61,13 +63,13 @@ class Scheduler:
             case Status.RESERVED:
                 changed = msgspec.structs.replace(task.reserved("token", until=now + KEEP), rev=task.rev + 1)
             case Status.CANCELLED:
-                changed = task.cancelled(now=now, keep=Keeping(retention=KEEP))
+                changed = task.cancelled(now=now, keep=RetentionPolicy(retention=KEEP))
             case Status.FAILED:
-                changed = task.failed(failure, now=now, keep=Keeping(retention=KEEP))
+                changed = task.failed(failure, now=now, keep=RetentionPolicy(retention=KEEP))
             case Status.DONE:
-                changed = task.done(now=now, keep=Keeping(retention=KEEP))
+                changed = task.done(now=now, keep=RetentionPolicy(retention=KEEP))
             case Status.EXPIRED:
-                changed = task.expired(now=now, keep=Keeping(retention=KEEP))
+                changed = task.expired(now=now, keep=RetentionPolicy(retention=KEEP))
         assert self.store.save(task, changed)
         return changed
 

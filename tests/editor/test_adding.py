@@ -8,7 +8,7 @@ import pytest
 from duebell import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor
@@ -110,7 +110,7 @@ def test_replacing_what_runs_makes_its_outcome_void(scheduler: Scheduler) -> Non
     # When it is replaced
     task = scheduler.editor.add("new", due=2 * HOUR, id="one", if_exists="replace")
     # Then what the run writes does not apply any more
-    assert not scheduler.store.save(running, running.done(now=NOON, keep=Keeping(retention=KEEP)))
+    assert not scheduler.store.save(running, running.done(now=NOON, keep=RetentionPolicy(retention=KEEP)))
     assert scheduler.editor.get("one") == task
 
 

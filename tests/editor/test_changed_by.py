@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from duebell import Editor, InvalidSettings, InvalidTask, NewTask, NotArmed, Settings, Status, TaskExists
-from duebell_shared.keeping import Keeping
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.queue.changes import ItemUpdate, change_of
 from duebell_shared.queue.items import item_of, task_of
+from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -201,7 +201,7 @@ def test_runs_leave_it_as_it_is(scheduler: Scheduler, told: Callable[[], Told]) 
     task = editor.add("x", due=timedelta(0), id="a")
     told()
     running = scheduler.become(task, Status.RUNNING)
-    done = running.done(now=NOON, keep=Keeping(retention=HOUR))
+    done = running.done(now=NOON, keep=RetentionPolicy(retention=HOUR))
     assert (running.changed_by, done.changed_by) == ("anna", "anna")
     # And nothing of it is written: an outcome costs what it cost
     update = change_of(running, done)

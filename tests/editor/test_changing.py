@@ -9,7 +9,7 @@ import pytest
 from duebell import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor
@@ -66,7 +66,7 @@ def test_a_running_task_is_moved_and_its_outcome_void(scheduler: Scheduler, one:
     running = scheduler.become(one, Status.RUNNING)
     moved = scheduler.editor.move("one", due=HOUR)
     assert (moved.status, moved.attempt, moved.queued) == (Status.SCHEDULED, 0, NOON + HOUR)
-    assert not scheduler.store.save(running, running.done(now=NOON, keep=Keeping(retention=KEEP)))
+    assert not scheduler.store.save(running, running.done(now=NOON, keep=RetentionPolicy(retention=KEEP)))
     assert expression(scheduler) == SetFor(NOON + HOUR)
 
 

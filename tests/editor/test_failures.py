@@ -7,7 +7,7 @@ import pytest
 from duebell import Editor, Failure, InvalidQuery, ProblemKind, Status, Task
 from duebell_editor.listing import failures
 from duebell_shared.backend import Backend
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 
@@ -18,7 +18,7 @@ DECLINED = Failure(type="CardDeclined", message="no")
 
 def fail(scheduler: Scheduler, task: Task, failure: Failure) -> Task:
     """The task as it is stored when an attempt failed for good, now."""
-    after = task.failed(failure, now=scheduler.clock.now, keep=Keeping(retention=KEEP))
+    after = task.failed(failure, now=scheduler.clock.now, keep=RetentionPolicy(retention=KEEP))
     assert scheduler.store.save(task, after)
     return after
 
@@ -123,7 +123,7 @@ def test_pages_go_on_through_failing_and_failed(
 def test_dynamodb_gives_the_same_pages(editor: Editor, backend: Backend) -> None:
     for number in range(6):
         task = editor.add("act", schedule="rate(1 hour)", id=f"failing-{number}")
-        after = task.failed(TIMEOUT, now=NOON, keep=Keeping(retention=KEEP))
+        after = task.failed(TIMEOUT, now=NOON, keep=RetentionPolicy(retention=KEEP))
         assert backend.store.save(task, after)
     found: list[str] = []
     page = editor.list(status=["failed", "failing"], latest_first=True, limit=1)
@@ -145,7 +145,7 @@ def test_the_time_of_a_failing_task_is_that_of_its_last_occurrence(scheduler: Sc
 
 def test_an_occurrence_that_is_done_ends_it(scheduler: Scheduler) -> None:
     task = scheduler.editor.get("hourly")
-    done = task.done(now=scheduler.clock.now, keep=Keeping(retention=KEEP))
+    done = task.done(now=scheduler.clock.now, keep=RetentionPolicy(retention=KEEP))
     assert scheduler.store.save(task, done)
     assert not listed(scheduler, status="failing")
     assert scheduler.editor.status().failing == 0

@@ -101,7 +101,7 @@ def test_actions_without_limits_cost_the_status_nothing(
     worker.action("act")(lambda: None)
     worker.register()
     add(scheduler.editor, "act", 3)
-    for name in ("read_limits", "read_gauge"):
+    for name in ("read_limits", "read_semaphore"):
         monkeypatch.setattr(scheduler.store, name, None)
     assert scheduler.editor.status().limited == ()
     assert sum(one.count for one in scheduler.editor.timeline(NOON, step=Step.HOUR, count=2)) == 3

@@ -10,7 +10,7 @@ import pytest
 
 from duebell import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Calls, Clock
 
@@ -42,15 +42,16 @@ def one_of_each(editor: Editor, backend: Backend) -> None:
     """A task in each status, an hour apart, named by it."""
     for number, status in enumerate(Status):
         editor.add("act", due=DUE + number * HOUR, id=status)
+    keep = RetentionPolicy(retention=HOUR)
     for status in (Status.RUNNING, Status.DONE, Status.FAILED, Status.EXPIRED):
         running = start(editor, backend, status)
         if status is Status.DONE:
-            backend.store.save(running, running.done(now=NOON, keep=Keeping(retention=HOUR)))
+            backend.store.save(running, running.done(now=NOON, keep=keep))
         if status is Status.FAILED:
             failure = Failure(type="E", message="")
-            backend.store.save(running, running.failed(failure, now=NOON, keep=Keeping(retention=HOUR)))
+            backend.store.save(running, running.failed(failure, now=NOON, keep=keep))
         if status is Status.EXPIRED:
-            backend.store.save(running, running.expired(now=NOON, keep=Keeping(retention=HOUR)))
+            backend.store.save(running, running.expired(now=NOON, keep=keep))
     reserved = editor.get(Status.RESERVED)
     until = DUE + len(Status) * HOUR
     backend.store.save(reserved, msgspec.structs.replace(reserved.reserved("r", until=until), rev=2))

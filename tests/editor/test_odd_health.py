@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from duebell import Problem, ProblemKind, Status
 from duebell_shared.bell.arming import Lane
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
@@ -72,5 +72,5 @@ def test_recurring_tasks_that_fail_and_go_on(scheduler: Scheduler) -> None:
     # And a success ends it
     for id in ("a", "b"):
         task = scheduler.editor.get(id)
-        assert scheduler.store.save(task, task.done(now=NOON, keep=Keeping(retention=KEEP)))
+        assert scheduler.store.save(task, task.done(now=NOON, keep=RetentionPolicy(retention=KEEP)))
     assert scheduler.editor.status(thorough=True).healthy

@@ -19,7 +19,7 @@ from duebell import (
     Verb,
 )
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
@@ -179,7 +179,7 @@ def test_a_recurring_task_that_waits_to_be_run_once_more_is_not_run_twice(schedu
     assert late == first
     # But once it is over, another can be asked for
     claimed = scheduler.become(late, Status.RUNNING)
-    done = claimed.done(now=scheduler.clock.now, keep=Keeping(retention=DAY))
+    done = claimed.done(now=scheduler.clock.now, keep=RetentionPolicy(retention=DAY))
     assert scheduler.store.save(claimed, done)
     assert editor.run_now("daily").rev > done.rev
 

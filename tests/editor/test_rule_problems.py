@@ -10,7 +10,7 @@ from duebell import Editor, Failure, NotArmed, ProblemKind, Settings
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import BellState
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 
@@ -33,7 +33,7 @@ def test_what_is_worst_comes_first_and_nothing_is_promised_of_a_disabled_rule(
 ) -> None:
     # Given a failed task, one that is overdue, and a rule that is disabled
     failed = editor.add("act", due=DUE, id="failed").failed(
-        Failure(type="E", message=""), now=clock.now, keep=Keeping()
+        Failure(type="E", message=""), now=clock.now, keep=RetentionPolicy()
     )
     assert backend.store.save(editor.get("failed"), failed)
     editor.add("act", due=clock.now + timedelta(minutes=1))

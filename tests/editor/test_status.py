@@ -14,7 +14,7 @@ from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
@@ -61,7 +61,7 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
     failure = Failure(type="E", message="")
     for number in range(count):
         task = new_task(id=f"task-{number}", action="act", due=DUE, payload=None, now=NOON)
-        failed = task.failed(failure, now=NOON, keep=Keeping(retention=timedelta(days=1)))
+        failed = task.failed(failure, now=NOON, keep=RetentionPolicy(retention=timedelta(days=1)))
         assert backend.store.insert(failed)
     assert editor.status().failed == count
     found = problem(editor, ProblemKind.FAILED_TASKS)

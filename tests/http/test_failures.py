@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from duebell import Failure, Status
 from duebell_editor.http import create_app
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 
 HOUR = timedelta(hours=1)
@@ -18,7 +18,7 @@ HOUR = timedelta(hours=1)
 def scheduler() -> Scheduler:
     """One task of each kind of failure: one failed, one recurring that fails; and one that is done."""
     scheduler = Scheduler.start()
-    failure, keep = Failure(type="TimeoutError", message="no answer"), Keeping(retention=KEEP)
+    failure, keep = Failure(type="TimeoutError", message="no answer"), RetentionPolicy(retention=KEEP)
     for id, when in (("sale-1", {"due": HOUR}), ("sale-hourly", {"schedule": "rate(1 hour)"})):
         task = scheduler.editor.add("charge", id=id, payload={"n": id}, **when)
         assert scheduler.store.save(task, task.failed(failure, now=scheduler.clock.now, keep=keep))

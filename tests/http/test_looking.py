@@ -17,9 +17,9 @@ from duebell_editor.listing import history as history_module
 from duebell_editor.listing import timeline
 from duebell_editor.listing.queue_counts import Watched, look
 from duebell_editor.listing.timeline import Step, edges
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue import task_queue as queue
-from duebell_shared.tasks.recurrence import Result
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.packed_occurrences import Result
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 
@@ -130,7 +130,7 @@ def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: 
     scheduler.clock.advance(timedelta(minutes=70))
     running = scheduler.become(task, Status.RUNNING)
     over = running._concluded(
-        Result.DONE, now=scheduler.clock.now, keep=Keeping(retention=KEEP), failure=None
+        Result.DONE, now=scheduler.clock.now, keep=RetentionPolicy(retention=KEEP), failure=None
     )
     assert scheduler.store.save(running, over)
     # And many that only wait, before it

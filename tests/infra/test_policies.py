@@ -17,8 +17,8 @@ from duebell_editor.intake import Intake
 from duebell_infra.deploy.template import template_file
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.keeping import History
 from duebell_shared.queue.store import Saved
+from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
 from tests.intake.conftest import ARN, Queues

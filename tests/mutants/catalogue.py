@@ -16,7 +16,7 @@ _CALLING = "tests/worker/test_calling.py tests/worker/test_calling_limits.py"
 _CHANGED = "tests/editor/test_changing.py -k never_answered"
 _DELIVERIES = "tests/deliveries -m 'not slow'"
 _FOLLOW_UPS = "tests/worker/test_follow_ups.py tests/worker/test_owing.py"
-_GAUGE = "tests/shared/test_gauge.py"
+_SEMAPHORE = "tests/shared/test_semaphore.py"
 _GIVING_BACK = "tests/worker -k while_the_heads_are_read"
 _HANDLER = "tests/worker -k 'handler or entry'"
 _HISTORIES = "histories"
@@ -424,11 +424,13 @@ MUTANTS = (
     Mutant("an imported task owes without an end", "_check_owes(task, task.owes)", "pass", _IMPORTING),
     Mutant(
         "permits of dead runs",
-        "{owner: one for owner, one in gauge.permits.items() if one.until > now}",
-        "dict(gauge.permits)",
-        _GAUGE,
+        "{owner: one for owner, one in semaphore.permits.items() if one.until > now}",
+        "dict(semaphore.permits)",
+        _SEMAPHORE,
     ),
-    Mutant("permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _GAUGE),
+    Mutant(
+        "permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _SEMAPHORE
+    ),
     Mutant(
         "started early by chance",
         "self._released.get(at) != task.action or task.limited_since is None",
@@ -705,8 +707,9 @@ MUTANTS = (
     Mutant("each attempt has a key of its own", "render(task.created_at)", "str(task.attempt)", _DELIVERIES),
     Mutant(
         "deliveries are sent after the run has left",
-        "[] if has_left else self._send([task for _, task in tasks])",
-        "self._send([task for _, task in tasks])",
+        "self._has_left",
+        "False",
         _DELIVERIES,
+        "Performer._started",
     ),
 )

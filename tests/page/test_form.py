@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from duebell import AwsUnavailable, NotArmed
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
 from tests.page.hands import field, open_form, press, show, tab, wrong
 from tests.page.scene import Scene

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from duebell import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene
@@ -92,7 +92,7 @@ def test_the_verdict_is_that_of_the_status(open_page: Open) -> None:
         expect(rule).to_contain_text("Healthy")
         expect(rule).not_to_have_class(re.compile("ill"))
         # When a task has failed, which a tile tells, then the doctor finds no more, and does not say healthy
-        failed = task.failed(Failure(type="E", message=""), now=utc_now(), keep=Keeping())
+        failed = task.failed(Failure(type="E", message=""), now=utc_now(), keep=RetentionPolicy())
         assert scene.store.save(task, failed)
         press(page, "Ask the doctor")
         expect(rule).to_contain_text("Needs attention")

@@ -13,13 +13,14 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, next_ring
 from duebell_shared.instants import NEVER, utc_now
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 __all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
@@ -55,11 +56,11 @@ class LockedStore:
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._step(lambda: self.inner.swap_limits(old, new))
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        return self._step(lambda: self.inner.read_gauge(action))
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        return self._step(lambda: self.inner.read_semaphore(action))
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        return self._step(lambda: self.inner.swap_gauge(action, old, new))
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        return self._step(lambda: self.inner.swap_semaphore(action, old, new))
 
     def insert(self, task: Task) -> bool:
         return self._step(lambda: self.inner.insert(task))

@@ -5,10 +5,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed
-from duebell_shared.tasks.task import Failure, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 __all__ = ["FAILURE", "HOUR", "KEEP", "MINUTE", "NOON_PLUS", "SECOND", "done", "failed", "hourly", "started"]
@@ -46,10 +48,10 @@ def started(task: Task, at: datetime | None = None) -> Task:
 def done(task: Task, at: datetime | None = None) -> Task:
     running = started(task, at)
     assert running.started_at
-    return running.done(now=running.started_at + SECOND, keep=Keeping(retention=KEEP))
+    return running.done(now=running.started_at + SECOND, keep=RetentionPolicy(retention=KEEP))
 
 
 def failed(task: Task, at: datetime | None = None) -> Task:
     running = started(task, at)
     assert running.started_at
-    return running.failed(FAILURE, now=running.started_at + SECOND, keep=Keeping(retention=KEEP))
+    return running.failed(FAILURE, now=running.started_at + SECOND, keep=RetentionPolicy(retention=KEEP))

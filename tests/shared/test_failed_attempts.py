@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -38,7 +39,7 @@ def retried(task: Task, at: datetime, *, again: datetime, message: str = "no") -
 def failed(task: Task, at: datetime) -> Task:
     """The task after an attempt that took a second and failed for good."""
     failure = Failure(type="LookupError", message="lost")
-    return started(task, at).failed(failure, now=at + SECOND, keep=Keeping(retention=KEEP))
+    return started(task, at).failed(failure, now=at + SECOND, keep=RetentionPolicy(retention=KEEP))
 
 
 def told(task: Task) -> list[tuple[datetime, int, str]]:
@@ -84,7 +85,7 @@ def test_the_last_ten_are_remembered() -> None:
 
 def test_what_failed_before_it_was_done_stays() -> None:
     task = retried(once(), NOON, again=NOON + MINUTE)
-    done = started(task, NOON + MINUTE).done(now=NOON + MINUTE, keep=Keeping(retention=KEEP))
+    done = started(task, NOON + MINUTE).done(now=NOON + MINUTE, keep=RetentionPolicy(retention=KEEP))
     assert (done.status, done.failure) == (Status.DONE, None)
     assert told(done) == [(NOON, 1, "ValueError")]
 
@@ -105,7 +106,7 @@ def test_other_changes_leave_them_as_they_are() -> None:
     before = task.failures
     assert task.updated(payload=1, now=NOON).failures == before
     assert task.paused().resumed(now=NOON).failures == before
-    assert task.cancelled(now=NOON, keep=Keeping(retention=KEEP)).failures == before
+    assert task.cancelled(now=NOON, keep=RetentionPolicy(retention=KEEP)).failures == before
 
 
 # Of a recurring task.
@@ -119,7 +120,7 @@ def test_those_of_an_occurrence_are_told_of_until_the_next_has_been_tried() -> N
     assert told(task) == [(first, 1, "ValueError"), (first, 2, "LookupError")]
     # When the next one is tried, it fails alone, or leaves nothing
     assert told(failed(task, second)) == [(second, 1, "LookupError")]
-    assert started(task, second).done(now=second, keep=Keeping(retention=KEEP)).failures == ()
+    assert started(task, second).done(now=second, keep=RetentionPolicy(retention=KEEP)).failures == ()
 
 
 def test_those_of_an_occurrence_that_waits_aside_are_kept_beside_anothers() -> None:
@@ -154,7 +155,7 @@ def test_attempts_that_were_left_running_failed_too() -> None:
         task = started(task, NOON + minutes * MINUTE)
     # When the next has failed
     task = task.left_running()
-    task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, keep=Keeping(retention=KEEP))
+    task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP))
     # Then all are told of, and of those two no times
     assert told(task) == [
         (NOON, 1, "ValueError"),
@@ -168,9 +169,9 @@ def test_attempts_that_were_left_running_failed_too() -> None:
 def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:
     task = started(started(once(), NOON), NOON + MINUTE).left_running()
     died = Failure(type="WorkerDied", message="all 1 attempts are used up")
-    after = task.failed(died, now=NOON + HOUR, keep=Keeping(retention=KEEP), attempt=1)
+    after = task.failed(died, now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP), attempt=1)
     assert told(after) == [(NOON, 1, "WorkerDied")]
-    assert task.expired(now=NOON + HOUR, keep=Keeping(retention=KEEP)).failures == after.failures
+    assert task.expired(now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP)).failures == after.failures
 
 
 def test_of_failures_that_an_older_version_did_not_tell_nothing_is_made_up() -> None:

@@ -9,15 +9,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.keeping import Keeping
 from duebell_shared.payloads.payload import MAX_BYTES
 from duebell_shared.queue.item_size import MAX_ITEM, check_size, size_of
 from duebell_shared.queue.items import item_of, task_of
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
+from duebell_shared.tasks.recurrence import MAX_ASIDE, Missed
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
 KEEP = timedelta(days=30)
@@ -98,10 +100,10 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
         if running.can_wait and (not recurs or number % 2):
             task = running.to_retry(at + (300 + number) * DAY if recurs else at, WORST, now=at)
         elif recurs:
-            task = running.failed(WORST, now=at, keep=Keeping(retention=KEEP))
+            task = running.failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP))
         # Then each outcome can be written
         most = max(most, len(fits(task).failures))
-    fits(started(task, at).failed(WORST, now=at, keep=Keeping(retention=KEEP)))
+    fits(started(task, at).failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP)))
     assert most == 10
     if recurs:
         assert task.recurrence
@@ -126,7 +128,7 @@ def test_what_is_as_large_as_may_be_added_can_fail_in_every_way() -> None:
         if running.can_wait and number % 2:
             task = fits(running.to_retry(at + (300 + number) * DAY, WORST, now=at))
         else:
-            task = fits(running.failed(WORST, now=at, keep=Keeping(retention=KEEP)))
+            task = fits(running.failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP)))
     # Then each of that was written, and it can be changed by whoever has the longest name
     assert task.recurrence
     assert len(task.recurrence.aside) == MAX_ASIDE
@@ -157,7 +159,7 @@ def test_outcomes_can_be_written_whatever_it_fails_with(failures: list[Failure],
     for failure in failures:
         at += timedelta(hours=30)
         task = fits(started(task, at).to_retry(at, failure, now=at))
-    fits(started(task, at).failed(failures[-1], now=at, keep=Keeping(retention=KEEP)))
+    fits(started(task, at).failed(failures[-1], now=at, keep=RetentionPolicy(retention=KEEP)))
 
 
 def test_what_leaves_no_room_for_outcomes_is_refused() -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
 
 __all__ = ["store"]
@@ -30,7 +31,7 @@ def run(store: Store, added: Task) -> None:
     key = QueueKey(queued=added.queued, id=added.id, lane=added.lane)
     claimed = store.claim(key, run="run", now=SOON, status=Status.SCHEDULED)
     assert claimed
-    assert store.save(claimed, claimed.done(now=SOON, keep=Keeping(retention=timedelta(days=1))))
+    assert store.save(claimed, claimed.done(now=SOON, keep=RetentionPolicy(retention=timedelta(days=1))))
 
 
 def test_a_deletion_without_an_answer_is_not_known_to_be_its_own(store: Store) -> None:
@@ -144,7 +145,7 @@ def test_a_task_that_was_done_since_and_kept_no_payload_counts_as_added(store: S
     assert store.insert(task())
     claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
     assert claimed
-    assert store.save(claimed, claimed.done(now=SOON, keep=Keeping(payload=0)))
+    assert store.save(claimed, claimed.done(now=SOON, keep=RetentionPolicy(payload=0)))
     assert store._has_added(task())
     other = msgspec.structs.replace(task(), action="other")
     assert not store._has_added(other)

@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell_shared.errors import TaskConflict
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import MAX_ASIDE, Result
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.recurrence import MAX_ASIDE
+from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 
@@ -22,7 +23,7 @@ def test_it_is_due_at_its_first_occurrence() -> None:
 
 def test_the_outcome_and_the_next_occurrence_are_one_change() -> None:
     running = started(hourly())
-    after = running.done(now=NOON + HOUR + SECOND, keep=Keeping(retention=KEEP))
+    after = running.done(now=NOON + HOUR + SECOND, keep=RetentionPolicy(retention=KEEP))
     assert after.rev == running.rev + 1
     assert (after.status, after.due, after.queued) == (Status.SCHEDULED, NOON + 2 * HOUR, NOON + 2 * HOUR)
     assert (after.attempt, after.runs, after.expires_at) == (0, 1, None)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.keeping import History
+from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 
 

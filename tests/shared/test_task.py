@@ -7,10 +7,12 @@ import msgspec
 import pytest
 
 from duebell_shared.errors import TaskConflict
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.lanes import lane_of
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Failure, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
@@ -33,13 +35,13 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
         case Status.RESERVED:
             return tried.reserved("token", until=DUE)
         case Status.CANCELLED:
-            return tried.cancelled(now=DUE, keep=Keeping(retention=KEEP))
+            return tried.cancelled(now=DUE, keep=RetentionPolicy(retention=KEEP))
         case Status.FAILED:
-            return tried.failed(FAILURE, now=DUE, keep=Keeping(retention=KEEP))
+            return tried.failed(FAILURE, now=DUE, keep=RetentionPolicy(retention=KEEP))
         case Status.EXPIRED:
-            return tried.expired(now=DUE, keep=Keeping(retention=KEEP))
+            return tried.expired(now=DUE, keep=RetentionPolicy(retention=KEEP))
         case Status.DONE:
-            return tried.done(now=DUE, keep=Keeping(retention=KEEP))
+            return tried.done(now=DUE, keep=RetentionPolicy(retention=KEEP))
 
 
 def test_a_new_task_waits_for_its_due_date() -> None:
@@ -61,7 +63,7 @@ def test_a_new_task_waits_for_its_due_date() -> None:
 VERBS: dict[str, Callable[[Task], Task]] = {
     "move": lambda one: one.moved(LATER, now=NOON),
     "update": lambda one: one.updated(payload={"n": 2}, now=NOON),
-    "cancel": lambda one: one.cancelled(now=NOON, keep=Keeping(retention=KEEP)),
+    "cancel": lambda one: one.cancelled(now=NOON, keep=RetentionPolicy(retention=KEEP)),
     "pause": Task.paused,
     "resume": lambda one: one.resumed(now=NOON),
     "retry": lambda one: one.retried(now=NOON),
@@ -147,7 +149,7 @@ def test_what_an_update_does_not_name_stays() -> None:
 
 def test_what_is_cancelled_is_history() -> None:
     now = NOON + timedelta(milliseconds=7)
-    cancelled = task().cancelled(now=now, keep=Keeping(retention=KEEP))
+    cancelled = task().cancelled(now=now, keep=RetentionPolicy(retention=KEEP))
     assert (cancelled.queued, cancelled.finished_at) == (None, now)
     # In whole seconds, as DynamoDB counts a time to live.
     assert cancelled.expires_at == NOON + KEEP
@@ -178,7 +180,7 @@ def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
 
 
 def test_a_success_forgets_former_failures() -> None:
-    done = task(Status.RUNNING, attempt=1).done(now=LATER, keep=Keeping(retention=KEEP))
+    done = task(Status.RUNNING, attempt=1).done(now=LATER, keep=RetentionPolicy(retention=KEEP))
     assert (done.status, done.failure, done.queued) == (Status.DONE, None, None)
     assert (done.finished_at, done.expires_at) == (LATER, LATER + KEEP)
 
@@ -191,8 +193,8 @@ def test_a_retry_keeps_the_due_date_and_the_failure() -> None:
 
 def test_a_failure_can_say_how_many_attempts_there_really_were() -> None:
     running = task(Status.RUNNING, attempt=5)
-    assert running.failed(FAILURE, now=LATER, keep=Keeping(retention=KEEP)).attempt == 6
-    assert running.failed(FAILURE, now=LATER, keep=Keeping(retention=KEEP), attempt=5).attempt == 5
+    assert running.failed(FAILURE, now=LATER, keep=RetentionPolicy(retention=KEEP)).attempt == 6
+    assert running.failed(FAILURE, now=LATER, keep=RetentionPolicy(retention=KEEP), attempt=5).attempt == 5
 
 
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, NotDeployed, UnreadableTask
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Saved, Store
 from duebell_shared.queue.table import DynamoTable
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.task import QueueKey, Status
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey
 from tests.shared.batches import BATCH, THREE, THROTTLED, Fail, answer_nothing, aws, bare_moto, fail, sent
 from tests.shared.table_calls import client_of, lose_the_next_answer
 from tests.simulation.wire.dynamodb import DynamoDb
@@ -62,7 +63,9 @@ def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
     assert ours(claimed, store) == ["one", "two", "three"]
     calls.clear()
     running = [each.task for each in claimed if isinstance(each, Claimed)]
-    done = [(each, each.done(now=SOON, keep=Keeping(retention=timedelta(days=1)))) for each in running]
+    done = [
+        (each, each.done(now=SOON, keep=RetentionPolicy(retention=timedelta(days=1)))) for each in running
+    ]
     assert store.save_many(done) == [Saved()] * 3
     assert calls == {BATCH: 1}
     assert [store.get(each.lane, each.id) for each in THREE] == [after for _, after in done]

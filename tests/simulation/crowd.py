@@ -21,8 +21,8 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.function import Function
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import Past, PastKey
@@ -30,7 +30,8 @@ from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, R
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .processes import context_of
@@ -129,11 +130,11 @@ class _SteadyStore:
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._call(lambda: self._store.swap_limits(old, new))
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        return self._call(lambda: self._store.read_gauge(action))
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        return self._call(lambda: self._store.read_semaphore(action))
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        return self._call(lambda: self._store.swap_gauge(action, old, new))
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        return self._call(lambda: self._store.swap_semaphore(action, old, new))
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         return self._call(lambda: self._store.transact(writes, token=token))

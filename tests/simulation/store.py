@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable, ItemRefusal
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .aws import Aws
@@ -56,11 +57,11 @@ class StoreOverNetwork:
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._call("swap_limits", lambda: self._store.swap_limits(old, new))
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        return self._call("read_gauge", lambda: self._store.read_gauge(action))
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        return self._call("read_semaphore", lambda: self._store.read_semaphore(action))
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        return self._call("swap_gauge", lambda: self._store.swap_gauge(action, old, new))
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        return self._call("swap_semaphore", lambda: self._store.swap_semaphore(action, old, new))
 
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)

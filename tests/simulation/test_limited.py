@@ -13,7 +13,8 @@ pytestmark = pytest.mark.slow
 #: Processes die at any call, and calls fail; but clocks agree, and no process stands still past its lease.
 CRASHES = Faults(crash=0.02, refuse=0.02, fail=0.01, duplicate=0.1, drop=0.1)
 
-#: The time from the start that the gauge counts to that of the action: a last attempt is recorded between.
+#: The time from the start that the semaphore counts to that of the action: a last attempt is
+#: recorded between.
 SLACK = timedelta(seconds=5)
 
 

@@ -11,12 +11,13 @@ import pytest
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import Inserted, Store
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
@@ -126,7 +127,7 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
     assert len(aside.failures) == 1
     running = store.claim(key(aside), run="r", now=LATER, status=Status.SCHEDULED)
     assert running
-    after = running.done(now=LATER, keep=Keeping(retention=timedelta(days=1)))
+    after = running.done(now=LATER, keep=RetentionPolicy(retention=timedelta(days=1)))
     assert store.save(running, after)
     # Then it is what it should be, the history included
     assert store.get(0, "one") == after
@@ -185,7 +186,7 @@ def test_a_change_is_made_on_the_revision_it_was_made_from(store: Store) -> None
     paused = first.paused()
     assert store.save(first, paused)
     assert store.get(0, "one") == paused
-    assert not store.save(first, first.cancelled(now=NOON, keep=Keeping(retention=timedelta(days=1))))
+    assert not store.save(first, first.cancelled(now=NOON, keep=RetentionPolicy(retention=timedelta(days=1))))
     assert store.get(0, "one") == paused
 
 
@@ -221,7 +222,7 @@ def test_a_claim_starts_an_attempt_and_returns_the_task(store: Store) -> None:
     [
         lambda one: one.paused(),
         lambda one: one.moved(LATER + timedelta(hours=1), now=NOON),
-        lambda one: one.cancelled(now=NOON, keep=Keeping(retention=timedelta(days=1))),
+        lambda one: one.cancelled(now=NOON, keep=RetentionPolicy(retention=timedelta(days=1))),
     ],
 )
 def test_what_was_changed_since_it_was_seen_is_not_claimed(
@@ -292,7 +293,7 @@ def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
     claimed = store.claim(key(task()), run="run", now=LATER, status=Status.SCHEDULED)
     assert claimed
     assert keys(store.queued(0)) == ["one"]  # it runs, and may have to be looked at again
-    assert store.save(claimed, claimed.done(now=LATER, keep=Keeping(retention=timedelta(days=1))))
+    assert store.save(claimed, claimed.done(now=LATER, keep=RetentionPolicy(retention=timedelta(days=1))))
     assert keys(store.queued(0)) == []
     assert store.head(0) == NEVER
 

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from duebell_shared.keeping import Keeping
 from duebell_shared.queue.store import AT_ONCE, Claimed, Inserted, NotEligible, Saved, Store, Taken
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.recurrence import Recurrence
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
 
@@ -22,7 +22,7 @@ def test_many_are_written_at_once_as_they_are(store: Store) -> None:
         task("recurring", recurrence=recurrence, spread=timedelta(minutes=1)),
         task("late", expires_after=timedelta(seconds=1)),
         task("failed", attempt=2).failed(
-            Failure(type="E", message="ü"), now=NOON, keep=Keeping(retention=timedelta(days=1))
+            Failure(type="E", message="ü"), now=NOON, keep=RetentionPolicy(retention=timedelta(days=1))
         ),
         task("paused", status=Status.PAUSED, queued=None),
     ]

@@ -5,16 +5,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell_shared.keeping import History, Keeping
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey
 from duebell_shared.queue.store import Inserted, NotEligible, Saved, Store
+from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON
 
-KEEP = Keeping()
+KEEP = RetentionPolicy()
 FAILURE = Failure(type="E", message="")
 MINUTE = timedelta(minutes=1)
 
@@ -100,7 +101,7 @@ def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store
 @pytest.mark.parametrize("page_size", [2, 200])
 def test_all_that_recurs_is_found_together_and_nothing_else(store: Store, page_size: int) -> None:
     # Given recurring tasks that never ran, fail, are paused or have ended, and tasks that run once
-    keep = Keeping(history=History.FAILED)
+    keep = RetentionPolicy(history=History.FAILED)
     for id in ("new", "runs", "fails", "paused", "cancelled"):
         assert store.insert(recurring(id))
     new, fails, paused, cancelled = (store.get(0, id) for id in ("new", "fails", "paused", "cancelled"))
@@ -184,7 +185,7 @@ def test_the_queue_is_listed_from_its_end(store: Store) -> None:
 
 @pytest.mark.parametrize("history", [History.FAILED, History.NONE])
 def test_what_is_not_to_be_listed_is_found_by_its_id(store: Store, history: History) -> None:
-    keep = Keeping(history=history)
+    keep = RetentionPolicy(history=history)
     ended(store, "done", lambda one: one.done(now=LATER, keep=keep))
     ended(store, "cancelled", lambda one: one.cancelled(now=LATER, keep=keep))
     ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=keep))
@@ -198,15 +199,15 @@ def test_a_done_task_keeps_no_large_payload(store: Store) -> None:
     one = task("one", payload_json='"' + "ü" * 20 + '"')
     assert store.insert(one)
     running = claimed(store, one)
-    kept = running.done(now=LATER, keep=Keeping(payload=42))
+    kept = running.done(now=LATER, keep=RetentionPolicy(payload=42))
     assert (kept.payload_json, kept.payload_dropped) == (one.payload_json, None)
-    after = running.done(now=LATER, keep=Keeping(payload=41))
+    after = running.done(now=LATER, keep=RetentionPolicy(payload=41))
     assert store.save(running, after)
     stored = store.get(0, "one")
     assert stored == after
     assert (stored.payload, stored.payload_dropped) == (None, 42)
     # But one that failed keeps it, to be retried
-    failed = running.failed(FAILURE, now=LATER, keep=Keeping(payload=0))
+    failed = running.failed(FAILURE, now=LATER, keep=RetentionPolicy(payload=0))
     assert failed.payload_json == one.payload_json
 
 

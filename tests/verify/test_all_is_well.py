@@ -13,7 +13,7 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Result, When
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.keeping import History
+from duebell_shared.retention import History
 from duebell_shared.settings import Precision
 from tests.support import Clock, create_schedule
 from tests.verify.account import ALL, Account, all_ok

@@ -12,7 +12,7 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import NotDeployed
-from duebell_shared.keeping import Keeping
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.status import Status
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
@@ -179,7 +179,7 @@ def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> N
                 given = {"run": "run-at-work", "now": clock(), "status": Status.SCHEDULED}
                 claimed = account.backend.store.claim(key, **given)  # type: ignore[arg-type]
                 assert claimed
-                ended = claimed.done(now=clock(), keep=Keeping(retention=timedelta(days=1)))
+                ended = claimed.done(now=clock(), keep=RetentionPolicy(retention=timedelta(days=1)))
                 account.backend.store.save(claimed, ended)
 
     account.during = start_the_probe

@@ -10,7 +10,7 @@ import pytest
 
 from duebell import Abort, Editor, Status, Task, TaskConflict, Then, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.keeping import History
+from duebell_shared.retention import History
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

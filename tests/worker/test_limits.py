@@ -14,8 +14,8 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.gauge import Gauge, Permits
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Permits, Semaphore
 from duebell_shared.settings import Settings
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
@@ -26,7 +26,7 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 
 
 class CountingStore(MemoryStore):
-    """Counts the calls about limits; `refuses` makes those of gauges fail, `loses` the changes of gauges."""
+    """Counts the calls about limits; `refuses` makes those of semaphores fail, `loses` their changes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,17 +38,17 @@ class CountingStore(MemoryStore):
         self.calls["read_limits"] += 1
         return super().read_limits()
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        self.calls["read_gauge"] += 1
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        self.calls["read_semaphore"] += 1
         if self.refuses:
             raise AwsUnavailable("as told")
-        return super().read_gauge(action)
+        return super().read_semaphore(action)
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        self.calls["swap_gauge"] += 1
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        self.calls["swap_semaphore"] += 1
         if self.refuses:
             raise AwsUnavailable("as told")
-        return None if self.loses else super().swap_gauge(action, old, new)
+        return None if self.loses else super().swap_semaphore(action, old, new)
 
 
 @pytest.fixture
@@ -164,14 +164,14 @@ def test_at_most_so_many_are_under_way_at_a_time(
     # The others were not held up, and all that could be done at a time was
     assert max(other) < NOON + SECOND
     assert clock.now < NOON + 40 * SECOND
-    assert not store.gauges["mail"].permits
+    assert not store.semaphores["mail"].permits
 
 
 def test_permits_of_other_runs_count_until_their_lease_ends(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
 ) -> None:
     declare(worker, starts, clock, at_most=3)
-    store.swap_gauge("mail", None, Gauge(permits={"dead": Permits(3, NOON + 2 * MINUTE)}))
+    store.swap_semaphore("mail", None, Semaphore(permits={"dead": Permits(3, NOON + 2 * MINUTE)}))
     add(editor, 2)
     for _ in range(10):
         worker.run(time_left=MINUTE)
@@ -209,7 +209,7 @@ def test_several_tasks_take_their_places_at_once(
     add(editor, 100)
     worker.run(time_left=MINUTE)
     assert len(starts) == 100
-    assert store.calls["swap_gauge"] <= 100 / 25 + 4
+    assert store.calls["swap_semaphore"] <= 100 / 25 + 4
 
 
 def test_a_paused_action_does_nothing_and_goes_on_at_once_when_it_may(
@@ -320,7 +320,7 @@ def test_another_limit_holds_for_a_run_that_is_under_way(
     assert 10 <= len(starts) <= 10 + 61
 
 
-def test_a_gauge_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
+def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     editor: Editor, worker: Worker, clock: Clock, store: CountingStore, log: Log
 ) -> None:
     starts: list[datetime] = []
@@ -339,7 +339,7 @@ def test_a_gauge_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     assert len(starts) == 5
 
 
-def test_a_gauge_that_others_change_all_the_time_holds_its_tasks_back(
+def test_a_semaphore_that_others_change_all_the_time_holds_its_tasks_back(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
 ) -> None:
     declare(worker, starts, clock, at_most=5)
@@ -358,7 +358,7 @@ def test_a_place_that_is_an_estimate_is_within_minutes(
 ) -> None:
     # Given another run whose attempts take all permits, and which many tasks wait for
     declare(worker, starts, clock, at_most=1)
-    store.swap_gauge("mail", None, Gauge(permits={"other": Permits(1, NOON + 2 * MINUTE)}))
+    store.swap_semaphore("mail", None, Semaphore(permits={"other": Permits(1, NOON + 2 * MINUTE)}))
     add(editor, 1000)
     worker.run(time_left=MINUTE)
     # Then each looks again before they would all have ended

@@ -41,7 +41,7 @@ def test_a_run_that_lost_its_lease_starts_none_that_waits_in_it(hosted: Hosted) 
     # When its lanes are claimed by another run, although its own clock says that it holds them
     lost = lose_the_lease_early(hosted)
     permits: list[int] = []
-    hosted.at(NOON + lost + 20 * SECOND, lambda: permits.append(len(hosted.store.gauges["mail"].permits)))
+    hosted.at(NOON + lost + 20 * SECOND, lambda: permits.append(len(hosted.store.semaphores["mail"].permits)))
     hosted.run_until(NOON + 20 * MINUTE)
     # Then it starts nothing any more, and what waited is started once, by the run that has its lane then
     assert hosted.log.lines("lease_lost")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from duebell import Status
-from duebell_shared.limits.gauge import Gauge, Permits
+from duebell_shared.limits.semaphore import Permits, Semaphore
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 
@@ -97,8 +97,8 @@ def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
     assert not hosted.run_until(NOON + 5 * SECOND)
     assert seen["most"] == 2
     # Then nobody has to wait for the end of a lease
-    gauge = hosted.store.gauges["mail"]
-    assert not gauge.permits
+    semaphore = hosted.store.semaphores["mail"]
+    assert not semaphore.permits
     assert not hosted.record.owners(hosted.clock.now)
     # What had not begun has used up no attempt
     attempts = Counter(hosted.editor.get(f"mail-{n}").attempt for n in range(6))
@@ -108,8 +108,10 @@ def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
 
 def test_a_process_waits_for_the_permits_of_another_one(hosted: Hosted) -> None:
     declare(hosted, at_most=3)
-    theirs = Gauge(permits={"other": Permits(2, NOON + 90 * SECOND), "dead": Permits(1, NOON + 40 * SECOND)})
-    hosted.store.swap_gauge("mail", None, theirs)
+    theirs = Semaphore(
+        permits={"other": Permits(2, NOON + 90 * SECOND), "dead": Permits(1, NOON + 40 * SECOND)}
+    )
+    hosted.store.swap_semaphore("mail", None, theirs)
     add(hosted, 3)
     hosted.run_until(NOON + 5 * MINUTE)
     assert len(hosted.starts) == 3

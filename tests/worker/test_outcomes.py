@@ -10,8 +10,10 @@ import pytest
 
 from duebell import Abort, Backoff, Retry
 from duebell_shared.instants import LATEST
-from duebell_shared.keeping import Keeping
-from duebell_shared.tasks.task import Failure, Status, Task
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
 from duebell_worker.actions.parameters import InvalidPayload
@@ -45,7 +47,7 @@ def actions(attempts: int) -> Mapping[str, Action[..., Any]]:
 def attempted(
     error: BaseException | None, *, attempt: int = 1, attempts: int = 5, task: Task | None = None
 ) -> tuple[Task, Outcome]:
-    task, known, keep = task or task_at(attempt), actions(attempts), Keeping(retention=DAY)
+    task, known, keep = task or task_at(attempt), actions(attempts), RetentionPolicy(retention=DAY)
     ended = without_attempt(task, known, now=NOON, keep=keep) or after_attempt(
         task, error, known["act"], now=NOON, keep=keep, random=Random(1)
     )
@@ -143,7 +145,7 @@ def test_an_attempt_beyond_the_limit_was_not_made() -> None:
 def test_an_unknown_action_names_those_that_are_known() -> None:
     known = {name: new_action(name, lambda: None, attempts=1) for name in ("zip", "mail")}
     for given, words in ((known, "it has mail, zip."), ({}, "it has none at all.")):
-        ended = without_attempt(task_at(1), given, now=NOON, keep=Keeping(retention=DAY))
+        ended = without_attempt(task_at(1), given, now=NOON, keep=RetentionPolicy(retention=DAY))
         assert ended
         task = ended.task
         assert (ended.outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)

@@ -252,14 +252,11 @@ def test_the_pace_tells_how_many_runs_it_takes() -> None:
     now = NOON + 5 * SECOND
     assert pace.can_be_told(now)
     # Ten a second: three hundred in time
-    assert pace.runs_needed(300, now, 150) == 1
-    assert pace.runs_needed(301, now, 150) == 2
-    assert pace.runs_needed(0, now, 150) == 0
-    assert pace.most_counted(now, 150, runs=4) == 1201
+    assert pace.in_time(now, 150) == 300
 
 
 def test_a_run_that_has_ended_nothing_yet_counts_as_having_ended_one() -> None:
-    assert Pace(NOON, 0).runs_needed(60, NOON + 5 * SECOND, 0) == 10
+    assert Pace(NOON, 0).in_time(NOON + 5 * SECOND, 0) == 6
 
 
 def test_lanes_are_dealt_out_evenly() -> None:

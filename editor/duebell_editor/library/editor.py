@@ -40,23 +40,21 @@ from duebell_editor.transactions.task_writes import (
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
 from duebell_shared.change_log import log_change
-from duebell_shared.errors import TaskChanged, TaskConflict, TaskNotFound
+from duebell_shared.errors import AddReport, TaskChanged, TaskConflict, TaskNotFound
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.taken_ids import TRIES, Added, IfExists, Policy, kept_changing
+from duebell_shared.queue.taken_ids import TRIES, Added, Policy, kept_changing
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.add_report import AddReport
-from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, checked, fields_of
+from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
+from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.given import check_changed_by, check_name, check_progress
-from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.recurrence import Missed
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import IntakeMark, Task
 from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
@@ -460,7 +458,7 @@ class Editor:
         A running attempt is not stopped, but its outcome no longer applies.
         Raises TaskNotFound, TaskConflict.
         """
-        keep = self._backend.settings.keeping
+        keep = self._backend.settings.retention_policy
         return self._change(Verb.CANCEL, id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
 
     def pause(self, id: str, *, rev: int | None = None) -> Task:

@@ -11,7 +11,7 @@ from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_per
 from duebell_shared.log_lines import log_event
 from duebell_shared.queue.taken_ids import TRIES
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import check_name, is_reserved
+from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .known_worker import unknown_action
@@ -54,8 +54,8 @@ class LimitSetter:
                 at_most=kept.at_most if at_most is UNSET else at_most,
                 per_second=kept.per_second if per_second is UNSET else per_second,
             )
-            gauge, now = store.read_gauge(action), self._backend.clock()
-            line = max(gauge.line, gauge.late) if gauge else now
+            semaphore, now = store.read_semaphore(action), self._backend.clock()
+            line = max(semaphore.line, semaphore.late) if semaphore else now
             changed = known.changed(action, wanted, now=now, line=line if line > now else None, by=by)
             stored = limits if changed == known else store.swap_limits(limits, changed)
             if stored or changed == known:
@@ -87,7 +87,7 @@ class LimitSetter:
         except (AwsError, NotArmed, NotDeployed) as error:
             reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
             raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
 
 
 def _check_is_known(action: str, record: WorkerRecord | None) -> None:

@@ -174,7 +174,7 @@ class _Relaner:
         record = self._armer.ensure(
             self._armer.change(lambda record: self._check_holds(record).relaned(heads))
         )
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
         return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
 
     def leave(self) -> None:

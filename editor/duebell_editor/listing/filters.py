@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.instants import FIRST, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.checks import MAX_NAME, check_name
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
-from duebell_shared.tasks.given import MAX_NAME, check_name
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .positions import Key, Position, is_failing, position_from
 

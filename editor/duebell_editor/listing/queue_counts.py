@@ -18,7 +18,8 @@ from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import BATCH, Queue
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 __all__ = [
     "MORNING",

@@ -1,7 +1,7 @@
 """The limits of actions as they are now, and how many tasks wait for them.
 
 Tasks of a paused action wait at times that nothing else is due at, so they are counted by the index. Of those
-that wait for a rate or a number at a time, the action's gauge tells how many there are, about.
+that wait for a rate or a number at a time, the action's semaphore tells how many there are, about.
 """
 
 from collections.abc import Iterator
@@ -92,5 +92,5 @@ def _parked(backend: Backend, limits: Limits, action: str, *, lanes: int, now: d
 
 
 def _in_line(backend: Backend, limits: Limits, action: str, *, lanes: int, now: datetime) -> int:
-    gauge = backend.store.read_gauge(action)
-    return gauge.waiting if gauge and max(gauge.line, gauge.late) > now else 0
+    semaphore = backend.store.read_semaphore(action)
+    return semaphore.waiting if semaphore and max(semaphore.line, semaphore.late) > now else 0

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief, quoted

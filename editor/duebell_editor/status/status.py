@@ -24,7 +24,7 @@ from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import nearest, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import MAX_LANES, Precision
-from duebell_shared.tasks.given import is_reserved
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .action_limits import read_limits

@@ -61,7 +61,7 @@ class TaskWrites:
 
     def cancel(self, id: str, *, rev: int | None) -> TaskWrite:
         """The write of `Editor.cancel`."""
-        keep = self.backend.settings.keeping
+        keep = self.backend.settings.retention_policy
         return self._write(id, lambda task: task.cancelled(now=self.backend.clock(), keep=keep), rev)
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None) -> TaskWrite:

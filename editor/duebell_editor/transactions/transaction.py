@@ -10,7 +10,8 @@ from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionU
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
 from .commit import commit, drop_reservations

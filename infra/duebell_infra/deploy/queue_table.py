@@ -137,7 +137,7 @@ class QueueTable:
             return [
                 *self._settle_protection(wanted),
                 *self._settle_encryption(wanted),
-                *self._settle_keeping(),
+                *self._settle_policy(),
                 *self._settle_capacity(wanted),
                 *self._settle_warm_throughput(wanted),
                 *self._settle_past_index(wanted),
@@ -174,7 +174,7 @@ class QueueTable:
             self._update(SSESpecification={"Enabled": bool(wanted.key), **key})
             yield f"encryption with {wanted.key or 'the key that DynamoDB owns'}"
 
-    def _settle_keeping(self) -> Iterator[str]:
+    def _settle_policy(self) -> Iterator[str]:
         """Recovery, expiry and the tag, which are no part of the table's description."""
         client, name = self._client, self.name
         backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]

@@ -11,13 +11,14 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 __all__ = ["MemoryStore"]
@@ -33,7 +34,7 @@ class MemoryStore:
         self.record: ArmingRecord | None = None
         self.worker: WorkerRecord | None = None
         self.limits: Limits | None = None
-        self.gauges: dict[str, Gauge] = {}
+        self.semaphores: dict[str, Semaphore] = {}
         #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
         self._committed: set[str] = set()  # the tokens of transactions
@@ -67,14 +68,14 @@ class MemoryStore:
         self.limits = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         return self.limits
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        return self.gauges.get(action)
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        return self.semaphores.get(action)
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        if _rev_of(self.gauges.get(action)) != _rev_of(old):
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        if _rev_of(self.semaphores.get(action)) != _rev_of(old):
             return None
-        self.gauges[action] = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return self.gauges[action]
+        self.semaphores[action] = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        return self.semaphores[action]
 
     def insert(self, task: Task) -> bool:
         there = self.tasks.get((task.lane, task.id))
@@ -277,7 +278,7 @@ def _version_of(task: Task) -> tuple[object, ...]:
     return task.rev, task.created_at, task.reservation
 
 
-def _rev_of(record: ArmingRecord | WorkerRecord | Limits | Gauge | None) -> int | None:
+def _rev_of(record: ArmingRecord | WorkerRecord | Limits | Semaphore | None) -> int | None:
     return record.rev if record else None
 
 

@@ -11,14 +11,15 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.aws_session import is_here
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, NotEligible, Taken
 from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.tasks.checks import VERIFY
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.given import VERIFY
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .checks import Found, NotMade, Result, Wrong, expect
 from .scene import LANE, Scene, key_of
@@ -264,7 +265,7 @@ def limits(scene: Scene) -> None:
     """Swap the limits under a wrong `rev`, and write and read the counts of the built-in action."""
     must_hold(scene)
     store = scene.store
-    there, before, new = store.read_limits() or Limits(), store.read_gauge(VERIFY), Gauge(waiting=1)
+    there, before, new = store.read_limits() or Limits(), store.read_semaphore(VERIFY), Semaphore(waiting=1)
     written = replace(new, rev=(before.rev if before else 0) + 1)
     _rows(
         scene,
@@ -273,11 +274,11 @@ def limits(scene: Scene) -> None:
             lambda: store.swap_limits(replace(there, rev=_FAR), there),
             None,
         ),
-        ("counts as they are written", lambda: store.swap_gauge(VERIFY, before, new), written),
-        ("counts that were written", lambda: store.read_gauge(VERIFY), written),
-        ("counts swapped after a change", lambda: store.swap_gauge(VERIFY, before, new), None),
+        ("counts as they are written", lambda: store.swap_semaphore(VERIFY, before, new), written),
+        ("counts that were written", lambda: store.read_semaphore(VERIFY), written),
+        ("counts swapped after a change", lambda: store.swap_semaphore(VERIFY, before, new), None),
     )
-    scene.own.delete_gauge()
+    scene.own.delete_semaphore()
 
 
 def read(scene: Scene) -> None:

@@ -22,10 +22,10 @@ from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.records import GAUGE
+from duebell_shared.queue.records import SEMAPHORE
 from duebell_shared.queue.store import Store
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import VERIFY
+from duebell_shared.tasks.checks import VERIFY
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .checks import Answers, expect
@@ -111,9 +111,9 @@ class OwnTasks:
         """The ids of this verify's tasks that are still there."""
         return sorted({id for lane, id in self._keys if self._store.get(lane, id)})
 
-    def delete_gauge(self) -> None:
-        """Delete the gauge of the built-in action, which no worker keeps one of."""
-        key = {"lane": {"S": GAUGE}, "id": {"S": VERIFY}}
+    def delete_semaphore(self) -> None:
+        """Delete the semaphore of the built-in action, which no worker keeps one of."""
+        key = {"lane": {"S": SEMAPHORE}, "id": {"S": VERIFY}}
         self._client.delete_item(TableName=self._backend.settings.table, Key=key)
 
     def _lanes(self) -> int:

@@ -26,8 +26,6 @@ from .items import Item
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["CHANGE", "INSERT", "Answer", "BatchRead", "BatchWrite", "Written", "pauses"]
-
 _LOG = logging.getLogger("duebell.batches")
 
 #: Seconds at most before each further try of what was throttled: a partition has units again each second.

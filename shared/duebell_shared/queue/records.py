@@ -17,8 +17,8 @@ import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER, Instant, to_json
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .items import Item
@@ -27,18 +27,16 @@ from .refusals import calling, try_write
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "GAUGE", "LIMITS", "WORKER", "Records", "pack", "unpack"]
-
 _LOG = logging.getLogger("duebell.table")
 
-_Record = TypeVar("_Record", WorkerRecord, Limits, Gauge)
+_Record = TypeVar("_Record", WorkerRecord, Limits, Semaphore)
 
 #: Both keys of the items that hold the arming record, the worker record and the limits; lanes are numbers, so
 #: these are in none.
 ARMING, WORKER, LIMITS = "arming", "worker", "limits"
 
-#: The first key of the gauges; the second is the action's name.
-GAUGE = "gauge"
+#: The first key of the semaphores; the second is the action's name.
+SEMAPHORE = "semaphore"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -15,8 +15,6 @@ from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task, queue_key
 
-__all__ = ["RuleSetter"]
-
 
 class RuleSetter:
     """Makes the rule ring for stored tasks. Raises NotArmed when that is not confirmed."""
@@ -46,7 +44,7 @@ class RuleSetter:
             task = next(iter(tasks)) if len(tasks) == 1 else None
             reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
             raise NotArmed(f"{what} stored, but {reason}", way_out=way_out, task=task) from error
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
 
     def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
         """`arm` for tasks that were just inserted; `lanes` is the number of lanes that they were placed by.

@@ -15,27 +15,14 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .past_index import Past, PastKey
 from .transactions import Other, TaskWrite, Transacted
-
-__all__ = [
-    "AT_ONCE",
-    "LARGEST_PAGE",
-    "Claimed",
-    "Failed",
-    "Inserted",
-    "NotEligible",
-    "Relocated",
-    "Saved",
-    "Store",
-    "Taken",
-    "or_failed",
-]
 
 #: Keys in one answer of DynamoDB at most.
 LARGEST_PAGE = 3_200
@@ -113,10 +100,10 @@ class Store(Protocol):
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        """The gauge of this action; None if there is none yet, an empty one if it cannot be read."""
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        """The semaphore of this action; None if there is none yet, an empty one if it cannot be read."""
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
         """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
 
     def insert(self, task: Task) -> bool:

@@ -21,13 +21,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
 from duebell_shared.instants import FIRST, NEVER, floor
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.checks import MAX_PRIORITY
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .batches import CHANGE, INSERT, Answer, BatchRead, BatchWrite, Written
@@ -47,15 +48,13 @@ from .items import Item, item_of, parse_queued, render_queued, stored, task_of
 from .lane_sizes import MEASURED, LaneSizes
 from .lanes import lane_of
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
-from .records import GAUGE, LIMITS, WORKER, Records
+from .records import LIMITS, SEMAPHORE, WORKER, Records
 from .refusals import Made, calling, try_write
 from .store import LARGEST_PAGE, Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken, or_failed
 from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-__all__ = ["DynamoTable"]
 
 _LOG = logging.getLogger("duebell.table")
 
@@ -111,12 +110,12 @@ class DynamoTable:
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._records.swap(LIMITS, LIMITS, old, new)
 
-    def read_gauge(self, action: str) -> Gauge | None:
-        what = "an action's gauge cannot be read and is made anew"
-        return self._records.read(GAUGE, action, Gauge, what)
+    def read_semaphore(self, action: str) -> Semaphore | None:
+        what = "an action's semaphore cannot be read and is made anew"
+        return self._records.read(SEMAPHORE, action, Semaphore, what)
 
-    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
-        return self._records.swap(GAUGE, action, old, new)
+    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
+        return self._records.swap(SEMAPHORE, action, old, new)
 
     def insert(self, task: Task) -> bool:
         with self._aws():

@@ -16,21 +16,23 @@ from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar
 import msgspec
 from msgspec import NODEFAULT
 
-from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, render
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted, shortened
 
+from .checks import (
+    MAX_COUNT,
+    MAX_NAME,
+    MAX_PRIORITY,
+    MAX_REV,
+    check_count,
+    check_name,
+    read_instant,
+    read_seconds,
+)
 from .follow_up import MAX_AFTER, Then, check_then, then_of
-from .given import MAX_COUNT, MAX_NAME, MAX_REV, check_count, check_name, read_instant, read_seconds
 from .recurrence import MAX_SPREAD, Missed
-
-__all__ = [
-    "FIELDS", "RECURRENCE", "RECURRING", "SCHEDULE", "STORED", "AddFields", "DeclaredFields", "Field",
-    "IfExists", "Kind", "NewTask", "TaskChange", "TaskFields", "checked", "described", "fields_of",
-    "fields_of_json", "names_of",
-]  # fmt: skip
 
 #: The most tags of a task, and what a tag is: no comma and no space, so that lists of tags can be typed.
 MAX_TAGS = 10

@@ -3,44 +3,53 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from duebell_shared.counts import Count, Milliseconds, Priority
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
-from duebell_shared.keeping import History, Keeping
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
+from duebell_shared.retention import History, RetentionPolicy
 
+from .checks import Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .fields import STORED, checked
-from .follow_up import FollowUp, Owed, check_id
-from .given import check_due
-from .intake_mark import IntakeMark
-from .owing import owing
-from .recurrence import (
-    PUNCTUAL,
-    Missed,
-    Occurrence,
-    Recurrence,
-    Result,
-    Seat,
-    Turn,
-    bounded_occurrences,
-    delay_of,
-    delayed,
-)
+from .follow_up import Cause, FollowUp, Owed, check_id
+from .packed_occurrences import Occurrence, Result, bounded_occurrences
+from .recurrence import PUNCTUAL, Missed, Recurrence, Seat, Turn, delay_of, delayed
 from .status import Status
 from .verbs import Verb
 
-__all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"]
+#: Places that a mark names at most.
+MAX_WITHOUT = 20
+
+
+class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last change of a task by a message of the intake queue, by which it is known when it comes again.
+
+    source   the id of its message or event, the same each time it comes and of no other one
+    place    its place in the message's list
+    without  places of earlier changes of the task in the list that did not take effect; all others did
+    alone    whether nothing is known of the earlier ones: too many did not take effect
+    pushed   when the message of the task's last push was sent
+    """
+
+    source: Annotated[str, msgspec.Meta(max_length=100)]
+    place: int = 0
+    without: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_WITHOUT)] = ()
+    alone: bool = False
+    pushed: Instant | None = None
+
 
 #: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
+
+#: Characters that a task keeps of the error of its follow-up.
+_MOST_ERROR = 300
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
@@ -189,7 +198,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The verbs that its status allows."""
         return tuple(verb for verb in Verb if self._allows(verb, self.status))
 
-    def is_kept(self, keep: Keeping) -> bool:
+    def is_kept(self, keep: RetentionPolicy) -> bool:
         """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
         is_listed = self.status is not Status.DONE or keep.history is not History.NONE
         return is_listed or self.owes is not None
@@ -322,7 +331,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be("confirm", (Status.RESERVED,))
         return self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)
 
-    def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
+    def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
         self._must_allow(Verb.CANCEL)
         return self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
@@ -396,7 +405,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     # Changes by the end of the attempt.
 
-    def done(self, *, now: datetime, keep: Keeping) -> Self:
+    def done(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt succeeded."""
         return self._concluded(Result.DONE, now=now, keep=keep, failure=None)
 
@@ -432,7 +441,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         failure: Failure,
         *,
         now: datetime,
-        keep: Keeping,
+        keep: RetentionPolicy,
         attempt: int | None = None,
         on_failed: str | None = None,
     ) -> Self:
@@ -446,7 +455,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             on_failed=on_failed if self.on_failed is None else self.on_failed,
         )
 
-    def expired(self, *, now: datetime, keep: Keeping) -> Self:
+    def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
             Result.SKIPPED,
@@ -529,7 +538,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         result: Result,
         *,
         now: datetime,
-        keep: Keeping,
+        keep: RetentionPolicy,
         failure: Failure | None,
         attempt: int | None = None,
         on_failed: str | None = None,
@@ -552,7 +561,45 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             ended = seated._changed(unlisted=keep.history is not History.ALL)
         else:
             ended = over._finished(_FINAL[result], now=now, keep=keep)
-        return owing(over, ended, result, on_failed=on_failed, now=now)
+        cause, action = Cause.FAILED, on_failed
+        if result is Result.DONE:
+            cause, action = Cause.DONE, self.then.action if self.then else None
+        if not action or result is Result.SKIPPED:
+            return ended
+        owed = Owed(
+            cause=cause,
+            action=action,
+            at=to_utc(now),
+            due=self.due,
+            attempts=over.attempt,
+            queued=ended.queued,
+            expires_at=ended.expires_at,
+        )
+        return replace(
+            ended,
+            status=_FINAL[result],
+            queued=min(self.queued or owed.at, owed.at),  # a parked task stands hours ahead in the queue
+            expires_at=None,
+            owes=owed,
+            follow_up_error=None,
+        )
+
+    def follow_up_failed(self, error: str) -> Self:
+        """Still owing its follow-up, after a try to add it; the same task if the last try failed likewise."""
+        kept = error[:_MOST_ERROR]
+        return self if self.follow_up_error == kept else self._changed(follow_up_error=kept)
+
+    def follow_up_settled(self, error: str | None = None) -> Self:
+        """With its follow-up added, or given up by this error: the task has ended, or goes on."""
+        if (owed := self.owes) is None:
+            return self
+        return self._changed(
+            status=self.status if owed.queued is None else Status.SCHEDULED,
+            queued=owed.queued,
+            expires_at=owed.expires_at,
+            owes=None,
+            follow_up_error=error,
+        )
 
     def _record(self, result: Result, now: datetime) -> Occurrence:
         return Occurrence(
@@ -577,7 +624,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
         return latest((*kept, this))
 
-    def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
+    def _finished(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
         finished = self._changed(
             status=status,

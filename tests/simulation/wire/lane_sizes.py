@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from duebell_shared.queue.records import ARMING, GAUGE, LIMITS, WORKER
+from duebell_shared.queue.records import ARMING, LIMITS, SEMAPHORE, WORKER
 
 from .refused import Refused
 
@@ -36,7 +36,11 @@ class LaneSizes:
     def check(self, lane: str, before: Item | None, after: Item) -> None:
         """Refuse what makes a full lane larger. Raises Refused."""
         grows = bytes_in_lane(after) - bytes_in_lane(before)
-        if grows > 0 and self.of[lane] + grows > self.most and lane not in {ARMING, GAUGE, LIMITS, WORKER}:
+        if (
+            grows > 0
+            and self.of[lane] + grows > self.most
+            and lane not in {ARMING, SEMAPHORE, LIMITS, WORKER}
+        ):
             raise Refused(f"{FULL}Exception", f"lane {lane} is full")
 
     def count(self, lane: str, item: Item, sign: int = 1) -> None:

@@ -9,7 +9,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import RESERVED, is_reserved
+from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_worker.run.context import Deliver
 
 from .action import Action

@@ -10,9 +10,9 @@ import msgspec
 from duebell_shared.errors import InvalidSchedule, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import STORED, DeclaredFields, checked
 from duebell_shared.tasks.follow_up import check_id
-from duebell_shared.tasks.given import check_name
 from duebell_shared.tasks.worker_record import DeclaredTask
 
 from .action import Action

@@ -16,7 +16,7 @@ from typing import (
 from duebell_shared.backoff import Backoff
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import VERIFY, check_name
+from duebell_shared.tasks.checks import VERIFY, check_name
 from duebell_shared.tasks.task import Task
 
 from .action import Action, PreparedAction, TaskOptions

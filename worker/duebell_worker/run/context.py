@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.given import is_reserved
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -109,11 +109,6 @@ class RunContext:
     def now(self) -> Callable[[], datetime]:
         """The clock that the run goes by."""
         return self.backend.clock
-
-    def batch_of(self, task: Task) -> str | None:
-        """The target that attempts at this task go to in batches; None if each is made alone."""
-        action = self.actions.get(task.action)
-        return action.batch if action else None
 
     @property
     def sends_batches_only(self) -> bool:

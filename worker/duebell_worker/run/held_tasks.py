@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from duebell_shared.instants import NEVER
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempts import Attempts
 from .context import RunContext
@@ -89,20 +90,20 @@ class HeldTasks:
         """Take as many as may be started by now, as far as this run knows."""
         for action in self._actions():
             keys = self._keys[action]
-            for _ in range(min(self._limiter.room(action), len(keys))):
+            for _ in range(min(self._limiter.free(action), len(keys))):
                 yield heapq.heappop(keys)
 
-    def hasten(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
+    def heads_with(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
         """These heads of lanes, but not later than when one of these tasks may be started by its rate."""
-        hastened = dict(heads)
+        earlier = dict(heads)
         for action in self._actions():
             at = self._limiter.opens_at(action)
             lanes = {key.lane for key in self._keys[action]} & heads.keys()
-            hastened |= {lane: min(hastened[lane], at) for lane in lanes}
+            earlier |= {lane: min(earlier[lane], at) for lane in lanes}
         if self._has_more and not self:
             now = self._context.now()
-            hastened |= {lane: min(at, now) for lane, at in heads.items()}
-        return hastened
+            earlier |= {lane: min(at, now) for lane, at in heads.items()}
+        return earlier
 
     def _actions(self) -> Iterator[str]:
         now = self._context.now()

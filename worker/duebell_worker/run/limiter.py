@@ -1,8 +1,13 @@
 """The limits of actions in one run: starts the tasks that were claimed, or puts them back.
 
-Tasks of limited actions pass the gauge of their action, an item that all runs change by compare-and-swap:
-several tasks at once, one change at a time. A task that may not be started is put back. If attempts of this
-run are under way, a few tasks wait in the run instead, in no place of the pool, and follow them.
+How a limit works, in short. Each limited action has one item in the table, its semaphore. It says when the
+next start may be, by the rate, and how many permits each run has. A run changes it by compare-and-swap: once
+for all tasks of the action that it has claimed, one change at a time. A task gets a permit and is started, or
+gets a place in the line: a time until which it is put back into the queue. A place promises nothing, so a run
+that dies loses none; a task that misses its place gets another in a second, short line. Where attempts of
+this run are under way and no rate limits, as many tasks wait in the run, in no place of the pool, and follow
+them at once. Tasks of a paused action are put back to one time a day, a millisecond by a hash of its name:
+so runs find exactly those when the action goes on.
 
 Where no action is limited, this costs nothing: no read, no write.
 """
@@ -12,14 +17,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
-from duebell_shared.limits.gauge import Gauge
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
-from duebell_shared.tasks.task import QueueKey, Status
+from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Batcher
@@ -51,10 +56,10 @@ class AttemptTimes:
         return max(self._means.get(action, _AN_ATTEMPT), longest, _SHORTEST)
 
 
-#: Changes of a gauge are tried so often when other runs get in first.
+#: Changes of a semaphore are tried so often when other runs get in first.
 _TRIES = 20
 
-#: A task whose gauge cannot be changed now is put back for so long, and for up to twice as long.
+#: A task whose semaphore cannot be changed now is put back for so long, and for up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
 
 #: Where only `at_most` limits an action, a task is put back for so long at most: the time is an estimate.
@@ -64,12 +69,6 @@ _LONGEST_WAIT = timedelta(minutes=10)
 _STAYS = timedelta(minutes=2)
 
 _Attempts = Sequence[Attempt]
-
-
-class _Request(NamedTuple):
-    """A reason to change a gauge: an attempt that is to start, or a change of what is under way."""
-
-    attempt: Attempt | None = None
 
 
 class Limiter:
@@ -98,8 +97,8 @@ class Limiter:
         self._skip = skip
         self._limits: Limits | None = None
         self.is_any = any(action.limit.is_any for action in context.actions.values())
-        self._gauges: dict[str, Gauge | None] = {}
-        self._changes: dict[str, Batcher[_Request]] = {}
+        self._semaphores: dict[str, Semaphore | None] = {}
+        self._changes: dict[str, Batcher[Attempt | None]] = {}
         self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
         self._times = AttemptTimes()
@@ -114,7 +113,7 @@ class Limiter:
         """Tell whether the limits were changed since they were read."""
         return record.limits != (self._limits.rev if self._limits else 0)
 
-    def look(self, record: ArmingRecord) -> Mapping[datetime, str]:
+    def refresh(self, record: ArmingRecord) -> Mapping[datetime, str]:
         """Read the limits if they have changed. Returns the times of parked tasks that are due now.
 
         Permits that no task of this run waits for are given back. Raises AwsError and NotDeployed if the
@@ -134,43 +133,43 @@ class Limiter:
         with self._counting:
             to_free, self._to_free = self._to_free, set()
         for action in to_free:
-            self._change(action, _Request())
+            self._change(action, None)
         return self._released
 
     def stays_for(self) -> timedelta:
         """How long the run stays for tasks that it has put back."""
         return _STAYS if self._last_place > self._context.now() else timedelta(0)
 
-    def room(self, action: str) -> int:
+    def free(self, action: str) -> int:
         """How many tasks of this action that wait may be claimed now, as far as this run knows."""
-        limit, gauge = self._limit_of(action), self._gauges.get(action)
+        limit, semaphore = self._limit_of(action), self._semaphores.get(action)
         if not limit.is_any:
             return MOST_AT_A_TIME
-        if limit.is_paused or not gauge:
+        if limit.is_paused or not semaphore:
             return 0
         under_way = len(self._under_way[action])
-        room = gauge.room(limit, now=self._context.now(), run=self._context.id, under_way=under_way)
+        free = semaphore.free(limit, now=self._context.now(), run=self._context.id, under_way=under_way)
         if limit.per_second:
-            return room
+            return free
         # As many more wait in the run, to follow at once.
-        return room + max(room + under_way - len(self._waiting[action]), 0)
+        return free + max(free + under_way - len(self._waiting[action]), 0)
 
     def opens_at(self, action: str) -> datetime:
         """The time when the rate lets a task that waits start; never if attempts must end first."""
-        limit, gauge, now = self._limit_of(action), self._gauges.get(action), self._context.now()
-        if not gauge or limit.at_most is not None or not limit.per_second:
+        limit, semaphore, now = self._limit_of(action), self._semaphores.get(action), self._context.now()
+        if not semaphore or limit.at_most is not None or not limit.per_second:
             return NEVER
-        return max(gauge.opens_at(limit, now), now)
+        return max(semaphore.opens_at(limit, now), now)
 
     def lines(self) -> Mapping[str, datetime]:
         """The actions whose limits were changed while tasks waited, with the ends of their lines then.
 
-        Reads the gauges of those that this run does not know yet.
+        Reads the semaphores of those that this run does not know yet.
         """
         lines = self._limits.lines(self._context.now()) if self._limits else {}
-        for action in lines.keys() - self._gauges.keys():
+        for action in lines.keys() - self._semaphores.keys():
             try:
-                self._gauges[action] = self._store.read_gauge(action)
+                self._semaphores[action] = self._store.read_semaphore(action)
             except AwsError as error:
                 self._context.warn("not_limited", error, action=action)
         return lines
@@ -196,7 +195,7 @@ class Limiter:
                 else:
                     free.append(attempt)
         for action, those in limited.items():
-            self._change(action, *(_Request(attempt) for attempt in those))
+            self._change(action, *those)
         return free
 
     def renew(self) -> None:
@@ -206,7 +205,7 @@ class Limiter:
             # Other threads may add an action meanwhile.
             for action in [action for action, attempts in list(self._under_way.items()) if attempts]:
                 if self._limit_of(action).at_most is not None:
-                    self._change(action, _Request())
+                    self._change(action, None)
 
     def close(self) -> None:
         """Give back the permits that are left, so that other runs need not wait for the end of the lease.
@@ -214,10 +213,10 @@ class Limiter:
         What waits in the run is started by others, as this one has left it or lost its lease.
         """
         self._is_closed = True
-        for action, gauge in list(self._gauges.items()):
-            if gauge and self._context.id in gauge.permits:
+        for action, semaphore in list(self._semaphores.items()):
+            if semaphore and self._context.id in semaphore.permits:
                 self._under_way[action].clear()
-                self._change(action, _Request())
+                self._change(action, None)
 
     def _is_early(self, attempt: Attempt) -> bool:
         """Tell whether the task was not parked: by chance it is due at such a time by itself."""
@@ -230,7 +229,7 @@ class Limiter:
 
     def _is_over(self, attempt: Attempt) -> bool:
         """Tell whether no attempt is made at this task: then it needs no leave."""
-        now, keep = self._context.now(), self._context.backend.settings.keeping
+        now, keep = self._context.now(), self._context.backend.settings.retention_policy
         return without_attempt(as_run(attempt), self._context.actions, now=now, keep=keep) is not None
 
     def _limit_of(self, action: str) -> Limit:
@@ -238,19 +237,19 @@ class Limiter:
         declared = known.limit if known else Limit()
         return self._limits.of(action, declared) if self._limits else declared
 
-    def _change(self, action: str, *requests: "_Request") -> None:
+    def _change(self, action: str, *attempts: Attempt | None) -> None:
+        """Change the semaphore for these that are to start; None for a change of what is under way."""
         if action not in self._changes:
-            # One change at a time: a second one would only find that the gauge has changed.
+            # One change at a time: a second one would only find that the semaphore has changed.
             self._changes[action] = Batcher(partial(self._handle, action), most=1_000, side_by_side=1)
-        self._changes[action](*requests)
+        self._changes[action](*attempts)
 
-    def _handle(self, action: str, requests: Sequence["_Request"]) -> None:
-        """Change the gauge once for all of these requests; raise nothing."""
+    def _handle(self, action: str, new: Sequence[Attempt | None]) -> None:
+        """Change the semaphore once for all of these and those that wait here; raise nothing."""
         with self._counting:
             waiting, self._waiting[action] = self._waiting[action], []
-        attempts = waiting + [one.attempt for one in requests if one.attempt]
-        attempts.sort(key=_since)
-        if self._is_closed:  # and the gauge counts none of them
+        attempts = sorted([*waiting, *filter(None, new)], key=_since)
+        if self._is_closed:  # and the semaphore counts none of them
             self._go(action, attempts)
             attempts = []
         try:
@@ -288,25 +287,25 @@ class Limiter:
         self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
 
     def _swap(self, action: str, limit: Limit, waited: Sequence[bool]) -> Sequence[datetime | None]:
-        """Change the gauge, for what is under way and these tasks. Raises AwsError."""
+        """Change the semaphore, for what is under way and these tasks. Raises AwsError."""
         run, until, random = self._context.id, self._lease.until, self._context.random
-        gauge = self._gauges.get(action) or self._store.read_gauge(action)
+        semaphore = self._semaphores.get(action) or self._store.read_semaphore(action)
         for attempt in range(_TRIES):
             now = self._context.now()
-            known = gauge or Gauge()
+            known = semaphore or Semaphore()
             under_way = 0 if limit.at_most is None else len(self._under_way[action])
             current = known.renewed(run, under_way, until=until)
             taken = current.take(
                 limit, waited, now=now, run=run, until=until, takes=self._time_of(action, now)
             )
-            if taken.gauge == known:
+            if taken.semaphore == known:
                 return taken.places
-            if swapped := self._store.swap_gauge(action, gauge, taken.gauge):
-                self._gauges[action] = swapped
+            if swapped := self._store.swap_semaphore(action, semaphore, taken.semaphore):
+                self._semaphores[action] = swapped
                 return taken.places
             self._context.backend.sleep(random.uniform(0, 0.01 * attempt))
-            gauge = self._store.read_gauge(action)
-        self._gauges[action] = None
+            semaphore = self._store.read_semaphore(action)
+        self._semaphores[action] = None
         return [self._soon() for _ in waited]
 
     def _time_of(self, action: str, now: datetime) -> timedelta:
@@ -349,10 +348,10 @@ class Limiter:
             if began := self._under_way[action].pop(attempt, None):
                 self._times.ended(action, self._context.now() - began)
         if self._waiting[action]:
-            self._change(action, _Request())
+            self._change(action, None)
         elif self._limit_of(action).at_most is not None:
             with self._counting:
-                self._to_free.add(action)  # with the next look into the queue
+                self._to_free.add(action)  # with the next read of the queue
 
     def _hold(self, action: str, attempts: _Attempts, places: Sequence[datetime]) -> None:
         """Put these tasks back until then."""

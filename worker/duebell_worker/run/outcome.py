@@ -15,12 +15,12 @@ from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST
-from duebell_shared.keeping import Keeping
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.given import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.parameters import InvalidPayload
@@ -116,7 +116,7 @@ class Ended(NamedTuple):
 
 
 def without_attempt(
-    task: Task, actions: Mapping[str, Action[..., Any]], *, now: datetime, keep: Keeping
+    task: Task, actions: Mapping[str, Action[..., Any]], *, now: datetime, keep: RetentionPolicy
 ) -> Ended | None:
     """End a claimed task for which no attempt is made; return None if one is to be made.
 
@@ -146,7 +146,7 @@ def after_attempt(
     action: Action[..., Any],
     *,
     now: datetime,
-    keep: Keeping,
+    keep: RetentionPolicy,
     random: Random,
 ) -> Ended:
     """End an attempt that raised `error`, or nothing."""

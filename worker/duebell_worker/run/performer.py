@@ -28,8 +28,6 @@ _BATCH, _BATCHES = 10, 4
 
 _Step = Callable[..., None]
 
-_SUPERSEDED = Outcome.SUPERSEDED
-
 
 class Performer:
     """Takes attempts from the claim to the record, until it is told to `leave`.
@@ -39,7 +37,8 @@ class Performer:
 
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
         self._context = context
-        self._keep = context.backend.settings.keeping
+        self._actions = context.actions
+        self._keep = context.backend.settings.retention_policy
         self._lease = lease
         self._lanes = lanes
         self.follow_ups = FollowUps(context, lanes)
@@ -48,7 +47,7 @@ class Performer:
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
         self._outcomes = Batcher(self.record, most=AT_ONCE)
         # No place is taken by those that went in batches, so their outcomes can wait for full calls.
-        self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
+        self._sent = Batcher(self.record, most=AT_ONCE, fills=True)
         self.limiter = Limiter(
             context,
             lease,
@@ -56,8 +55,8 @@ class Performer:
             put_back=lambda attempts: self._outcomes(*attempts),
             skip=lambda key: lanes.trouble.skip(key, until=key.queued),
         )
-        self._deliveries = {
-            batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
+        self._sends = {
+            batch: Batcher(self._send, most=_BATCH, side_by_side=_BATCHES)
             for action in context.actions.values()
             if (batch := action.batch)
         }
@@ -76,30 +75,25 @@ class Performer:
         self._submit(self.limiter.passed(claimed))
 
     def _submit(self, attempts: Iterable[Attempt]) -> None:
-        """Have threads make these attempts."""
-        for together in self._together(attempts):
-            self._context.pool.submit(self._go_on, *together)
+        for together in self._by_target(attempts):
+            self._context.pool.submit(self._go_on, together)
 
-    def _together(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
+    def _by_target(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
         """Put the attempts together that go in batches to one target; each of the others is alone."""
-        alone: list[list[Attempt]] = []
-        batches: dict[str, list[Attempt]] = {}
+        groups: dict[object, list[Attempt]] = {}
         for attempt in attempts:
-            if batch := self._context.batch_of(attempt.stored[-1]):
+            action = self._actions.get(attempt.stored[-1].action)
+            if action and action.batch:
                 attempt.has_place = False
-                batches.setdefault(batch, []).append(attempt)
-            else:
-                alone.append([attempt])
-        return [*alone, *batches.values()]
+            groups.setdefault((action and action.batch) or attempt, []).append(attempt)
+        return groups.values()
 
-    def _go_on(self, *attempts: Attempt) -> None:
-        """Take the next step with tasks that were claimed."""
+    def _go_on(self, attempts: Sequence[Attempt]) -> None:
+        """Have each of these claimed tasks take its next step."""
         steps: dict[_Step, list[Attempt]] = {}
         for attempt in attempts:
-            try:
+            with attempt.is_over_at_error():
                 steps.setdefault(self._next_step(attempt), []).append(attempt)
-            except BaseException as error:  # noqa: BLE001 (a bug of ours)
-                attempt.set_over(error)
         for step, those in steps.items():
             step(*those)
 
@@ -109,23 +103,14 @@ class Performer:
         attempt.ended = self._ended_without(attempt)
         if attempt.ended:
             return self._outcomes
-        action = self._context.actions[claimed.action]
+        action = self._actions[claimed.action]
         if action.is_last_attempt(claimed):
             attempt.stored = (claimed, claimed.beginning(action.attempts))
             return self._beginnings
-        return self._way_of(claimed)
-
-    def _way_of(self, task: Task) -> _Step:
-        """How attempts at this task are made."""
-        action = self._context.actions[task.action]
-        if action.delivery is None:
-            return self._perform
-        return self._deliveries[action.batch] if action.batch else self._deliver_alone
+        return self._sends[action.batch] if action.batch else self._perform
 
     def _ended_without(self, attempt: Attempt) -> Ended | None:
-        """End an attempt that is not to be made; None for one that is."""
-        task, now = as_run(attempt), self._context.now()
-        return without_attempt(task, self._context.actions, now=now, keep=self._keep)
+        return without_attempt(as_run(attempt), self._actions, now=self._context.now(), keep=self._keep)
 
     def _begin(self, attempts: Sequence[Attempt]) -> None:
         """Record these last attempts as begun, and perform those that are.
@@ -142,8 +127,10 @@ class Performer:
                     begun.append(attempt)
                 else:  # refused; or the lease is lost, or the task was changed meanwhile
                     attempt.set_over(result if isinstance(result, BaseException) else None)
-        for together in self._together(begun):
-            self._context.pool.submit(self._way_of(together[0].stored[-1]), *together)
+        for together in self._by_target(begun):
+            action = self._actions[together[0].stored[-1].action]
+            step = self._sends[action.batch] if action.batch else self._perform
+            self._context.pool.submit(step, *together)
 
     def _may_have_begun(self, attempt: Attempt) -> bool:
         """Tell whether the attempt may be recorded as begun. Raises NotDeployed, UnreadableTask."""
@@ -154,68 +141,60 @@ class Performer:
             return True
 
     def _perform(self, attempt: Attempt) -> None:
-        """Call the task's action, and have the outcome recorded; not if the run has left meanwhile."""
-        with attempt.is_over_at_error():
-            task = as_run(attempt)
-            with self._starting:
-                if self._has_left:
-                    attempt.over.set_result(None)
-                    return
-                attempt.started = task
-            attempt.ended = self._ended_with(task, self._call(task))
+        """Call the task's action, or send its delivery, and have the outcome recorded."""
+        [started] = self._started([attempt])
+        if started:
+            with attempt.is_over_at_error():
+                attempt.ended = self._ended_with(started, self._call(started))
         if attempt.ended:
             self._outcomes(attempt)
 
+    def _started(self, attempts: Sequence[Attempt]) -> Sequence[Task | None]:
+        """Note that these attempts are started, unless the run has left; return their tasks."""
+        for attempt in attempts:
+            with attempt.is_over_at_error():
+                task = as_run(attempt)
+                with self._starting:
+                    if self._has_left:
+                        attempt.over.set_result(None)
+                    else:
+                        attempt.started = task
+        return [attempt.started for attempt in attempts]
+
     def _call(self, task: Task) -> BaseException | None:
-        """Call the action; return the error that it raised, if any."""
+        """Call the action, or send this delivery; return the error that it raised, if any."""
+        action = self._actions[task.action]
         try:
-            self._context.actions[task.action].handle(task)
+            if action.delivery:
+                return self._errors([task])[0]
+            action.handle(task)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             return raised
         finally:
             end_lines()
         return None
 
-    def _deliver_alone(self, attempt: Attempt) -> None:
-        """Send this task, in this thread, and have the outcome recorded."""
-        self._outcomes(*self._sent([attempt]))
-
-    def _deliver(self, attempts: Sequence[Attempt]) -> None:
+    def _send(self, attempts: Sequence[Attempt]) -> None:
         """Send these tasks, all to one target, and have the outcomes recorded."""
-        self._delivered(*self._sent(attempts))
-
-    def _sent(self, attempts: Sequence[Attempt]) -> Sequence[Attempt]:
-        """Send these tasks, all to one target, unless the run has left; return those that have ended."""
-        tasks: list[tuple[Attempt, Task]] = []
-        for attempt in attempts:
+        tasks = list(zip(attempts, self._started(attempts), strict=True))
+        started = [(attempt, task) for attempt, task in tasks if task]
+        errors = self._errors([task for _, task in started]) if started else []
+        for (attempt, task), error in zip(started, errors, strict=True):
             with attempt.is_over_at_error():
-                tasks.append((attempt, as_run(attempt)))
-        with self._starting:
-            has_left = self._has_left
-            for attempt, task in tasks:
-                attempt.started = None if has_left else task
-        ended: list[Attempt] = []
-        errors = [] if has_left else self._send([task for _, task in tasks])
-        for place, (attempt, task) in enumerate(tasks):
-            with attempt.is_over_at_error():
-                if has_left:
-                    attempt.over.set_result(None)
-                else:
-                    attempt.ended = self._ended_with(task, errors[place])
-                    ended.append(attempt)
-        return ended
+                attempt.ended = self._ended_with(task, error)
+        self._sent(*(attempt for attempt, _ in started if attempt.ended))
 
-    def _send(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
+    def _errors(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
         """Send these tasks; return the error of each that was not accepted."""
         deliver = self._context.deliver or _send_nothing
-        to_send = ((self._context.actions[task.action].delivery, task) for task in tasks)
+        to_send = ((self._actions[task.action].delivery, task) for task in tasks)
         try:
             return deliver([(delivery, task) for delivery, task in to_send if delivery])
         except BaseException as raised:  # noqa: BLE001 (a bug of ours)
             return [raised] * len(tasks)
 
     def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
-        action, now, random = self._context.actions[started.action], self._context.now(), self._context.random
+        action, now, random = self._actions[started.action], self._context.now(), self._context.random
         return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
 
     def record(self, attempts: Sequence[Attempt]) -> None:
@@ -223,7 +202,11 @@ class Performer:
         ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
         owing = []
         for attempt, recorded in self._save(ended):
-            if isinstance(recorded, Ended) and recorded.task.owes and recorded.outcome is not _SUPERSEDED:
+            if (
+                isinstance(recorded, Ended)
+                and recorded.task.owes
+                and recorded.outcome is not Outcome.SUPERSEDED
+            ):
                 attempt.recorded = recorded
                 owing.append((attempt, recorded))
             else:

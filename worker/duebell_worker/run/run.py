@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import drop_stray_copy
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
 from duebell_worker.run.held_tasks import HeldTasks
@@ -76,7 +77,7 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
-    context.backend.hasten(record)
+    context.backend.start_run_if_late(record)
     return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
 
 
@@ -145,7 +146,7 @@ class _Run:
             self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
         self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
-        self._backend.hasten(record)
+        self._backend.start_run_if_late(record)
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error
@@ -188,7 +189,7 @@ class _Run:
         known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_look()
-        self._lanes.released = self._limiter.look(self._lease.seen)
+        self._lanes.released = self._limiter.refresh(self._lease.seen)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
         begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
@@ -305,7 +306,7 @@ class _Run:
         # Problem: an action may have been resumed since this run looked; its parked tasks wait for tomorrow.
         # Solution: the limits are read again, so that those tasks count as due.
         if self._limiter.is_outdated(self._lease.seen):
-            self._lanes.released = self._limiter.look(self._lease.seen)
+            self._lanes.released = self._limiter.refresh(self._lease.seen)
         return self._give_back(
             {**quiet, **self._lanes.heads(lane for lane in self._lease.lanes if lane not in quiet)}
         )
@@ -329,7 +330,7 @@ class _Run:
 
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
-        heads = self._held.hasten(heads)
+        heads = self._held.heads_with(heads)
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         if host := self._context.host:

@@ -34,16 +34,8 @@ class Pace(NamedTuple):
         """Tell whether enough time has passed to know the speed."""
         return now >= self.since + _MEASURING
 
-    def runs_needed(self, backlog: int, now: datetime, ended: int) -> int:
-        """Return how many runs like this one do `backlog` tasks in time; `ended` have ended by now."""
-        return math.ceil(backlog / self._in_time(now, ended))
-
-    def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
-        """Return a backlog that needs more than `runs` runs: counting can stop there."""
-        return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
-
-    def _in_time(self, now: datetime, ended: int) -> float:
-        """Return the number of tasks that one run does in time, at least one."""
+    def in_time(self, now: datetime, ended: int) -> float:
+        """Return the number of tasks that one run does in time, at least one; `ended` have ended by now."""
         return max(ended - self.ended_before, 1) * (_IN_TIME / (now - self.since))
 
 
@@ -58,9 +50,9 @@ class Shares:
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes, attempts: Attempts) -> None:
         self._context = context
         self._function = context.backend.function
-        self._most = context.backend.settings.max_runs if self._function and context.stop_at else 0
-        if context.host:  # others look for lanes by themselves, and the rule rings for those that are free
-            self._most = context.backend.settings.max_runs
+        # A process needs no function: others look for lanes, and the rule rings for those that are free.
+        can_share = bool(context.host or (self._function and context.stop_at))
+        self._most = context.backend.settings.max_runs if can_share else 0
         self._lease = lease
         self._lanes = lanes
         self._attempts = attempts
@@ -81,28 +73,25 @@ class Shares:
     def change_lanes(self) -> bool:
         """Choose lanes to hand over if this run needs help, or hand over those chosen before.
 
-        Returns whether the run must look into its lanes anew.
+        Returns whether the run must read its lanes anew.
         """
         return self._choose() or self.hand_over()
 
     def _choose(self) -> bool:
-        """Choose the lanes for further runs if what is due takes this run too long.
-
-        It needs a known speed, a function to start further runs with, and lanes to hand over.
-        """
+        """Choose the lanes for further runs if what is due takes this run too long."""
         now, ended = self._context.now(), self._attempts.tally.attempts
         if not self._most or self._shares or not self._pace.can_be_told(now):
             return False
         pace, self._pace = self._pace, Pace(now, ended)
-        runs = min(1 + self._runs_to_spare(now), len(self._lease.lanes))
-        if runs == 1:
+        most = min(1 + self._runs_to_spare(now), len(self._lease.lanes))
+        if most == 1:
             return False
-        most = pace.most_counted(now, ended, runs=runs)
-        backlog = sum(self._lanes.counts(self._lease.lanes, before=now, most=most).values())
-        needed = pace.runs_needed(backlog - len(self._attempts), now, ended)
+        in_time = pace.in_time(now, ended)
+        enough = math.ceil(in_time * most) + 1  # a backlog that needs more runs: counting can stop there
+        backlog = sum(self._lanes.counts(self._lease.lanes, before=now, most=enough).values())
+        runs = min(most, math.ceil((backlog - len(self._attempts)) / in_time))
         if self._context.host and not self._attempts.has_place and ended == pace.ended_before:
-            needed = max(needed, 2)  # actions that may take hours have all places
-        runs = min(runs, needed)
+            runs = max(runs, 2)  # actions that may take hours have all places
         if runs <= 1:
             return False
         _, *self._shares = dealt(self._lease.lanes, runs)
@@ -127,23 +116,24 @@ class Shares:
     def hand_over(self) -> bool:
         """Hand over the shares in whose lanes nothing is under way, and start a run for each.
 
-        Returns whether the run must look into its lanes anew: it has fewer of them, or tasks were added.
+        Returns whether the run must read its lanes anew: it has fewer of them, or tasks were added.
         """
         if not self._shares:
             return False
         now = self._context.now()
         busy = {key.lane for key in self._attempts.under_way()}
         ready = [share for share in self._shares if busy.isdisjoint(share)]
-        if not ready and now >= self._share_by:  # a task in these lanes takes long, and the others wait
+        if not ready:
+            if now < self._share_by:
+                return False
+            # A task in these lanes takes long, and the others wait.
             self._shares, self._most = [], self._most if self._context.host else 0
             return True
-        if not ready:
-            return False
         self._shares = [share for share in self._shares if share not in ready]
         ready = ready[: self._runs_to_spare(now)]  # other runs may have come since
-        if not ready:
-            return True
         lanes = tuple(lane for share in ready for lane in share)
+        if not lanes:
+            return True
         try:
             self._lease.clear()
             self._lease.hand_over(self._lanes.heads(lanes))

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.instants import NEVER
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes

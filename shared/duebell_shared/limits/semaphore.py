@@ -1,4 +1,4 @@
-"""The gauge of a limited action: the attempts that all runs together have started, in one item of the queue.
+"""The semaphore of a limited action: the attempts that all runs have started, in one item of the queue.
 
 The rate is the generic cell rate algorithm ("virtual scheduling"): the item holds the time of the next start.
 https://www.itu.int/rec/T-REC-I.371 annex A
@@ -8,7 +8,7 @@ when no run came in time, it gets a place in a second, short line: those that ca
 others. Only what is started counts for the limit; a place in a line promises nothing. So whatever dies or is
 late, the limit holds, and a run that dies loses places and starts of this second, but no task.
 
-Pure; time is an argument. A run changes the gauge by compare-and-swap on its `rev`.
+Pure; time is an argument. A run changes the semaphore by compare-and-swap on its `rev`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,6 @@ from msgspec.structs import replace
 from duebell_shared.instants import FIRST, LATEST, Instant
 
 from .limits import MOST_AT_A_TIME, Limit
-
-__all__ = ["Gauge", "Permits", "Taken"]
 
 _SECOND = timedelta(seconds=1)
 _NONE = timedelta(0)
@@ -39,14 +37,14 @@ class Permits(msgspec.Struct, frozen=True):
 
 
 class Taken(NamedTuple):
-    """The gauge after a take, and for each task None if it may be started, else its place in a line."""
+    """The semaphore after a take, and for each task None if it may be started, else its place in a line."""
 
-    gauge: "Gauge"
+    semaphore: "Semaphore"
     places: tuple[datetime | None, ...]
 
 
-class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The gauge of one action.
+class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The semaphore of one action.
 
     next        the earliest time of the next start, by the rate alone
     line        the next free place in the line of those that come for the first time
@@ -84,13 +82,13 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         interval = _SECOND / limit.per_second if limit.per_second else _NONE
         for_permit = takes / limit.at_most if limit.at_most else _NONE
         step = max(interval, for_permit)
-        gauge = self._at_rate(limit.per_second, now, interval)
-        start = max(gauge.next, now - _burst(limit, interval))
-        waiting = gauge.waiting if max(gauge.line, gauge.late) > now - _FORGOTTEN_AFTER else 0
+        semaphore = self._at_rate(limit.per_second, now, interval)
+        start = max(semaphore.next, now - _burst(limit, interval))
+        waiting = semaphore.waiting if max(semaphore.line, semaphore.late) > now - _FORGOTTEN_AFTER else 0
         # No line is longer than what waits: late ones that were started meanwhile have left their places.
-        line, late = max(gauge.line, now), min(max(gauge.late, now), now + waiting * step)
-        is_line_empty = gauge.line <= now
-        alive = {owner: one for owner, one in gauge.permits.items() if one.until > now}
+        line, late = max(semaphore.line, now), min(max(semaphore.late, now), now + waiting * step)
+        is_line_empty = semaphore.line <= now
+        alive = {owner: one for owner, one in semaphore.permits.items() if one.until > now}
         mine = alive[run].count if run in alive else 0
         free = len(waited) if limit.at_most is None else limit.at_most - sum(p.count for p in alive.values())
         places: list[datetime | None] = []
@@ -110,10 +108,10 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 line, is_line_empty, waiting = min(place + step, LATEST), False, waiting + 1
         permits = _with(alive, run, mine if limit.at_most is not None else 0, until)
         started = start if limit.per_second else FIRST
-        taken = replace(gauge, next=started, line=line, late=late, waiting=waiting, permits=permits)
+        taken = replace(semaphore, next=started, line=line, late=late, waiting=waiting, permits=permits)
         return Taken(taken, tuple(places))
 
-    def room(self, limit: Limit, *, now: datetime, run: str, under_way: int) -> int:
+    def free(self, limit: Limit, *, now: datetime, run: str, under_way: int) -> int:
         """How many tasks that waited may be started now, beside those that the run has under way."""
         others = sum(one.count for owner, one in self.permits.items() if owner != run and one.until > now)
         free = MOST_AT_A_TIME if limit.at_most is None else limit.at_most - others - under_way
@@ -125,7 +123,7 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def opens_at(self, limit: Limit, now: datetime) -> datetime:
         """The time of the next start by the rate alone; a past one if several may start at once.
 
-        Now if the rate is another one: a task that comes then has the gauge follow it.
+        Now if the rate is another one: a task that comes then has the semaphore follow it.
         """
         if not limit.per_second or limit.per_second != self.per_second:
             return now

@@ -5,8 +5,6 @@ from enum import StrEnum
 
 import msgspec
 
-__all__ = ["KEPT_PAYLOAD", "RETENTION", "History", "Keeping"]
-
 #: The default retention of ended tasks.
 RETENTION = timedelta(days=14)
 
@@ -29,7 +27,7 @@ class History(StrEnum):
     NONE = "none"
 
 
-class Keeping(msgspec.Struct, frozen=True, kw_only=True):
+class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The rules by which ended tasks are kept.
 
     retention    for how long

@@ -303,6 +303,7 @@ class Editor:
         spread: timedelta | None = None,
         expires_after: timedelta | None = None,
         priority: int | None = None,
+        tags: Iterable[str] | None = None,
         on_failed: str | None = None,
         then: Then | Mapping[str, Any] | None = None,
         payload: object = None,
@@ -330,6 +331,7 @@ class Editor:
                        at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
+        tags           up to ten short labels, such as `customer:42`, which lists can be filtered by
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
                        good: its payload is the failed task in JSON. It goes before that of the task's action,
                        and empty is none
@@ -359,6 +361,7 @@ class Editor:
             spread=spread,
             expires_after=expires_after,
             priority=priority,
+            tags=tags,
             on_failed=on_failed,
             then=then,
             payload=payload,

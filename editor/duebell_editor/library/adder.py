@@ -18,8 +18,6 @@ from duebell_shared.tasks.task import Task
 from .batches import write_all
 from .export import ImportReport, read_chunks, write_chunk
 
-__all__ = ["Adder"]
-
 #: Errors of an add whose id is taken, perhaps by an earlier call of the same add.
 _TAKEN = (TaskExists, TaskConflict)
 

@@ -10,8 +10,6 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, fields_of
 from duebell_shared.tasks.task import Task
 
-__all__ = ["check_all", "write_all"]
-
 #: Batches written in parallel; the connection pool holds more.
 _THREADS = 16
 

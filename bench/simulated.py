@@ -12,7 +12,7 @@ from random import Random
 
 from bench.lateness import Lateness, percentiles
 from duebell_shared.bell.arming import HEAD_START
-from duebell_shared.bell.ring_times import LEAD, early_minute, ring_minute
+from duebell_shared.bell.expression import LEAD, early_minute, ring_minute
 from duebell_shared.instants import ceil_to_minute
 
 __all__ = ["measure"]

@@ -36,19 +36,19 @@ _NAMES = {
     "duebell_shared.bell.bell": "BellKind",
     "duebell_shared.bell.run_notes": "LastRun LateRing RestingLane",
     "duebell_shared.errors": (
-        "AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady InvalidInput InvalidQuery "
-        "InvalidSchedule InvalidSettings InvalidTask InvalidTransaction ItemRefusal NotArmed "
-        "NotDeployed QueueFull TaskChanged TaskConflict TaskExists TaskNotFound "
+        "AddFailure AddReport AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady "
+        "InvalidInput InvalidQuery InvalidSchedule InvalidSettings InvalidTask InvalidTransaction "
+        "ItemRefusal NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists TaskNotFound "
         "TransactionCancelled TransactionUnknown UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.retention": "History",
     "duebell_shared.schedules.schedule": "Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
-    "duebell_shared.tasks.add_report": "AddFailure AddReport",
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.fields": "NewTask TaskChange",
     "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
-    "duebell_shared.tasks.recurrence": "Missed Occurrence Recurrence Result",
+    "duebell_shared.tasks.packed_occurrences": "Occurrence Result",
+    "duebell_shared.tasks.recurrence": "Missed Recurrence",
     "duebell_shared.tasks.status": "Status",
     "duebell_shared.tasks.task": "Task",
     "duebell_shared.tasks.task_warnings": "DoubtfulPayload UnknownAction",

@@ -31,6 +31,8 @@ from duebell_shared.bell.bell import BellKind as BellKind
 from duebell_shared.bell.run_notes import LastRun as LastRun
 from duebell_shared.bell.run_notes import LateRing as LateRing
 from duebell_shared.bell.run_notes import RestingLane as RestingLane
+from duebell_shared.errors import AddFailure as AddFailure
+from duebell_shared.errors import AddReport as AddReport
 from duebell_shared.errors import AwsError as AwsError
 from duebell_shared.errors import AwsRefused as AwsRefused
 from duebell_shared.errors import AwsUnavailable as AwsUnavailable
@@ -60,8 +62,6 @@ from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision
 from duebell_shared.settings import Settings as Settings
-from duebell_shared.tasks.add_report import AddFailure as AddFailure
-from duebell_shared.tasks.add_report import AddReport as AddReport
 from duebell_shared.tasks.failure import FailedAttempt as FailedAttempt
 from duebell_shared.tasks.failure import Failure as Failure
 from duebell_shared.tasks.fields import NewTask as NewTask
@@ -69,10 +69,10 @@ from duebell_shared.tasks.fields import TaskChange as TaskChange
 from duebell_shared.tasks.follow_up import FollowUp as FollowUp
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
+from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence
+from duebell_shared.tasks.packed_occurrences import Result as Result
 from duebell_shared.tasks.recurrence import Missed as Missed
-from duebell_shared.tasks.recurrence import Occurrence as Occurrence
 from duebell_shared.tasks.recurrence import Recurrence as Recurrence
-from duebell_shared.tasks.recurrence import Result as Result
 from duebell_shared.tasks.status import Status as Status
 from duebell_shared.tasks.task import Task as Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload as DoubtfulPayload

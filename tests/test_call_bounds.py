@@ -15,7 +15,8 @@ from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.store import Inserted
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON, Calls
 
 #: The most that one look may cost, however much is stored.

@@ -13,8 +13,7 @@ from freezegun import freeze_time
 
 from duebell import Editor, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.expression import SENTINEL, next_ring
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD, SENTINEL, next_ring
 from tests.support import NOON, Clock, SetFor
 
 if TYPE_CHECKING:

@@ -29,8 +29,6 @@ from .settings import Settings
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["Backend"]
-
 _LOG = logging.getLogger("duebell.backend")
 
 #: Connections kept open to DynamoDB; more threads than this share them.

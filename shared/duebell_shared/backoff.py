@@ -7,8 +7,6 @@ from random import Random
 
 import msgspec
 
-__all__ = ["Backoff", "pauses"]
-
 #: The largest exponent, so that no float overflows: with a factor of 1.2 the wait is 78 years by then.
 _MOST_GROWTHS = 100
 

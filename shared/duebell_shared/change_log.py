@@ -6,9 +6,8 @@ from typing import TypeVar
 
 from duebell_shared.log_lines import log_event
 from duebell_shared.queue.store import Inserted
-from duebell_shared.tasks.task import Status, Task
-
-__all__ = ["added_as", "log_change", "logged"]
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 _LOG = logging.getLogger("duebell.editor")
 

@@ -13,8 +13,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .tasks.task_warnings import place_warnings_in
 
-__all__ = ["as_coroutine", "call_in_thread"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _S = TypeVar("_S")

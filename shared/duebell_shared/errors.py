@@ -25,39 +25,13 @@ DuebellError
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
 from .quoting import in_brief, quoted
-
-__all__ = [
-    "AwsError",
-    "AwsRefused",
-    "AwsUnavailable",
-    "DuebellError",
-    "IndexNotReady",
-    "InvalidInput",
-    "InvalidQuery",
-    "InvalidSchedule",
-    "InvalidSettings",
-    "InvalidTask",
-    "InvalidTransaction",
-    "ItemRefusal",
-    "NotArmed",
-    "NotDeployed",
-    "QueueFull",
-    "TaskChanged",
-    "TaskConflict",
-    "TaskExists",
-    "TaskNotFound",
-    "TransactionCancelled",
-    "TransactionUnknown",
-    "UnreadableTask",
-    "WorkerNotStarted",
-]
 
 
 class DuebellError(Exception):
@@ -202,7 +176,7 @@ class NotArmed(DuebellError):
         *,
         way_out: str = "",
         task: Any = None,  # no type: what tasks are made of raises these errors
-        report: Any = None,
+        report: "AddReport | None" = None,
     ) -> None:
         super().__init__(f"{what}: {way_out}" if way_out else what)
         self.what = what
@@ -285,3 +259,35 @@ class TransactionUnknown(AwsUnavailable):
 
     Read an item of it before you make the transaction again. Its tasks are run only if it is committed.
     """
+
+
+class AddFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One task of many that was not added: its place in the input, its id, and why."""
+
+    index: int
+    id: str
+    error: DuebellError
+
+
+class AddReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of adding many tasks.
+
+    added          the ids of the tasks that are stored, in the order given
+    there_already  those of them whose ids were taken: kept as they were, or replaced
+    failures       the tasks that are not stored, and why
+    """
+
+    added: tuple[str, ...]
+    failures: tuple[AddFailure, ...] = ()
+    there_already: tuple[str, ...] = ()
+
+    def corrected(self, failures: Iterable[AddFailure]) -> Self:
+        """The report, with these tasks among those that are not stored."""
+        every = sorted((*self.failures, *failures), key=lambda failure: failure.index)
+        failed = {failure.id for failure in every}
+        return msgspec.structs.replace(
+            self,
+            added=tuple(id for id in self.added if id not in failed),
+            there_already=tuple(id for id in self.there_already if id not in failed),
+            failures=tuple(every),
+        )

@@ -10,24 +10,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-__all__ = [
-    "FIRST",
-    "LATEST",
-    "MILLISECOND",
-    "MOST_SKEW",
-    "NEVER",
-    "Instant",
-    "ceil_to_minute",
-    "floor",
-    "in_utc",
-    "parse",
-    "render",
-    "time_text",
-    "to_json",
-    "to_utc",
-    "utc_now",
-]
-
 #: A time that JSON must give with its offset.
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from .instants import render
 
-__all__ = ["JsonLines", "log_event", "to_stdout"]
-
 
 def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     """Log an event with its fields; those that are None are left out."""

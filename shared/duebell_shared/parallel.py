@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from .errors import DuebellError
 
-__all__ = ["Parallel"]
-
 _A = TypeVar("_A")
 _T = TypeVar("_T")
 

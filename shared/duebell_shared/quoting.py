@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Collection
 
-__all__ = ["MOST_QUOTED", "did_you_mean", "in_brief", "nearest", "quoted", "shortened"]
-
 #: Characters of what was given that a message repeats.
 MOST_QUOTED = 80
 

@@ -5,8 +5,6 @@ from enum import StrEnum
 
 import msgspec
 
-__all__ = ["KEPT_PAYLOAD", "RETENTION", "History", "RetentionPolicy"]
-
 #: The default retention of ended tasks.
 RETENTION = timedelta(days=14)
 

@@ -12,15 +12,14 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from duebell_shared.tasks.checks import check_changed_by
+
 from .bell.arming import HEAD_START
 from .bell.bell import BellKind
 from .errors import InvalidSettings, InvalidTask
 from .payloads.payload import MAX_BYTES
 from .quoting import quoted
 from .retention import KEPT_PAYLOAD, RETENTION, History, RetentionPolicy
-from .tasks.given import check_changed_by
-
-__all__ = ["LOCAL", "MAX_LANES", "MAX_RUNS", "SETTINGS", "Color", "Kind", "Precision", "Setting", "Settings"]
 
 #: The name that stands for the stack of `duebell local` on the command line; no other can have it.
 LOCAL = "local"

@@ -14,7 +14,7 @@ from bench.timing import Ratio, Rounds, side_by_side
 from msgspec.structs import replace
 
 from duebell_infra.cost import PRICES, measured
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 
 
 def test_a_ratio_is_the_median_of_the_rounds_ratios() -> None:

@@ -12,7 +12,8 @@ from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.items import item_of
 from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)

@@ -5,7 +5,6 @@ from datetime import timedelta
 from duebell import Editor, Then
 from duebell_shared.backend import Backend
 from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.owing import paid, tried
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 
@@ -18,7 +17,7 @@ def test_a_task_that_owes_is_told_with_the_reason(
     # Given a task that is done, whose follow-up DynamoDB throttles
     task = editor.add("charge", due=MINUTE, id="charge-42", then=Then("invoice"))
     done = task.done(now=NOON + MINUTE, keep=RetentionPolicy(retention=timedelta(days=1)))
-    late = tried(done, "DynamoDB throttles: try later")
+    late = done.follow_up_failed("DynamoDB throttles: try later")
     assert backend.store.save(task, done)
     assert backend.store.save(done, late)
     clock.advance(10 * MINUTE)
@@ -41,6 +40,6 @@ def test_a_task_that_owes_is_told_with_the_reason(
     )
 
     # And when it never could be added, that it could not
-    assert backend.store.save(late, paid(late, "both ids are taken"))
+    assert backend.store.save(late, late.follow_up_settled("both ids are taken"))
     assert "could not be added: both ids are taken" in duebell("show", "charge-42").out
     assert "owes a follow-up" not in duebell("status").out

@@ -10,7 +10,7 @@ from duebell import Editor, ProblemKind, Snooze, Status, Task, TaskNotFound, The
 from duebell_editor.library import batches
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.tasks.recurrence import Result
+from duebell_shared.tasks.packed_occurrences import Result
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import Clock
 

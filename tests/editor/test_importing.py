@@ -14,8 +14,7 @@ from duebell_shared.queue.item_size import MAX_ITEM, size_of
 from duebell_shared.queue.items import item_of
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.owing import paid
-from duebell_shared.tasks.recurrence import MAX_OCCURRENCES
+from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
@@ -308,7 +307,7 @@ def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
     assert editor.list(status=list(Status)).tasks == (task,)
     assert Scheduler.start().editor.import_tasks(editor.export_tasks()).written == 1
     if task.owes:
-        over = paid(task, "there is no room")
+        over = task.follow_up_settled("there is no room")
         assert size_of(item_of(over)) < MAX_ITEM
         assert (over.queued is None) == over.status.is_finished == (over.expires_at is not None)
     elif waits:

@@ -6,7 +6,6 @@ import pytest
 
 from duebell import Editor, Problem, ProblemKind, Status, Then
 from duebell_editor.listing.queue_counts import OVERDUE
-from duebell_shared.tasks.owing import tried
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, Calls, Clock
@@ -18,7 +17,7 @@ def owe(scheduler: Scheduler, task: Task, *, error: str | None = None) -> Task:
     """Have this task done, and owe its follow-up."""
     done = scheduler.become(scheduler.become(task, Status.RUNNING), Status.DONE)
     assert done.owes
-    owing = tried(done, error) if error else done
+    owing = done.follow_up_failed(error) if error else done
     assert owing is done or scheduler.store.save(done, owing)
     return owing
 

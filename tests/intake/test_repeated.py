@@ -9,7 +9,7 @@ from duebell import Editor, Worker
 from duebell_editor.intake import Intake
 from duebell_editor.intake.effects import DoneChanges
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
+from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, Clock
 

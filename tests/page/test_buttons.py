@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
 from tests.page.hands import field, press, show
 from tests.page.scene import Scene

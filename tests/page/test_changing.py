@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from duebell import ProblemKind
 from duebell_shared.instants import utc_now
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
 from tests.page.hands import press, show, tab
 from tests.page.scene import Scene

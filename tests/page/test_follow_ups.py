@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from duebell import FollowUp, Then
 from duebell_shared.instants import utc_now
-from duebell_shared.tasks.owing import paid, tried
 from tests.page.conftest import Open
 from tests.page.hands import field, open_form, press, wrong
 from tests.page.scene import Scene
@@ -39,13 +38,13 @@ def test_the_panel_says_that_a_follow_up_is_owed_and_when_it_could_not_be_added(
     expect(follow_up).to_contain_text(re.compile(r"owed since .+: it is being added"))
 
     # Then it says why a try failed
-    late = tried(owing, "AWS refused PutRule")
+    late = owing.follow_up_failed("AWS refused PutRule")
     assert scene.store.save(owing, late)
     page.reload()
     expect(follow_up).to_contain_text(re.compile(r"owed since .+: the last try failed: AWS refused PutRule"))
 
     # And that it can never be added
-    assert scene.store.save(late, paid(late, "both ids are taken"))
+    assert scene.store.save(late, late.follow_up_settled("both ids are taken"))
     page.reload()
     expect(follow_up).to_have_text("could not be added: both ids are taken")
 
@@ -76,7 +75,7 @@ def test_the_first_screen_tells_of_a_follow_up_that_is_owed_for_long(
     # Given a task that is done, and AWS has refused its follow-up since
     scene.editor.add("charge", due=timedelta(days=1), id="charge-44", then=Then("send_invoice"))
     owing = scene.ran(scene.editor.get("charge-44"), utc_now() - timedelta(minutes=20))
-    assert scene.store.save(owing, tried(owing, "AWS refused PutRule"))
+    assert scene.store.save(owing, owing.follow_up_failed("AWS refused PutRule"))
 
     # Then that is the problem, and nothing is overdue
     page = open_page(url)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
-from duebell_shared.tasks.task import Failure
+from duebell_shared.tasks.failure import Failure
 from tests.page.conftest import Open
 from tests.page.hands import has_focus, press, show
 from tests.page.scene import Scene

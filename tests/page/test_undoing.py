@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from playwright.sync_api import Route, expect
 
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
 from tests.page.hands import open_form, press
 from tests.page.scene import Scene

@@ -7,7 +7,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.ring_times import echo_after
+from duebell_shared.bell.expression import echo_after
 
 from .world import Ingredients
 

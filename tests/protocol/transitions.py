@@ -1,7 +1,7 @@
 """The real transitions of the arming record, in model time; what `Armer` and `Lease` pass to `change`."""
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.ring_times import ring_minute
+from duebell_shared.bell.expression import ring_minute
 
 from .world import HOLD, instant
 

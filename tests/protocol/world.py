@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from msgspec.structs import replace
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.ring_times import echo_after, ring_minute
+from duebell_shared.bell.expression import echo_after, ring_minute
 from duebell_shared.instants import NEVER
 
 __all__ = [

@@ -11,8 +11,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.recurrence import Missed, Occurrence
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.packed_occurrences import Occurrence
+from duebell_shared.tasks.recurrence import Missed
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.crash.dying import Death
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock, minute_of

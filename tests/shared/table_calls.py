@@ -12,7 +12,8 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON
 
 __all__ = ["KEY", "SOON", "client_of", "lose_the_next_answer", "store", "task", "verbs"]

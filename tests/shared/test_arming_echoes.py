@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell_shared.bell.arming import ECHO_SOON, ArmingRecord
-from duebell_shared.bell.ring_times import echoes_of
+from duebell_shared.bell.expression import echoes_of
 from duebell_shared.instants import NEVER
 from duebell_worker.run.lease import LEASE
 from tests.shared.test_arming import HOLD_END, MINUTE, SECOND, SOON, armed, free

@@ -8,7 +8,7 @@ import pytest
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
 from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.bell.bell import CALL_LIMIT
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import NEVER
 from tests.shared.conftest import LANES

@@ -7,7 +7,7 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Recurrence, Turn
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, MINUTE, done, hourly, started
 from tests.support import NOON
 

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL, expression_at, is_set_for, next_ring
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import FAR_SENTINEL, LEAD, SENTINEL, expression_at, is_set_for, next_ring
 from duebell_shared.instants import LATEST, ceil_to_minute
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

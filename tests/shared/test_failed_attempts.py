@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)

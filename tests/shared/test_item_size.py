@@ -16,8 +16,10 @@ from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
+from duebell_shared.tasks.recurrence import MAX_ASIDE, Missed
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
 KEEP = timedelta(days=30)

@@ -10,7 +10,8 @@ from duebell_shared.queue.lane_sizes import GIGABYTE, LaneSizes
 from duebell_shared.queue.store import Claimed, Inserted, Saved
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.simulation.wire.calm import calm_network
 from tests.simulation.wire.clients import backend_over
 from tests.support import NOON, Calls

@@ -11,7 +11,8 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
 
 __all__ = ["store"]

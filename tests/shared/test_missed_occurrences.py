@@ -6,8 +6,9 @@ import pytest
 
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Missed, Result
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.recurrence import Missed
+from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, hourly, started
 from tests.support import NOON
 

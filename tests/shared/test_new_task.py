@@ -9,7 +9,8 @@ import pytest
 from duebell_shared.errors import InvalidTask
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 DUE = datetime(2026, 12, 31, tzinfo=UTC)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from duebell_shared.counts import LARGEST
 from duebell_shared.instants import MILLISECOND
+from duebell_shared.tasks.checks import LARGEST
 from duebell_shared.tasks.packed_occurrences import (
     MAX_OCCURRENCES,
     MAX_PACKED,

@@ -7,8 +7,9 @@ import pytest
 from duebell_shared.errors import TaskConflict
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import MAX_ASIDE, Result
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.recurrence import MAX_ASIDE
+from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 

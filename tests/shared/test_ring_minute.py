@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.bell.ring_times import LEAD, early_minute, ring_minute
+from duebell_shared.bell.expression import LEAD, early_minute, ring_minute
 from duebell_shared.instants import LATEST, NEVER
 
 MINUTE = timedelta(minutes=1)

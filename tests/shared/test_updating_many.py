@@ -13,7 +13,8 @@ from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, S
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.task import QueueKey, Status
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey
 from tests.shared.batches import BATCH, THREE, THROTTLED, Fail, answer_nothing, aws, bare_moto, fail, sent
 from tests.shared.table_calls import client_of, lose_the_next_answer
 from tests.simulation.wire.dynamodb import DynamoDb

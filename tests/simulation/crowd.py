@@ -30,7 +30,8 @@ from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, R
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .processes import context_of

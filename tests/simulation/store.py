@@ -14,7 +14,8 @@ from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .aws import Aws

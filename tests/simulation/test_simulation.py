@@ -6,7 +6,7 @@ from random import SystemRandom
 
 import pytest
 
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.settings import Precision, Settings
 from tests.simulation.faults import Faults
 from tests.simulation.history import History

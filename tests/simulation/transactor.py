@@ -11,7 +11,7 @@ from boto3.dynamodb.conditions import Attr
 from duebell import AwsUnavailable, DuebellError, Editor, NotArmed, Task, TaskExists, TransactionCancelled
 from duebell_shared.backend import Backend
 from duebell_shared.queue.transactions import Other
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 
 from .notes import Known, Start
 from .store import NO_VERSION
@@ -133,7 +133,7 @@ class Transactor:
         process.sleep(pause)
         token = UUID(int=self._random.getrandbits(128)).hex
         put: Other = {"Put": {"TableName": _TABLE, "Item": {"id": {"S": id}}}}
-        write = reservation._write
+        write = reservation.write
         refusals = editor.queue.store.transact([put, write], token=token).refusals
         if refusals and kind == "late":
             return False

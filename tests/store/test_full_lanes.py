@@ -16,8 +16,8 @@ from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.owing import tried
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.lane_sizes import LaneSizes
 from tests.support import NOON, Calls
@@ -154,7 +154,7 @@ def test_a_follow_up_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) ->
     after = stored(store, given)
     assert (after.status, after.owes, after.follow_up_error) == (Status.DONE, None, "its lane is full")
     # But not to a note that it could not be added yet
-    assert list(leaner_forms(over, tried(over, "throttled"))) == []
+    assert list(leaner_forms(over, over.follow_up_failed("throttled"))) == []
 
 
 def test_no_more_is_left_out_of_an_outcome_than_must_be(store: Store, sizes: LaneSizes) -> None:

@@ -7,7 +7,7 @@ from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.recurrence import Recurrence
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
 

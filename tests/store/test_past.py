@@ -10,7 +10,8 @@ from duebell_shared.queue.store import Inserted, NotEligible, Saved, Store
 from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from duebell_shared.queue.store import Store
-from duebell_shared.tasks.task import Status, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import queue_key
 from tests.store.tasks import LATER, keys, task
 from tests.support import NOON
 

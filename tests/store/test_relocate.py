@@ -9,7 +9,8 @@ from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import AT_ONCE, NotEligible, Relocated, Store
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON
 

@@ -2,7 +2,8 @@
 
 from duebell import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker.run.lease import LEASE, Lease
 from tests.support import Clock
 

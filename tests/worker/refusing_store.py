@@ -9,7 +9,8 @@ from typing import Any
 from duebell_infra.testing import MemoryStore
 from duebell_shared.errors import AwsError, AwsUnavailable
 from duebell_shared.queue.store import Claimed, Failed, NotEligible, Saved, or_failed
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 __all__ = ["READS", "WRITES", "RefusingStore"]
 

@@ -11,7 +11,9 @@ import pytest
 from duebell import Abort, Backoff, Retry
 from duebell_shared.instants import LATEST
 from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.task import Failure, Status, Task
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
 from duebell_worker.actions.parameters import InvalidPayload

@@ -8,7 +8,8 @@ import pytest
 
 from duebell import Editor, Then, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 from tests.worker.hooks import Hooks

@@ -9,7 +9,7 @@ from duebell import Editor, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.settings import Precision, Settings
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock

@@ -8,7 +8,7 @@ import pytest
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
 from tests.editor.memory import Scheduler
 
 

@@ -15,8 +15,6 @@ from .log import emit
 from .run.context import RESERVE
 from .run.report import RunReport
 
-__all__ = ["FailedOnPurpose", "LambdaContext", "run_invocation"]
-
 
 class FailedOnPurpose(Exception):
     """The error of an invocation that `duebell verify --dead-letter` makes fail."""

@@ -15,8 +15,8 @@ from duebell_shared.bell.function import token_in
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
-from duebell_shared.tasks.given import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.process.host import Host
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
-
-__all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 
 _A = ParamSpec("_A")
 _R = TypeVar("_R")

@@ -3,7 +3,7 @@
 https://docs.djangoproject.com/en/6.0/ref/tasks/
 """
 
-from duebell_shared.counts import MAX_PRIORITY
+from duebell_shared.tasks.checks import MAX_PRIORITY
 
 __all__ = ["stored_priority", "told_priority"]
 

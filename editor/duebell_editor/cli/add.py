@@ -12,6 +12,7 @@ import typer
 
 from duebell_editor.library.editor import Editor, IfExists
 from duebell_shared.errors import (
+    AddReport,
     AwsError,
     DuebellError,
     InvalidTask,
@@ -22,7 +23,6 @@ from duebell_shared.errors import (
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.add_report import AddReport
 from duebell_shared.tasks.fields import FIELDS, NewTask, fields_of_json
 from duebell_shared.tasks.new_task import new_task
 

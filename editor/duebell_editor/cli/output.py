@@ -23,7 +23,7 @@ from duebell_editor.library.json_fields import as_text
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Color
 from duebell_shared.tasks.failure import FailedAttempt
-from duebell_shared.tasks.recurrence import Occurrence
+from duebell_shared.tasks.packed_occurrences import Occurrence
 
 __all__ = [
     "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "cell", "console", "first_that_fits",

@@ -19,7 +19,8 @@ from duebell_editor.listing.listing import QUICKLY, Page
 from duebell_editor.listing.positions import position_from
 from duebell_shared.instants import render
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 from .context import Context
 from .errors import WrongUsage

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from duebell_editor.library.editor import Editor
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import fit_changed_by
+from duebell_shared.tasks.checks import fit_changed_by
 
 from .pages import is_open, is_reading
 from .problems import problem

@@ -19,8 +19,8 @@ from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
+from duebell_shared.errors import AddReport
 from duebell_shared.instants import Instant
-from duebell_shared.tasks.add_report import AddReport
 from duebell_shared.tasks.fields import FIELDS, STORED, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence

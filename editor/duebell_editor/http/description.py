@@ -20,6 +20,8 @@ from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.errors import (
+    AddFailure,
+    AddReport,
     AwsRefused,
     DuebellError,
     InvalidInput,
@@ -31,8 +33,8 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.schedules.schedule import Schedule
-from duebell_shared.tasks.add_report import AddFailure, AddReport
-from duebell_shared.tasks.recurrence import Occurrence, Recurrence, Result
+from duebell_shared.tasks.packed_occurrences import Occurrence, Result
+from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 

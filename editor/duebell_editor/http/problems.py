@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
 from duebell_shared.errors import (
+    AddReport,
     AwsRefused,
     AwsUnavailable,
     DuebellError,
@@ -27,7 +28,6 @@ from duebell_shared.errors import (
     TransactionCancelled,
 )
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.add_report import AddReport
 
 from .headers import HEADERS
 from .pages import STREAM, path_of

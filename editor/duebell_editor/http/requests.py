@@ -36,8 +36,8 @@ from duebell_shared.limits.limits import (
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.tasks import fields
+from duebell_shared.tasks.checks import MAX_NAME
 from duebell_shared.tasks.fields import FIELDS, described, names_of
-from duebell_shared.tasks.given import MAX_NAME
 from duebell_shared.tasks.verbs import Verb
 
 from .problems import ONE_TASK

@@ -27,12 +27,11 @@ from duebell_shared.errors import (
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.item_size import check_size
-from duebell_shared.queue.taken_ids import IfExists
 from duebell_shared.quoting import in_brief
-from duebell_shared.tasks.fields import NewTask
-from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
+from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import Status
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
 from duebell_shared.tasks.verbs import Verb
 
 from .messages import Change, Entry, Push, Rights

@@ -6,21 +6,14 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.change_log import added_as, log_change, logged
-from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists
+from duebell_shared.errors import AddFailure, AddReport, DuebellError, NotArmed, TaskConflict, TaskExists
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.taken_ids import (
-    Added,
-    IfExists,
-    Policy,
-    insert_many,
-    is_same_add,
-    settle,
-    settle_all,
-)
+from duebell_shared.queue.taken_ids import Added, Policy, insert_many, is_same_add, settle, settle_all
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.tasks.add_report import AddFailure, AddReport
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.fields import IfExists
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 from .batches import write_all
 from .export import ImportReport, read_chunks, write_chunk

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.errors import AddFailure, AddReport, DuebellError, InvalidTask
 from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.add_report import AddFailure, AddReport
 from duebell_shared.tasks.fields import NewTask, fields_of
 from duebell_shared.tasks.task import Task
 

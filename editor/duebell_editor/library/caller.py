@@ -4,7 +4,7 @@ import getpass
 import os
 import socket
 
-from duebell_shared.tasks.given import fit_changed_by
+from duebell_shared.tasks.checks import fit_changed_by
 
 __all__ = ["caller"]
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_editor.library.batches import write_all
-from duebell_shared.errors import InvalidTask
+from duebell_shared.errors import AddFailure, InvalidTask
 from duebell_shared.instants import in_utc, to_json
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.payloads.payload import read_json
@@ -20,13 +20,14 @@ from duebell_shared.queue.taken_ids import leave_all
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
-from duebell_shared.tasks.add_report import AddFailure
+from duebell_shared.tasks.checks import check_changed_by, check_due, check_name
 from duebell_shared.tasks.failure import bounded, bounded_attempts, in_a_line
 from duebell_shared.tasks.fields import FIELDS, STORED, checked
 from duebell_shared.tasks.follow_up import Owed
-from duebell_shared.tasks.given import check_changed_by, check_due, check_name
-from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence, bounded_occurrences
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.packed_occurrences import bounded_occurrences
+from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "read_line", "write_chunk"]
 

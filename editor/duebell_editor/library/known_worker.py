@@ -11,8 +11,8 @@ from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.payloads.json_schema import ignored_field, misfit
 from duebell_shared.payloads.payload import of_task
 from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.follow_up import failed_task
-from duebell_shared.tasks.given import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.tasks.worker_record import WorkerRecord

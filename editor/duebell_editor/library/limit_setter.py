@@ -11,7 +11,7 @@ from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_per
 from duebell_shared.log_lines import log_event
 from duebell_shared.queue.taken_ids import TRIES
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import check_name, is_reserved
+from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .known_worker import unknown_action

@@ -8,7 +8,8 @@ import msgspec
 from duebell_shared.instants import Instant
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.failure import in_a_line
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 from .filters import FAILING, make_filter
 from .listing import list_tasks

@@ -19,7 +19,8 @@ from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.items import UNREADABLE
 from duebell_shared.queue.past_index import Past, key_of
 from duebell_shared.queue.task_queue import BATCH, Queue, has_expired
-from duebell_shared.tasks.task import Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task, queue_key
 
 from .filters import Filter
 from .positions import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Position, is_failing, wrong_cursor

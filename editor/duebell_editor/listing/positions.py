@@ -11,10 +11,10 @@ from typing import Annotated, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from duebell_shared.counts import Priority
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_json, to_utc
 from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.tasks.checks import Priority
 from duebell_shared.tasks.task import QueueKey
 
 __all__ = [

@@ -18,7 +18,8 @@ from duebell_shared.queue.batches import throttle_pauses
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 from .table_writes import table_of
 

@@ -17,7 +17,8 @@ from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 __all__ = ["MemoryStore"]

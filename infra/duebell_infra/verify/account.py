@@ -14,14 +14,15 @@ from duebell_infra.aws import answer_unless
 from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.bell.bell import BellKind, BellState
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.function import Function, failing_event, qualifier_of
-from duebell_shared.bell.ring_times import LEAD
 from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import InvalidSettings, TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import VERIFY
-from duebell_shared.tasks.task import Status, Task
+from duebell_shared.tasks.checks import VERIFY
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 from .checks import Found, NotMade, Result, Wrong, expect
 from .queue import must_hold

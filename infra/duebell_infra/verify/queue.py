@@ -16,9 +16,10 @@ from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.store import Claimed, Failed, NotEligible, Taken
 from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.tasks.checks import VERIFY
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.given import VERIFY
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .checks import Found, NotMade, Result, Wrong, expect
 from .scene import LANE, Scene, key_of

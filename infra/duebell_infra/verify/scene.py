@@ -25,7 +25,7 @@ from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.records import SEMAPHORE
 from duebell_shared.queue.store import Store
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.given import VERIFY
+from duebell_shared.tasks.checks import VERIFY
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .checks import Answers, expect

@@ -6,8 +6,6 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-__all__ = ["Alarms", "Silence"]
-
 #: SNS gives this in place of the ARN of a subscription whose address has not agreed.
 #: https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html
 _PENDING = "PendingConfirmation"

@@ -22,8 +22,6 @@ from botocore.loaders import JSONFileLoader, Loader
 if TYPE_CHECKING:
     import boto3
 
-__all__ = ["QuickLoader", "client_maker", "default_session", "is_here", "way_out"]
-
 
 def way_out(failure: object) -> str:
     """A hint to put after an error of the SDK: empty, unless the call went to this machine."""

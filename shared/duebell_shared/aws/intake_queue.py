@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-__all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returned", "Sqs", "is_missing"]
-
 _LOG = logging.getLogger("duebell.intake")
 
 #: The suffix of the dead-letter queue's name, after the intake queue's.

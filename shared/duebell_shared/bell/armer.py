@@ -19,9 +19,7 @@ from duebell_shared.settings import MAX_LANES
 
 from .arming import ArmingRecord, Lane
 from .bell import CALL_LIMIT, Bell
-from .ring_times import early_minute, ring_minute
-
-__all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged", "new_applier"]
+from .expression import early_minute, ring_minute
 
 _LOG = logging.getLogger("duebell.armer")
 

@@ -19,11 +19,10 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.bell.ring_times import LEAD, echo_after, minute_for
 from duebell_shared.bell.run_notes import Fullest, LastRun, LateRing, fuller, late_ring
 from duebell_shared.instants import FIRST, MOST_SKEW, NEVER, Instant, ceil_to_minute
 
-__all__ = ["ECHO_SOON", "GRACE", "HEAD_START", "ArmingRecord", "KnownRule", "Lane", "before"]
+from .expression import LEAD, echo_after, minute_for
 
 #: The longest time from the end of a lease to an echo that is its watchdog: the first echo is so soon after
 #: the end of each lease that begins within the ring's minute.

@@ -23,8 +23,6 @@ from duebell_shared.quoting import quoted
 
 from .expression import FAR_SENTINEL, SENTINEL, expression_at, is_set_for
 
-__all__ = ["CALL_LIMIT", "Bell", "BellKind", "BellState", "RingSchedule", "Rule"]
-
 #: A call, and its arguments.
 Setting = tuple[Callable[..., Any], dict[str, Any]]
 

@@ -11,8 +11,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-__all__ = ["Function", "arming_event", "failing_event", "lanes_in", "qualifier_of", "token_in"]
-
 _LOG = logging.getLogger("duebell.function")
 
 

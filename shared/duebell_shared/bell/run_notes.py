@@ -8,9 +8,7 @@ import msgspec
 from duebell_shared.instants import MOST_SKEW, Instant
 from duebell_shared.queue.lane_sizes import GIGABYTE
 
-from .ring_times import ECHOES
-
-__all__ = ["Fullest", "LastRun", "LateRing", "RestingLane", "fuller", "late_ring"]
+from .expression import ECHOES
 
 #: A run that comes this long after the ring's minute, or later, was started by an echo. That is sooner than
 #: the first echo, for clocks differ.

@@ -7,8 +7,6 @@ from typing import Any
 from .bell import BellKind
 from .expression import FAR_SENTINEL, SENTINEL
 
-__all__ = ["DESCRIPTION", "STATEMENT", "is_permitted", "put_back"]
-
 #: The description of rules and schedules in the templates.
 DESCRIPTION = "Rings when the earliest task of the duebell queue is due. Set by duebell; do not edit."
 

@@ -15,20 +15,10 @@ from duebell_shared.errors import InvalidSettings, InvalidTask
 from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import in_brief, quoted
-from duebell_shared.tasks.given import RESERVED, check_name, is_reserved
+from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
 
 from .delivery_target import DeliverySecret, DeliveryTarget
 from .kinds import BUS, HTTPS
-
-__all__ = [
-    "ENVIRONMENT",
-    "Delivery",
-    "DeliverySecret",
-    "DeliveryTarget",
-    "Form",
-    "deliveries_in",
-    "deliveries_text",
-]
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"

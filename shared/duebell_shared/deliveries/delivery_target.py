@@ -12,8 +12,6 @@ from duebell_shared.quoting import quoted
 
 from .kinds import BUS, HTTPS, KINDS, SECRETS, Kind
 
-__all__ = ["DeliverySecret", "DeliveryTarget"]
-
 _ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}):(.+)", re.DOTALL)
 
 _LAYOUT = "arn:aws:<service>:<region>:<account, 12 digits>:<name>"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .delivery_target import DeliveryTarget
     from .message import Message
 
-__all__ = ["BUS", "HTTPS", "KINDS", "SECRETS", "Answer", "Kind", "Secret"]
-
 
 class Answer(NamedTuple):
     """An answer of AWS that is no acceptance: of a whole call, or of one message in a batch.

@@ -12,8 +12,6 @@ from duebell_shared.tasks.task import Task
 
 from .delivery import Delivery, Form
 
-__all__ = ["BATCH", "Message", "fitting", "message_of"]
-
 _T = TypeVar("_T")
 
 #: Messages of one call, to SQS, SNS and EventBridge alike.

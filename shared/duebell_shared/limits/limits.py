@@ -17,18 +17,6 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import Instant, to_utc
 from duebell_shared.quoting import quoted
 
-__all__ = [
-    "LEAST_PER_SECOND",
-    "MOST_AT_A_TIME",
-    "MOST_PER_SECOND",
-    "Limit",
-    "Limits",
-    "Override",
-    "check_at_most",
-    "check_per_second",
-    "parked_until",
-]
-
 #: Bounds of what can be given. One item counts the attempts of an action, and DynamoDB takes 1,000 writes to
 #: one item a second.
 MOST_AT_A_TIME, MOST_PER_SECOND = 10_000, 1_000

@@ -22,8 +22,6 @@ from duebell_shared.instants import FIRST, LATEST, Instant
 
 from .limits import MOST_AT_A_TIME, Limit
 
-__all__ = ["Permits", "Semaphore", "Taken"]
-
 _SECOND = timedelta(seconds=1)
 _NONE = timedelta(0)
 

@@ -21,8 +21,6 @@ from duebell_shared.quoting import did_you_mean, nearest, quoted, shortened
 
 from . import payload as payloads
 
-__all__ = ["Fault", "find_fault", "find_ignored", "ignored_field", "misfit", "wrong_names"]
-
 #: JSON Schema's types: the words for each, and Python's types of its values.
 _TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "string": ("text", (str,)),

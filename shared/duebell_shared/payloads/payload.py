@@ -12,17 +12,6 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import time_text
 from duebell_shared.quoting import in_brief, quoted, shortened
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_LEVELS",
-    "check_text",
-    "decode",
-    "decode_or_text",
-    "encode",
-    "of_task",
-    "read_json",
-]
-
 #: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and failures.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 MAX_BYTES = 350 * 1024

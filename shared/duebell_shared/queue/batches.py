@@ -26,8 +26,6 @@ from .items import Item
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["CHANGE", "INSERT", "Answer", "BatchRead", "BatchWrite", "Written", "throttle_pauses"]
-
 _LOG = logging.getLogger("duebell.batches")
 
 #: Seconds until a form is tried again that was refused.

@@ -6,21 +6,10 @@ from typing import Any, NamedTuple
 
 from duebell_shared.instants import to_utc
 from duebell_shared.tasks.fields import STORED
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .items import Item, changes, stored
-
-__all__ = [
-    "ItemChange",
-    "ItemDeletion",
-    "ItemUpdate",
-    "as_added",
-    "change_of",
-    "claim_of",
-    "is_claim",
-    "put_if_free",
-    "update_of",
-]
 
 
 class ItemUpdate(NamedTuple):

@@ -14,13 +14,10 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.owing import paid
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 from .items import Item, item_of
-
-__all__ = ["MAX_ITEM", "check_size", "leaner_forms", "size_of"]
 
 MAX_ITEM = 400 * 1024
 
@@ -101,7 +98,7 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     )
     yield bare
     if new.owes:
-        yield replace(paid(bare, "its lane is full"), rev=new.rev)
+        yield replace(bare.follow_up_settled("its lane is full"), rev=new.rev)
 
 
 def _bytes_of(item: Item, names: Iterable[str]) -> int:

@@ -21,14 +21,12 @@ import msgspec
 from pynamodb.attributes import Attribute, BooleanAttribute, UnicodeAttribute
 from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 
-from duebell_shared.counts import LARGEST, MAX_PRIORITY
 from duebell_shared.errors import InvalidSchedule, UnreadableTask
 from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.quoting import shortened
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Owed
-from duebell_shared.tasks.given import fit_changed_by
-from duebell_shared.tasks.intake_mark import IntakeMark
 from duebell_shared.tasks.packed_occurrences import (
     Occurrence,
     bounded_occurrences,
@@ -37,11 +35,9 @@ from duebell_shared.tasks.packed_occurrences import (
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import IntakeMark, Task
 
 from .past_index import key_of, parse_past, render_past
-
-__all__ = ["UNREADABLE", "Item", "changes", "item_of", "parse_queued", "render_queued", "stored", "task_of"]
 
 #: Attributes as DynamoDB's API has them: each by its name, under its type.
 Item = Mapping[str, Mapping[str, Any]]
@@ -198,6 +194,8 @@ Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
 
 Following = partial(_Converted[FollowUp], STRING, to_json, partial(_from_json, FollowUp))
 
+Texts = partial(_Converted[tuple[str, ...]], STRING, ",".join, lambda text: tuple(text.split(",")))
+
 Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
 
 # Attributes that only inform: a task runs even if one of them cannot be read.
@@ -247,6 +245,7 @@ _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     Owed: Owing,
     Failure: LastFailure,
     IntakeMark: LastMessage,
+    tuple[str, ...]: Texts,
     tuple[FailedAttempt, ...]: FailedAttempts,
     tuple[Occurrence, ...]: Occurrences,
 }

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["GIGABYTE", "LANE_LIMIT", "MEASURED", "LaneSizes"]
-
 GIGABYTE = 2**30
 
 #: Bytes that a lane holds at most, items and local index together.

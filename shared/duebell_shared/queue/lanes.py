@@ -16,8 +16,6 @@ from duebell_shared.tasks.task import QueueKey
 
 from .store import Store
 
-__all__ = ["drop_stray_copy", "lane_of", "places_of"]
-
 
 def lane_of(id: str, lanes: int) -> int:
     """The lane of the task with this id: a hash that is the same everywhere and for ever."""

@@ -14,8 +14,6 @@ from duebell_shared.instants import parse, render
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-__all__ = ["RECURRING_KINDS", "Past", "PastKey", "key_of", "parse_past", "render_past"]
-
 #: Between the kind and the time.
 _SEPARATOR = "#"
 

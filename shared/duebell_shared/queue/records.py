@@ -27,8 +27,6 @@ from .refusals import calling, try_write
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "LIMITS", "SEMAPHORE", "WORKER", "Records", "pack", "unpack"]
-
 _LOG = logging.getLogger("duebell.table")
 
 _Record = TypeVar("_Record", WorkerRecord, Limits, Semaphore)

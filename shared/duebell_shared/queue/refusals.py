@@ -23,8 +23,6 @@ from duebell_shared.errors import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["Made", "calling", "try_write"]
-
 #: Refusals that another try may turn into success; None for a call that was not answered.
 _PASSING = {
     None,

@@ -15,8 +15,6 @@ from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task, queue_key
 
-__all__ = ["RuleSetter"]
-
 
 class RuleSetter:
     """Makes the rule ring for stored tasks. Raises NotArmed when that is not confirmed."""

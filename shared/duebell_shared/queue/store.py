@@ -17,25 +17,12 @@ from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .past_index import Past, PastKey
 from .transactions import Other, TaskWrite, Transacted
-
-__all__ = [
-    "AT_ONCE",
-    "LARGEST_PAGE",
-    "Claimed",
-    "Failed",
-    "Inserted",
-    "NotEligible",
-    "Relocated",
-    "Saved",
-    "Store",
-    "Taken",
-    "or_failed",
-]
 
 #: Keys in one answer of DynamoDB at most.
 LARGEST_PAGE = 3_200

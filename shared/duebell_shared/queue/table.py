@@ -21,13 +21,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
 from duebell_shared.instants import FIRST, NEVER, floor
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.checks import MAX_PRIORITY
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .batches import CHANGE, INSERT, Answer, BatchRead, BatchWrite, Written
@@ -54,8 +55,6 @@ from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-__all__ = ["DynamoTable"]
 
 _LOG = logging.getLogger("duebell.table")
 

@@ -13,22 +13,8 @@ from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, checked
 from duebell_shared.tasks.recurrence import delay_of, delayed
-from duebell_shared.tasks.task import Status, Task
-
-__all__ = [
-    "TRIES",
-    "Added",
-    "IfExists",
-    "Policy",
-    "check_not_recurring",
-    "insert_many",
-    "is_same_add",
-    "kept_changing",
-    "leave_all",
-    "pushed",
-    "settle",
-    "settle_all",
-]
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
 
 #: The statuses of a task that has not begun: a push keeps the time of its first add.
 _WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})

@@ -14,8 +14,6 @@ from duebell_shared.queue.past_index import PastKey, key_of
 from duebell_shared.queue.store import LARGEST_PAGE
 from duebell_shared.tasks.task import QueueKey, Task
 
-__all__ = ["BATCH", "PAGE", "Queue", "evenly", "first_keys", "has_expired", "sample_lanes"]
-
 #: A lane in which fewer keys than this are in sight is short: then all lanes are read.
 _FEW = 1_000
 

@@ -23,8 +23,6 @@ from .items import Item, stored
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["MOST_WRITES", "Other", "TaskWrite", "Transacted", "relocate_item", "transact"]
-
 #: DynamoDB's limit for the items of one transaction.
 MOST_WRITES = 100
 

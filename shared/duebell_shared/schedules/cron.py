@@ -21,8 +21,6 @@ import msgspec
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.quoting import quoted, shortened
 
-__all__ = ["FIRST_YEAR", "LAST_YEAR", "Cron", "Days", "parse_aws", "parse_classic"]
-
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 
 #: Not from `calendar`, whose names are in the process's language.

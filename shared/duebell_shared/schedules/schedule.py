@@ -14,8 +14,6 @@ from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
 from .wall_clock import count_matches, instant_of, next_match
 from .zones import zone_of
 
-__all__ = ["MAX_EXPRESSION", "Schedule", "make_schedule"]
-
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
 _AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)

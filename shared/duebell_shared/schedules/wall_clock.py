@@ -14,8 +14,6 @@ from zoneinfo import ZoneInfo
 
 from .cron import FIRST_YEAR, LAST_YEAR, Cron
 
-__all__ = ["count_matches", "instant_of", "next_match"]
-
 _MINUTE = timedelta(minutes=1)
 _TICK = timedelta(microseconds=1)
 

@@ -13,8 +13,6 @@ from .cron import LAST_YEAR, Cron, Days, parse_aws, parse_classic
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-__all__ = ["words_for"]
-
 
 def words_for(schedule: "Schedule") -> str:
     """The schedule in words: `every weekday at 09:00, Europe/Berlin`."""

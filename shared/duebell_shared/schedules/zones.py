@@ -19,8 +19,6 @@ import tzdata
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.quoting import nearest, quoted
 
-__all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
-
 #: The release of IANA's time zone database in the package, such as `2026f`.
 TZDATA_VERSION: str = tzdata.IANA_VERSION
 

@@ -8,19 +8,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from duebell_shared.counts import Count
 from duebell_shared.instants import Instant
 
-__all__ = [
-    "FailedAttempt",
-    "Failure",
-    "attempts_left_running",
-    "bounded",
-    "bounded_attempts",
-    "in_a_line",
-    "in_short",
-    "latest",
-]
+from .checks import Count
 
 #: The failed attempts that a task remembers.
 _REMEMBERED = 10

@@ -14,26 +14,12 @@ from typing import Any
 
 import msgspec
 
-from duebell_shared.counts import Count
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import MILLISECOND, Instant, render
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import shortened
 
-from .given import MAX_NAME, check_name, read_seconds
-
-__all__ = [
-    "MAX_AFTER",
-    "MAX_ID",
-    "MAX_PAYLOAD",
-    "Cause",
-    "FollowUp",
-    "Owed",
-    "Then",
-    "check_id",
-    "check_then",
-    "then_of",
-]
+from .checks import MAX_NAME, Count, check_name, read_seconds
 
 #: Bytes of a follow-up's payload as JSON: it is stored beside that of its task.
 MAX_PAYLOAD = 32 * 1024

@@ -12,12 +12,10 @@ from duebell_shared.instants import to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Schedule, make_schedule
 
+from .checks import check_due, check_name
 from .fields import FIELDS, RECURRENCE, RECURRING, SCHEDULE, STORED, NewTask, TaskChange, checked
-from .given import check_due, check_name
 from .recurrence import Recurrence, delay_of, delayed
 from .task import Task
-
-__all__ = ["changed_task", "check_change", "new_task"]
 
 
 def new_task(*, now: datetime, **given: Unpack[NewTask]) -> Task:

@@ -14,19 +14,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.counts import LARGEST, Count, Milliseconds
 from duebell_shared.instants import MILLISECOND, Instant, to_utc
 from duebell_shared.tasks.failure import in_a_line
 
-__all__ = [
-    "MAX_OCCURRENCES",
-    "MAX_PACKED",
-    "Occurrence",
-    "Result",
-    "bounded_occurrences",
-    "pack_occurrences",
-    "unpack_occurrences",
-]
+from .checks import LARGEST, Count, Milliseconds
 
 #: The last occurrences that a recurring task remembers.
 MAX_OCCURRENCES = 20

@@ -15,28 +15,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from duebell_shared.counts import Count
 from duebell_shared.instants import LATEST, MILLISECOND, Instant
 from duebell_shared.schedules.schedule import Schedule
-from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES, Occurrence, Result
+from duebell_shared.tasks.packed_occurrences import Result
 
-from .packed_occurrences import bounded_occurrences
-
-__all__ = [
-    "MAX_ASIDE",
-    "MAX_OCCURRENCES",
-    "MAX_SPREAD",
-    "PUNCTUAL",
-    "Missed",
-    "Occurrence",
-    "Recurrence",
-    "Result",
-    "Seat",
-    "Turn",
-    "bounded_occurrences",
-    "delay_of",
-    "delayed",
-]
+from .checks import Count
 
 #: The widest window that tasks can be spread over.
 MAX_SPREAD = timedelta(days=1)

@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["Status"]
-
 
 class Status(StrEnum):
     """The state of a task.

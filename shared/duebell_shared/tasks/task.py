@@ -3,44 +3,53 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from duebell_shared.counts import Count, Milliseconds, Priority
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
 from duebell_shared.retention import History, RetentionPolicy
 
+from .checks import Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .fields import STORED, checked
-from .follow_up import FollowUp, Owed, check_id
-from .given import check_due
-from .intake_mark import IntakeMark
-from .owing import owing
-from .recurrence import (
-    PUNCTUAL,
-    Missed,
-    Occurrence,
-    Recurrence,
-    Result,
-    Seat,
-    Turn,
-    bounded_occurrences,
-    delay_of,
-    delayed,
-)
+from .follow_up import Cause, FollowUp, Owed, check_id
+from .packed_occurrences import Occurrence, Result, bounded_occurrences
+from .recurrence import PUNCTUAL, Missed, Recurrence, Seat, Turn, delay_of, delayed
 from .status import Status
 from .verbs import Verb
 
-__all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"]
+#: Places that a mark names at most.
+MAX_WITHOUT = 20
+
+
+class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last change of a task by a message of the intake queue, by which it is known when it comes again.
+
+    source   the id of its message or event, the same each time it comes and of no other one
+    place    its place in the message's list
+    without  places of earlier changes of the task in the list that did not take effect; all others did
+    alone    whether nothing is known of the earlier ones: too many did not take effect
+    pushed   when the message of the task's last push was sent
+    """
+
+    source: Annotated[str, msgspec.Meta(max_length=100)]
+    place: int = 0
+    without: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_WITHOUT)] = ()
+    alone: bool = False
+    pushed: Instant | None = None
+
 
 #: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
+
+#: Characters that a task keeps of the error of its follow-up.
+_MOST_ERROR = 300
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
@@ -77,6 +86,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
     priority     0 to 9: of what waits, higher ones go first; retries keep it
+    tags         labels that lists can be filtered by
     attempt      how many attempts have been claimed by runs
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
@@ -122,6 +132,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     status: Status = Status.SCHEDULED
     queued: Instant | None = None
     priority: Priority = 0
+    tags: tuple[str, ...] = ()
     attempt: Count = 0
     rev: int = 1
     created_at: Instant
@@ -550,7 +561,45 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             ended = seated._changed(unlisted=keep.history is not History.ALL)
         else:
             ended = over._finished(_FINAL[result], now=now, keep=keep)
-        return owing(over, ended, result, on_failed=on_failed, now=now)
+        cause, action = Cause.FAILED, on_failed
+        if result is Result.DONE:
+            cause, action = Cause.DONE, self.then.action if self.then else None
+        if not action or result is Result.SKIPPED:
+            return ended
+        owed = Owed(
+            cause=cause,
+            action=action,
+            at=to_utc(now),
+            due=self.due,
+            attempts=over.attempt,
+            queued=ended.queued,
+            expires_at=ended.expires_at,
+        )
+        return replace(
+            ended,
+            status=_FINAL[result],
+            queued=min(self.queued or owed.at, owed.at),  # a parked task stands hours ahead in the queue
+            expires_at=None,
+            owes=owed,
+            follow_up_error=None,
+        )
+
+    def follow_up_failed(self, error: str) -> Self:
+        """Still owing its follow-up, after a try to add it; the same task if the last try failed likewise."""
+        kept = error[:_MOST_ERROR]
+        return self if self.follow_up_error == kept else self._changed(follow_up_error=kept)
+
+    def follow_up_settled(self, error: str | None = None) -> Self:
+        """With its follow-up added, or given up by this error: the task has ended, or goes on."""
+        if (owed := self.owes) is None:
+            return self
+        return self._changed(
+            status=self.status if owed.queued is None else Status.SCHEDULED,
+            queued=owed.queued,
+            expires_at=owed.expires_at,
+            owes=None,
+            follow_up_error=error,
+        )
 
     def _record(self, result: Result, now: datetime) -> Occurrence:
         return Occurrence(

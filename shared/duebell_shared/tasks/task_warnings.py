@@ -10,8 +10,6 @@ from typing import Any
 
 from duebell_shared.errors import InvalidTask
 
-__all__ = ["DoubtfulPayload", "UnknownAction", "collected_warnings", "place_warnings_in", "warn_user"]
-
 #: The modules that a warning is not placed in.
 _OWN = ("duebell_editor.", "duebell_shared.", "duebell_worker.")
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from .status import Status
 
-__all__ = ["Rule", "Verb"]
-
 _WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
 _FAILED = frozenset({Status.FAILED, Status.EXPIRED})
 

@@ -17,14 +17,6 @@ from duebell_shared.instants import Instant, to_json
 from .failure import Failure, bounded
 from .follow_up import FollowUp
 
-__all__ = [
-    "MOST_BYTES",
-    "ActionDescription",
-    "DeclaredTask",
-    "WorkerDescription",
-    "WorkerRecord",
-]
-
 #: Bytes of a description as JSON: an editor reads it once a minute.
 MOST_BYTES = 64 * 1024
 
@@ -100,6 +92,7 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     missed: str | None = None
     spread: timedelta = timedelta(0)
     priority: int = 0
+    tags: tuple[str, ...] = ()
     on_failed: str | None = None
     then: FollowUp | None = None
 

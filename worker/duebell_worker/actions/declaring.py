@@ -10,14 +10,12 @@ import msgspec
 from duebell_shared.errors import InvalidSchedule, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import STORED, DeclaredFields, checked
 from duebell_shared.tasks.follow_up import check_id
-from duebell_shared.tasks.given import check_name
 from duebell_shared.tasks.worker_record import DeclaredTask
 
 from .action import Action
-
-__all__ = ["declare_among", "declared_task"]
 
 #: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.
 _MOST_BYTES = 200 * 1024

@@ -12,13 +12,12 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
-from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget
+from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.deliveries.delivery_target import DeliverySecret, DeliveryTarget
 from duebell_shared.deliveries.kinds import HTTPS, Answer
 from duebell_shared.deliveries.message import BATCH, Message, fitting, message_of
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.outcome import Undeliverable, Undelivered
-
-__all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Deliverer", "concerns_all", "fault_of", "fault_of_call"]
 
 #: Statuses of HTTP.
 _FORBIDDEN, _NOT_FOUND, _TOO_LARGE, _TOO_MANY, _SERVER_ERROR = 403, 404, 413, 429, 500

@@ -22,8 +22,6 @@ from duebell_worker.worker import Worker
 
 from .host import Host
 
-__all__ = ["DRAIN", "LOOK_EVERY", "Health", "Process", "State"]
-
 #: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.
 DRAIN = timedelta(seconds=20)
 

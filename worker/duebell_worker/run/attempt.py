@@ -8,11 +8,10 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .outcome import Ended
-
-__all__ = ["Attempt", "as_run"]
 
 
 class Attempt:

@@ -8,7 +8,8 @@ from typing import Any
 
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempt import Attempt
 from .context import RunContext
@@ -17,8 +18,6 @@ from .lease import Lease, LeaseLost
 from .outcome import Ended
 from .performer import Performer
 from .report import Outcome, Tally
-
-__all__ = ["Attempts"]
 
 #: Outcomes after which the same occurrence is tried again.
 _AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}

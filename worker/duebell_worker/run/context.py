@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.given import is_reserved
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -19,8 +19,6 @@ from duebell_worker.process.host import Host
 
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
-
-__all__ = ["RESERVE", "Deliver", "Pool", "RunContext", "ThreadPool", "end_of_run"]
 
 
 class Pool(Protocol):

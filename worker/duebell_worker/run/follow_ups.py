@@ -23,7 +23,6 @@ from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.owing import paid, tried
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
@@ -31,8 +30,6 @@ from duebell_worker.run.lanes import Lanes
 if TYPE_CHECKING:
     from duebell_shared.queue.rule_setter import RuleSetter
     from duebell_shared.queue.task_queue import Queue
-
-__all__ = ["FollowUps"]
 
 #: A follow-up that could not be added is tried again after this time.
 _AGAIN = timedelta(minutes=1)
@@ -65,7 +62,7 @@ class FollowUps:
     def _add(self, owing: Sequence[Task]) -> list[Task]:
         results = self._results(owing)
         finished = [
-            (task, paid(task, str(result) if isinstance(result, Exception) else None))
+            (task, task.follow_up_settled(str(result) if isinstance(result, Exception) else None))
             for task, result in zip(owing, results, strict=True)
             if isinstance(result, (Task, *_FOR_GOOD))
         ]
@@ -85,7 +82,7 @@ class FollowUps:
         That costs a write only when the reason is a new one. If the write fails too, the log has the reason.
         """
         after = [
-            tried(task, _said(result)) if task.owes and isinstance(result, Exception) else task
+            task.follow_up_failed(_said(result)) if task.owes and isinstance(result, Exception) else task
             for task, result in zip(tasks, results, strict=True)
         ]
         changes = [(old, new) for old, new in zip(tasks, after, strict=True) if old is not new]

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from duebell_shared.instants import NEVER
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempts import Attempts
 from .context import RunContext
 from .lanes import Lanes
-
-__all__ = ["HeldTasks"]
 
 #: The tasks of each action that a run remembers; those that come after them wait for their places.
 _MOST = 1_000

@@ -10,12 +10,11 @@ from typing import Generic, TypeVar
 from duebell_shared.errors import AwsError, DuebellError
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE, Claimed, Failed, Saved
-from duebell_shared.tasks.task import QueueKey, Status, Task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.trouble import Call, Trouble
-
-__all__ = ["Batcher", "Lanes", "ReadAhead"]
 
 _A = TypeVar("_A")
 _T = TypeVar("_T")

@@ -24,15 +24,14 @@ from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
 from duebell_shared.limits.semaphore import Semaphore
-from duebell_shared.tasks.task import QueueKey, Status
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Batcher
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.outcome import Ended, without_attempt
 from duebell_worker.run.report import Outcome
-
-__all__ = ["AttemptTimes", "Limiter"]
 
 #: The time that an attempt takes, until one has ended; how much the last one counts then. Too long costs
 #: nothing, as a run starts what it has put back when it can; too short has tasks put back again and again.

@@ -19,26 +19,13 @@ from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.given import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.parameters import InvalidPayload
 
 from .report import Outcome
-
-__all__ = [
-    "Abort",
-    "Ended",
-    "Retry",
-    "Snooze",
-    "Undeliverable",
-    "Undelivered",
-    "Unfinished",
-    "after_attempt",
-    "describe_error",
-    "without_attempt",
-]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 

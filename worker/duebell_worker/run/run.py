@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_shared.bell.ring_times import LEAD
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import drop_stray_copy
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
 from duebell_worker.run.held_tasks import HeldTasks
@@ -31,8 +32,6 @@ from .shares import Shares
 from .trouble import Call, Trouble
 from .unclaimed import Unclaimed
 from .waits import Waits
-
-__all__ = ["execute"]
 
 #: The time between two reads of the queue for tasks that came due while actions run.
 _LOOK_AGAIN = timedelta(seconds=5)

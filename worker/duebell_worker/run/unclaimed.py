@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.instants import NEVER
-from duebell_shared.tasks.task import QueueKey, Status, Task, queue_key
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
-
-__all__ = ["Unclaimed"]
 
 #: The shortest wait before a reserved task is read again, for which a run stays in any case; the longest.
 _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)

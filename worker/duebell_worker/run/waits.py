@@ -22,8 +22,6 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lease import Lease, LeaseLost, request_of
 
-__all__ = ["Waits", "arm_watchdog", "claimed_lease", "log_died"]
-
 
 def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     """Claim the free lanes, or those of `lanes` that are free; log and count the runs that died with them.

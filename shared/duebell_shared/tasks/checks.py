@@ -1,27 +1,25 @@
 """Checks of the values that users give for a task. Each raises InvalidTask."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, to_utc
 from duebell_shared.quoting import quoted, shortened
 
-__all__ = [
-    "MAX_COUNT",
-    "MAX_NAME",
-    "MAX_REV",
-    "RESERVED",
-    "VERIFY",
-    "check_changed_by",
-    "check_count",
-    "check_due",
-    "check_name",
-    "check_progress",
-    "fit_changed_by",
-    "is_reserved",
-    "read_instant",
-    "read_seconds",
-]
+#: Thirty thousand years in milliseconds. JavaScript's numbers are exact up to nine times that, DynamoDB's
+#: up to 38 digits.
+LARGEST = 10**15
+
+#: The highest priority; the lowest, and that of a task that is given none, is 0.
+MAX_PRIORITY = 9
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Milliseconds = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+Priority = Annotated[int, msgspec.Meta(ge=0, le=MAX_PRIORITY)]
+
 
 #: Their names start with this.
 RESERVED = "duebell."

@@ -74,7 +74,7 @@ class LiveStack:
 def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
     """Your worker, by the setting `duebell_worker` or DUEBELL_WORKER. You can override this fixture."""
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
-    from duebell_worker.actions.loader import load  # noqa: PLC0415
+    from duebell_worker.entry import load  # noqa: PLC0415
 
     try:
         return load(_worker_name(pytestconfig))

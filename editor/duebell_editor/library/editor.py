@@ -52,8 +52,7 @@ from duebell_shared.tasks.task import IntakeMark, Task
 from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
-from .adder import Adder
-from .batches import check_all
+from .adder import Adder, check_all
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -66,7 +65,7 @@ from .change_many import (
 )
 from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
-from .limit_setter import LimitSetter
+from .limit_setter import all_limits, set_limit
 
 if TYPE_CHECKING:
     import boto3
@@ -112,7 +111,6 @@ class Editor:
         self._clock = backend.clock
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
-        self._limits = LimitSetter(backend)
         self._known = KnownWorker(backend)
 
     @classmethod
@@ -550,11 +548,11 @@ class Editor:
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """
-        return self._limits.set(action, at_most=at_most, per_second=per_second, by=self.changed_by)
+        return set_limit(self._backend, action, at_most=at_most, per_second=per_second, by=self.changed_by)
 
     def limits(self) -> tuple[ActionLimit, ...]:
         """The limits of all actions that have some, declared or set, by name, and what waits for them."""
-        return self._limits.all()
+        return all_limits(self._backend)
 
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
         """Bring the recurring tasks of the queue to what the code of the worker declares.

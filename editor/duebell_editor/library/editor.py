@@ -615,7 +615,6 @@ class Editor:
         return apply
 
     def _signed(self, task: Task) -> Task:
-        """The task with the author of this editor's changes."""
         marks = {"intake": self.intake_mark} if self.intake_mark else {}
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
 

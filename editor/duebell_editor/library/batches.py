@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from duebell_shared.errors import AddFailure, AddReport, DuebellError, InvalidTask
-from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
+from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, fields_of
 from duebell_shared.tasks.task import Task
@@ -47,7 +47,7 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
 
 def write_all(
     tasks: list[Task],
-    insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]],
+    insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
     settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Task], AddReport]:
@@ -59,11 +59,11 @@ def write_all(
     def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
         """The stored task or the error, and whether the id was taken, for each task."""
         results = list(zip(batch, insert(batch), strict=True))
-        settled = iter(settle([task for task, result in results if isinstance(result, Taken)]))
+        settled = iter(settle([task for task, result in results if result is False]))
         return [
             (next(settled), True)
-            if isinstance(result, Taken)
-            else (result.error if isinstance(result, Failed) else task, False)
+            if result is False
+            else (result if isinstance(result, DuebellError) else task, False)
             for task, result in results
         ]
 

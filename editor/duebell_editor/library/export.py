@@ -9,13 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_editor.library.batches import write_all
-from duebell_shared.errors import AddFailure, InvalidTask
+from duebell_shared.errors import AddFailure, DuebellError, InvalidTask
 from duebell_shared.instants import in_utc, to_json
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.queue.taken_ids import leave_all
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
@@ -263,7 +262,7 @@ def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
 
 
 def write_chunk(
-    tasks: list[Task], insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]]
+    tasks: list[Task], insert: Callable[[Sequence[Task]], list[bool | DuebellError]]
 ) -> tuple[ImportReport, list[Task], list[Task]]:
     """Write the tasks whose ids are free. Returns a report, the tasks written, and those whose ids exist."""
     stored, done = write_all(tasks, insert, leave_all)

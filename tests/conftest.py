@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boto3
+import hypothesis
 import pytest
 
 from duebell import Editor
@@ -18,6 +19,12 @@ from tests.e2e.support import ACTIONS, HERE
 from tests.quick_aws import moto_aws, quick_aws
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
+
+# Machines that run tests are shared: that one is slow says nothing about the code.
+hypothesis.settings.register_profile(
+    "shared", suppress_health_check=[hypothesis.HealthCheck.too_slow], deadline=None
+)
+hypothesis.settings.load_profile("shared")
 
 #: Variables that tell the tests themselves what to do.
 _OF_TESTS = ("DUEBELL_BROWSER", "DUEBELL_DEEP", "DUEBELL_NODE_MODULES", "DUEBELL_TERRAFORM_PLUGINS")

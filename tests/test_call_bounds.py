@@ -60,7 +60,7 @@ def long(editor: Editor, backend: Backend) -> None:
     for kind in (Status.DONE, Status.FAILED):
         tasks = [ended(number, kind, backend) for number in range(1_000)]
         for first in range(0, 1_000, 25):
-            assert all(made == True for made in backend.store.insert_many(tasks[first : first + 25]))
+            assert all(made is True for made in backend.store.insert_many(tasks[first : first + 25]))
 
 
 @pytest.mark.usefixtures("long")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .local.stack import EmbeddedStack
     from .testing import Rehearsal
 
-__all__ = ["LiveStack", "duebell", "duebell_stack", "duebell_worker", "pytest_addoption"]
-
 _WAY_OUT = (
     "say where your Worker is: `duebell_worker = myservice.actions:worker` in pytest's settings, "
     "DUEBELL_WORKER in the environment, or a fixture `duebell_worker` of your own that returns it"
@@ -76,7 +74,7 @@ class LiveStack:
 def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
     """Your worker, by the setting `duebell_worker` or DUEBELL_WORKER. You can override this fixture."""
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
-    from duebell_worker.actions.loader import load  # noqa: PLC0415
+    from duebell_worker.entry import load  # noqa: PLC0415
 
     try:
         return load(_worker_name(pytestconfig))

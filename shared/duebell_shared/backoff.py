@@ -1,5 +1,7 @@
-"""The wait between a failed attempt and the next."""
+"""The waits between tries: of duebell's own calls, and of the users' attempts."""
 
+import random
+from collections.abc import Iterator
 from datetime import timedelta
 from random import Random
 
@@ -37,5 +39,15 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
 
     def wait(self, attempt: int, random: Random) -> timedelta:
         """The wait after this attempt, counted from 1."""
-        whole = self.first.total_seconds() * self.factor ** min(attempt - 1, _MOST_GROWTHS)
-        return timedelta(seconds=min(whole, self.longest.total_seconds()) * random.uniform(0.5, 1.0))
+        first, longest = self.first.total_seconds(), self.longest.total_seconds()
+        return timedelta(seconds=_pause(attempt - 1, first, longest, self.factor) * random.uniform(0.5, 1.0))
+
+
+def pauses(first: float, longest: float, *, tries: int, factor: float = 2.0) -> Iterator[float]:
+    """Yield the seconds to wait after each failed try, growing and jittered as those of a Backoff."""
+    for earlier in range(tries):
+        yield _pause(earlier, first, longest, factor) * random.uniform(0.5, 1.0)
+
+
+def _pause(earlier: int, first: float, longest: float, factor: float) -> float:
+    return min(first * factor ** min(earlier, _MOST_GROWTHS), longest)

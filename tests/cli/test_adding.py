@@ -84,6 +84,23 @@ def test_a_push(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
     assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
 
 
+def test_tags_are_given_shown_and_filtered_by(duebell: Duebell, editor: Editor) -> None:
+    assert duebell("add", "x", "--in", "1h", "--id", "a", "--tags", "red,customer:42").status == 0
+    assert duebell("add", "x", "--in", "1h", "--id", "b").status == 0
+    assert editor.get("a").tags == ("red", "customer:42")
+    assert "red, customer:42" in duebell("show", "a").out
+    assert "tags" not in duebell("show", "b").out
+    listed = duebell("list", "--tag", "red").out
+    assert "a" in listed.split()
+    assert "b" not in listed.split()
+    assert duebell("pause", "--tag", "customer:42", "--yes").status == 0
+    assert [editor.get(id).status for id in "ab"] == ["paused", "scheduled"]
+    assert duebell("update", "a", "--no-tags").status == 0
+    assert editor.get("a").tags == ()
+    status, _, err = duebell("add", "x", "--in", "1h", "--tags", "a b")
+    assert (status, "tags: must each be 1 to 50" in err) == (2, True)
+
+
 def test_a_priority_is_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
     assert duebell("add", "x", "--in", "1h", "--id", "a", "--priority", "9").status == 0
     assert editor.get("a").priority == 9

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duebell import Editor, ProblemKind, Snooze, Status, Task, TaskNotFound, Then, Worker
-from duebell_editor.library import batches
+from duebell_editor.library import adder
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
 from duebell_shared.tasks.packed_occurrences import Result
@@ -157,7 +157,7 @@ MANY = tuple(f"new-{number}" for number in range(5))
 def test_an_editor_that_dies_while_it_adds_many(
     world: Callable[[], World], there: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "AT_ONCE", 2)
+    monkeypatch.setattr(adder, "AT_ONCE", 2)
     for number, moment in deaths():
         now = world()
         now.add(*there)

@@ -74,14 +74,14 @@ def test_a_run_that_dies_while_it_leaves_or_drops_reserved_tasks(world: Callable
         ended_well = die_running(now, number, moment)
         now.processes.connect(now.clock)
         store = now.editor.queue.store
-        assert not store.transact([to_come._write], token="t" * 32).refusals
+        assert not store.transact([to_come.write], token="t" * 32).refusals
         now.lambda_.let_it_ring()
 
         # Then the confirmed task is done, and the other one is gone
         all_is_well(now, "one", "to-come")
         assert "never" not in now.ran
         assert store.get(now.editor.queue.lane_of("never"), "never") is None
-        assert store.transact([never._write], token="u" * 32).refusals
+        assert store.transact([never.write], token="u" * 32).refusals
         if ended_well:
             return
     raise AssertionError("more calls than expected")

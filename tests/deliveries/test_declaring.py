@@ -181,7 +181,7 @@ def modules_after(program: str) -> set[str]:
 @pytest.mark.slow
 def test_a_worker_without_deliveries_loads_nothing_for_them() -> None:
     start = "from duebell_worker import entry; worker = entry.load('')"
-    of_deliveries = {"duebell_worker.actions.delivery_action", "duebell_shared.deliveries.delivery"}
+    of_deliveries = {"duebell_worker.deliveries.deliverer", "duebell_shared.deliveries.delivery"}
     loaded = modules_after(f"{start}; worker._actions.deliverer(worker.backend)")
     assert "duebell_worker.run.run" in loaded
     assert not {one for one in loaded if one.startswith("duebell_worker.deliver")}

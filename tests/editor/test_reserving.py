@@ -30,7 +30,7 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 
 def commit(scheduler: Scheduler, reservation: Reservation) -> bool:
     """Confirm it, as a transaction of one's own does; tell whether that was committed."""
-    return not scheduler.store.transact([reservation._write], token=repr(reservation)).refusals
+    return not scheduler.store.transact([reservation.write], token=repr(reservation)).refusals
 
 
 def test_a_reserved_task_is_stored_and_armed_for(scheduler: Scheduler) -> None:

@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from duebell import AwsRefused, Editor, ProblemKind, Settings
-from duebell_editor.status.wiring import restore
+from duebell_editor.status.doctor import restore
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind

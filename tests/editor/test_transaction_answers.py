@@ -256,7 +256,7 @@ def test_the_same_update_by_another_process_is_no_sign_of_a_commit() -> None:
         with scheduler.editor.transaction() as tx:
             tx.put(table="trials", item={"id": "one"})
             tx.update("one", payload=2)
-            assert scheduler.store.save(other._write.old, other._write.new)
+            assert scheduler.store.save(other.write.old, other.write.new)
 
 
 def test_a_cancellation_whose_every_answer_is_lost_is_found_committed() -> None:

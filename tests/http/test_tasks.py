@@ -51,6 +51,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "unlisted": False,
         "payload_dropped": None,
         "priority": 0,
+        "tags": [],
         "lane": editor.get("a b/c").lane,
         "rev": 1,
         "changed_by": "http",

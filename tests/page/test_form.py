@@ -288,6 +288,29 @@ def test_a_task_that_was_due_once_is_added_again_for_an_hour_from_now(
     assert again.payload == {"n": 3}
 
 
+def test_tags_are_given_found_by_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    open_form(page)
+    field(page, "action").fill("greet")
+    field(page, "id").fill("tagged")
+    field(page, "tags").fill("red, customer:42,")
+    press(page, "Add")
+    expect(page.get_by_text("tagged is added")).to_be_visible()
+    assert scene.editor.get("tagged").tags == ("red", "customer:42")
+    page.get_by_label("Search by").select_option("tag")
+    page.get_by_label("Search", exact=True).fill("customer:42")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    page = open_page(f"{url}#task=tagged")
+    expect(page.get_by_text("red, customer:42")).to_be_visible()
+    press(page, "Edit")
+    page.get_by_text("More", exact=True).last.click()
+    expect(field(page, "tags")).to_have_value("red, customer:42")
+    field(page, "tags").fill("")
+    press(page, "Save")
+    expect(page.get_by_text("tagged is changed")).to_be_visible()
+    assert scene.editor.get("tagged").tags == ()
+
+
 def test_a_priority_is_given_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     open_form(page)

@@ -171,4 +171,6 @@ def test_with_fewer_lanes_an_editor_that_knew_more_says_so(scene: Scene) -> None
     id = next(id for id in IDS if lane_of(id, 4) > 0)
     with pytest.raises(NotArmed, match="fewer lanes"):
         scene.editor.move(id, due=SOON / 2)
-    assert scene.editor.get(id).due == NOON + SOON / 2
+    stored = scene.editor.queue.store.get(lane_of(id, 4), id)
+    assert stored
+    assert stored.due == NOON + SOON / 2

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 SOON = timedelta(minutes=10)
 
-NEWER = {"urgency": number(7), "tags": {"L": [text("a")]}, "owner": {"M": {"team": text("red")}}}
+NEWER = {"urgency": number(7), "labels": {"L": [text("a")]}, "owner": {"M": {"team": text("red")}}}
 
 CHANGES: dict[str, Callable[[Editor], object]] = {
     "moved": lambda editor: editor.move("new", due=2 * SOON),

@@ -17,7 +17,7 @@ OWN_NAMES = {
     "shared/duebell_shared/queue/transactions.py",
     "shared/duebell_shared/queue/refusals.py",
     "worker/duebell_worker/actions/handles.py",
-    "worker/duebell_worker/actions/loader.py",
+    "worker/duebell_worker/entry.py",
     "worker/duebell_worker/actions/parameters.py",
     "infra/duebell_infra/pytest_plugin.py",
     "worker/duebell_worker/worker.py",

@@ -1,13 +1,13 @@
 """What duebell promises, held against what really happened in a simulated history."""
 
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from duebell import Status, Task
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
-from duebell_shared.instants import NEVER
+from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.queue.lanes import lane_of
 from tests.support import minute_of
 
@@ -21,6 +21,9 @@ __all__ = ["Promises"]
 #: Once nothing goes wrong any more, a task that has waited is started within so long: by an echo at the
 #: latest, which comes within an hour.
 HEALED = timedelta(minutes=75)
+
+#: The lease of a process that gives the queue more lanes.
+_LEASE = timedelta(minutes=2)
 
 
 class Promises:
@@ -86,9 +89,16 @@ class Promises:
         if task is None or known.acknowledged_at is None or is_out or task.status is Status.FAILED:
             return False
         held_until = self._played.held_until.get(known.action, known.due)
-        by = max(known.due, known.acknowledged_at, self._aws.calm_from(task.lane), held_until) + HEALED
+        calm_from = max(self._aws.calm_from(task.lane), self._relaned_until)
+        by = max(known.due, known.acknowledged_at, calm_from, held_until) + HEALED
         began = (start.at for start in self._starts_of[task.id])
         return not any(known.asked_at <= at <= by for at in began)
+
+    @cached_property
+    def _relaned_until(self) -> datetime:
+        """When runs could start tasks again after the last process that gave the queue more lanes."""
+        relaner = self._played.relaner
+        return relaner.last_at + _LEASE if relaner and relaner.last_at else FIRST
 
     @cached_property
     def _starts_of(self) -> dict[str, list[Start]]:

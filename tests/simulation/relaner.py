@@ -1,6 +1,7 @@
 """Someone who gives the queue of a history more lanes, again and again until that has come to its end."""
 
 from collections.abc import Callable
+from datetime import datetime
 from random import Random
 
 from duebell import AwsError, NotArmed, TaskConflict
@@ -26,6 +27,8 @@ class Relaner:
         """Its times are chances of its own, so that histories without one stay as they were."""
         self.lanes = lanes
         self.is_done = False
+        # When one ended or died last: until then, and for its lease, runs start nothing
+        self.last_at: datetime | None = None
         self._random = Random(seed + 3)
         self._world = world
         self._connect = connect
@@ -38,6 +41,7 @@ class Relaner:
         process = Process(self._world, f"relaner-{life}", skew=0)
 
         def again() -> None:
+            self.last_at = self._world.now
             if life < _LIVES:
                 self._world.after(self._random.uniform(1, 200), lambda: self._live(life + 1))
 
@@ -48,6 +52,7 @@ class Relaner:
                 process.kill()
             else:
                 self.is_done = True
+                self.last_at = self._world.now
 
         process.start(main, on_death=again)
 

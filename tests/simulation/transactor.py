@@ -133,7 +133,7 @@ class Transactor:
         process.sleep(pause)
         token = UUID(int=self._random.getrandbits(128)).hex
         put: Other = {"Put": {"TableName": _TABLE, "Item": {"id": {"S": id}}}}
-        write = reservation._write
+        write = reservation.write
         refusals = editor.queue.store.transact([put, write], token=token).refusals
         if refusals and kind == "late":
             return False

@@ -53,7 +53,7 @@ def test_a_record_is_swapped_only_as_it_was_read(store: Store) -> None:
 def test_the_worker_record_is_swapped_only_as_it_was_read(store: Store) -> None:
     assert store.read_worker(consistent=True) is None
     worker = WorkerDescription(version="1", duebell="0", python="3", tzdata="2026f", started_at=NOON)
-    declared = DeclaredTask(id="daily", action="act", schedule="rate(1 day)", priority=7)
+    declared = DeclaredTask(id="daily", action="act", schedule="rate(1 day)", priority=7, tags=("a", "b"))
     first = store.swap_worker(None, WorkerRecord().started(worker, (declared,)))
     assert first
     assert store.read_worker(consistent=True) == store.read_worker(consistent=False) == first
@@ -109,6 +109,7 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
         start=NOON,
         missed=Missed.ALL,
         max_runs=2,
+        tags=["b", "a"],
         now=NOON,
         spread=timedelta(minutes=7),
     )

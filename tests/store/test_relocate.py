@@ -84,5 +84,5 @@ def test_several_are_moved_each_by_itself(store: Store) -> None:
         assert store.insert(each)
     assert store.insert(task(id=there[3].id, lane=new_lane(there[3])))
     moved = store.relocate([place(each) for each in there], lanes=LANES, now=NOON)
-    assert moved == [False if number in {0, 3} else True for number in range(AT_ONCE)]
+    assert moved == [number not in {0, 3} for number in range(AT_ONCE)]
     assert [found.id for found in store.queued(0)] == [there[3].id]

@@ -26,7 +26,7 @@ def begin_long(hosted: Hosted) -> None:
 
 
 def confirm(hosted: Hosted, reservation: Reservation) -> None:
-    answer = hosted.store.transact([reservation._write], token=uuid4().hex)
+    answer = hosted.store.transact([reservation.write], token=uuid4().hex)
     assert not answer.refusals
 
 

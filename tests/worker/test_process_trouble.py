@@ -34,8 +34,8 @@ def test_an_outage_is_waited_for_and_what_is_due_runs_after_it(hosted: Hosted) -
     [start] = hosted.starts
     assert NOON + 10 * MINUTE <= start <= NOON + 11 * MINUTE
     pauses = [line["trying_again_in"] for line in hosted.log.lines("look_failed")]
-    assert pauses[:3] == [1, 2, 4]
-    assert max(pauses) == 32
+    assert [0.5, 1, 2] <= pauses[:3] <= [1, 2, 4]
+    assert 16 <= max(pauses) <= 32
 
 
 def test_a_run_that_failed_goes_on_as_the_same_and_gives_its_lanes_back_at_the_end(hosted: Hosted) -> None:

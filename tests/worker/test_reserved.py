@@ -37,7 +37,7 @@ class Scene:
 
     def commit(self, reservation: Reservation) -> bool:
         """Confirm it by a transaction of the user's own; tell whether that was committed."""
-        write = reservation._write
+        write = reservation.write
         return not self.store.transact([write], token=uuid4().hex).refusals
 
     def is_stored(self, id: str = "a") -> bool:

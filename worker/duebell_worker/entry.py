@@ -13,28 +13,65 @@ https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
 """
 
 import gc
+import importlib
 import logging
 import os
 import random
 from contextlib import suppress
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
-from .actions.loader import load
 from .actions.registration import Registration
+from .invocation import LambdaContext
 from .log import emit, to_stdout
-from .worker import LambdaContext, Worker
-
-__all__ = ["connected_backend", "handler", "load"]
+from .worker import Worker
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, the log is its owner's matter
     to_stdout()
+
+
+def load(name: str) -> Worker:
+    """Return the worker that `module:attribute` names; one without functions for "". Raises InvalidSettings.
+
+    It also has the deliveries that the environment declares.
+    """
+    worker = _named(name) if name else Worker.from_env()
+    worker.add_declared_deliveries()
+    if name and not worker.has_actions:
+        way_out = "import the modules that hold them there"
+        emit("no_actions", level=logging.WARNING, worker=name, way_out=way_out)
+    return worker
+
+
+def _named(name: str) -> Worker:
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise InvalidSettings(
+            "DUEBELL_WORKER", f"must be module:attribute, like sales.actions:worker, not {name!r}"
+        )
+    imported = importlib.import_module(module)
+    worker = getattr(imported, attribute, None)
+    if not isinstance(worker, Worker):
+        is_there = hasattr(imported, attribute)
+        what = f"but {quoted(worker)}" if is_there else f"as {module} has no {quoted(attribute)}"
+        reason = f"{name!r} is not a duebell.Worker, {what}: {_way_out(imported)}"
+        raise InvalidSettings("DUEBELL_WORKER", reason)
+    return worker
+
+
+def _way_out(module: ModuleType) -> str:
+    workers = [f"{module.__name__}:{one}" for one, value in vars(module).items() if isinstance(value, Worker)]
+    if workers:
+        return f"the workers there are {', '.join(workers)}" if workers[1:] else f"give {workers[0]}"
+    return "there is no worker in it: write worker = Worker.from_env(), and import its actions"
 
 
 def given_environment() -> dict[str, str]:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from duebell_shared.backend import Backend
+from duebell_shared.backoff import pauses
 from duebell_shared.bell.function import lanes_in
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_worker.run.lease import new_run_id
@@ -13,11 +14,6 @@ from duebell_worker.run.lease import new_run_id
 from .log import emit
 from .run.context import RESERVE
 from .run.report import RunReport
-
-__all__ = ["FailedOnPurpose", "LambdaContext", "run_invocation"]
-
-#: Seconds until a run that failed is tried again; the last failure is raised, and Lambda invokes again.
-_PAUSES = (1.0, 4.0, 16.0, 32.0)
 
 
 class FailedOnPurpose(Exception):
@@ -50,7 +46,8 @@ def run_invocation(event: object, context: LambdaContext, run: Run, backend: Bac
     def run_once() -> RunReport:
         return run(id, backend, _time_left(context), lanes_in(event))
 
-    for pause in _PAUSES:
+    # The last failure is raised, and Lambda invokes again.
+    for pause in pauses(2.0, 32.0, tries=5, factor=4.0):
         try:
             return run_once()
         except (AwsUnavailable, NotArmed) as error:

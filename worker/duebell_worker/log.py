@@ -18,8 +18,6 @@ from typing import Any, TextIO, cast
 from duebell_shared import log_lines
 from duebell_shared.instants import render
 
-__all__ = ["LogFormat", "WholeLines", "emit", "end_lines", "invocation", "keep_lines_whole", "to_stdout"]
-
 
 class WholeLines:
     """A text stream that gives another one whole lines; whatever else it is asked for is the other's.

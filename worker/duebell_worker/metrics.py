@@ -18,8 +18,6 @@ from .run.report import Outcome
 if TYPE_CHECKING:
     from .run.lanes import Lanes
 
-__all__ = ["NAMESPACE", "UNKNOWN", "Metrics", "queue_metrics"]
-
 NAMESPACE = "duebell"
 
 #: Stands for every action that the worker does not have. CloudWatch charges for each value of a dimension,

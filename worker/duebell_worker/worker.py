@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
 
-__all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
-
 _A = ParamSpec("_A")
 _R = TypeVar("_R")
 _T = TypeVar("_T")

@@ -37,12 +37,6 @@ from .context import Context
 from .errors import WrongUsage
 from .schedulers import known_places
 
-__all__ = [
-    "EndpointUrl", "Id", "Name", "Profile", "Region", "Timezone", "Verbose", "actions", "due_from",
-    "duration", "fields_from", "filters_from", "flag", "ids", "instant", "json_option", "names", "opened",
-    "option", "payload_from", "profiles", "with_fields", "with_filters", "zones",
-]  # fmt: skip
-
 #: Units and their names, in the order in which a duration must have them, each at most once.
 _UNITS = (
     ("weeks", "w|weeks?"),
@@ -305,7 +299,7 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
 
 
 #: The types of values in the shell by their form, where they are no text, and the settings of their options.
-_TYPES: dict[str, Any] = {"time": datetime, "duration": timedelta, "number": int}
+_TYPES: dict[str, Any] = {"texts": list, "time": datetime, "duration": timedelta, "number": int}
 _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
     "search": {"metavar": "TEXT"},
@@ -313,6 +307,7 @@ _FORMS: dict[str, dict[str, Any]] = {
     "task": {"metavar": "ACTION", "autocompletion": actions},
     "time": {"metavar": "TIME", **_read(_instant)},
     "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
+    "texts": {"metavar": "A,B", **_read(lambda text, *_: text.split(","))},
     "number": {"metavar": "N"},
     "json": {"metavar": "JSON"},
     "choice": {},

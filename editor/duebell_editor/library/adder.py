@@ -1,24 +1,48 @@
-"""Adding tasks: set the lane, insert, resolve ids that are taken, arm the rule."""
+"""Adding tasks: set the lane, insert in parallel batches, resolve ids that are taken, arm the rule."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.change_log import added_as, log_change, logged
-from duebell_shared.errors import AddFailure, AddReport, DuebellError, NotArmed, TaskConflict, TaskExists
+from duebell_shared.errors import (
+    AddFailure,
+    AddReport,
+    DuebellError,
+    InvalidTask,
+    NotArmed,
+    TaskConflict,
+    TaskExists,
+)
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.taken_ids import Added, Policy, insert_many, is_same_add, settle, settle_all
+from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.queue.taken_ids import (
+    Added,
+    Policy,
+    insert_many,
+    is_same_add,
+    leave_all,
+    settle,
+    settle_all,
+)
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.tasks.fields import IfExists
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import IfExists, NewTask, fields_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-from .batches import write_all
-from .export import ImportReport, read_chunks, write_chunk
+from .export import ImportReport, read_chunks
 
-__all__ = ["Adder"]
+#: Batches written in parallel; the connection pool holds more.
+_THREADS = 16
+
+#: Bytes of payloads in a batch, so that it is sent well within a call's timeout.
+_BATCH_BYTES = 1_000_000
 
 #: Errors of an add whose id is taken, perhaps by an earlier call of the same add.
 _TAKEN = (TaskExists, TaskConflict)
@@ -78,48 +102,53 @@ class Adder:
         progress: Callable[[int], None],
     ) -> AddReport:
         """Insert these tasks, and arm once; `chosen` are the ids that were given, not generated."""
+        return self._write_all("add", checked, chosen, policy, progress)
+
+    def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
+        """Insert the tasks of an export in chunks, and arm after each chunk."""
+        done, report = 0, ImportReport(written=0, there=0)
+        for chunk in read_chunks(lines):
+            ids = {task.id for task in chunk}
+            part = self._write_all("import", chunk, ids, Policy(IfExists.KEEP), lambda _: None)
+            there = len(part.there_already)  # of two tasks with one id, the second counts as there
+            report += ImportReport(written=len(part.added) - there, there=there, failures=part.failures)
+            done += len(chunk)
+            progress(done)
+        return report
+
+    def _write_all(
+        self,
+        verb: str,
+        checked: Sequence[Task],
+        chosen: Collection[str],
+        policy: Policy,
+        progress: Callable[[int], None],
+    ) -> AddReport:
+        """Insert tasks in parallel batches, and arm. An import leaves what has the ids, without a read."""
+        is_import = verb == "import"
         lanes = self._queue.lanes if checked else 0
         new = [_placed(task, lanes) for task in checked]
-        stored, report = write_all(
+        stored, report = _write_batches(
             new,
-            logged("add", lambda tasks: insert_many(self._queue, tasks, chosen)),
-            lambda taken: settle_all(self._queue, taken, policy),
+            logged(verb, lambda tasks: insert_many(self._queue, tasks, chosen)),
+            leave_all if is_import else partial(settle_all, self._queue, policy=policy),
             progress,
         )
         index = {task.id: index for index, task in enumerate(new)}
+        left = frozenset(report.there_already if is_import else ())
+        added = [task for task in stored if task is new[index[task.id]] and task.id not in left]
+        is_added = {id(task) for task in added}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            deleted = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self._add_again(deleted, policy)
+            failures = self._add_again(self._rule.arm_added(added, lanes), policy)
             report = report.corrected(
                 AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
             )
-            self._rule.arm([task for task in stored if task is not new[index[task.id]]])
+            self._rule.arm([task for task in stored if id(task) not in is_added])
             self._rule.arm_ids(refused)
         except NotArmed as error:
             error.report = report
             raise
-        return report
-
-    def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
-        """Insert the tasks of an export in chunks, and arm after each chunk."""
-        done = 0
-        report = ImportReport(written=0, there=0)
-        for chunk in read_chunks(lines):
-            lanes = self._queue.lanes
-            part, written, there = write_chunk(
-                [_placed(task, lanes) for task in chunk],
-                logged("import", lambda tasks: insert_many(self._queue, tasks, {task.id for task in tasks})),
-            )
-            failures = self._add_again(self._rule.arm_added(written, lanes), Policy(IfExists.KEEP))
-            self._rule.arm(there)
-            report = report + part.corrected(
-                AddFailure(index=index, id=task.id, error=failures[task.id])
-                for index, task in enumerate(chunk)
-                if task.id in failures
-            )
-            done += len(chunk)
-            progress(done)
         return report
 
     def _settle(self, new: Task, policy: Policy) -> Added:
@@ -146,3 +175,83 @@ class Adder:
             if isinstance(error, NotArmed):
                 raise error
         return failed
+
+
+def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
+    """All the tasks, each made by `make`. Raises InvalidTask, naming the first bad one."""
+    checked: list[Task] = []
+    places: dict[str, int] = {}
+    bad: list[InvalidTask] = []
+    if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
+        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
+    for index, given in enumerate(tasks):
+        try:
+            task = make(fields_of(NewTask, given))
+        except InvalidTask as error:
+            bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
+            continue
+        if (place := places.setdefault(task.id, index)) != index:
+            bad.append(
+                InvalidTask(f"tasks[{index}].id", f"{quoted(task.id)} is the id of tasks[{place}] too")
+            )
+        checked.append(task)
+    if bad:
+        others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
+        first = type(bad[0])(bad[0].field, f"{bad[0].reason}{others}; nothing was added")
+        first.every = tuple(bad)
+        raise first
+    return checked
+
+
+def _write_batches(
+    tasks: Sequence[Task],
+    insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
+    settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
+    progress: Callable[[int], None],
+) -> tuple[list[Task], AddReport]:
+    """Write the tasks in parallel batches. Returns the stored tasks, in order, and the report.
+
+    `settle` resolves tasks whose ids are taken: it returns the task stored in the end, or the error.
+    """
+
+    def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
+        """The stored task or the error, and whether the id was taken, for each task."""
+        results = list(zip(batch, insert(batch), strict=True))
+        settled = iter(settle([task for task, result in results if result is False]))
+        return [
+            (next(settled), True)
+            if result is False
+            else (result if isinstance(result, DuebellError) else task, False)
+            for task, result in results
+        ]
+
+    stored: list[Task] = []
+    failures: list[AddFailure] = []
+    there_already: list[str] = []
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-add") as pool:
+        results = (result for batch in pool.map(write, _batches(tasks)) for result in batch)
+        for index, (result, was_taken) in enumerate(results):
+            if not isinstance(result, Task):
+                failures.append(AddFailure(index=index, id=tasks[index].id, error=result))
+            else:
+                stored.append(result)
+                there_already += [result.id] if was_taken else []
+            progress(index + 1)
+    added = tuple(task.id for task in stored)
+    return stored, AddReport(added=added, failures=tuple(failures), there_already=tuple(there_already))
+
+
+def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
+    """The tasks in order, in batches that can be inserted at once; no id is twice in a batch."""
+    batch: list[Task] = []
+    ids: set[str] = set()
+    size = 0
+    for task in tasks:
+        size += len(task.payload_json)
+        if len(batch) == AT_ONCE or task.id in ids or (batch and size > _BATCH_BYTES):
+            yield batch
+            batch, ids, size = [], set(), len(task.payload_json)
+        batch.append(task)
+        ids.add(task.id)
+    if batch:
+        yield batch

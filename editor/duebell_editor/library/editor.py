@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -26,27 +27,20 @@ from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
-from duebell_editor.status.health import Diagnosis, Problem, SchedulerStatus, silence_problem
-from duebell_editor.status.queues import look_at_queues
-from duebell_editor.status.status import after_repair, read_status
-from duebell_editor.status.wiring import REWIRED, permission_problem, restore
-from duebell_editor.transactions.task_writes import (
-    GRACE,
-    Reservation,
-    TaskWrites,
-    TransactionItem,
-    check_grace,
-)
+from duebell_editor.status.health import Diagnosis, SchedulerStatus
+from duebell_editor.status.status import read_status
+from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
 from duebell_shared.change_log import log_change
-from duebell_shared.errors import AddReport, TaskChanged, TaskConflict, TaskNotFound
+from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskNotFound
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.rule_setter import RuleSetter
 from duebell_shared.queue.taken_ids import TRIES, Added, Policy, kept_changing
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
@@ -58,8 +52,7 @@ from duebell_shared.tasks.task import IntakeMark, Task
 from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
-from .adder import Adder
-from .batches import check_all
+from .adder import Adder, check_all
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -72,15 +65,13 @@ from .change_many import (
 )
 from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
-from .limit_setter import LimitSetter
+from .limit_setter import all_limits, set_limit
 
 if TYPE_CHECKING:
     import boto3
 
     from .relane import Relaned
     from .sync import SyncReport
-
-__all__ = ["Editor", "IfExists"]
 
 
 class Editor:
@@ -120,7 +111,6 @@ class Editor:
         self._clock = backend.clock
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
-        self._limits = LimitSetter(backend)
         self._known = KnownWorker(backend)
 
     @classmethod
@@ -309,6 +299,7 @@ class Editor:
         spread: timedelta | None = None,
         expires_after: timedelta | None = None,
         priority: int | None = None,
+        tags: Iterable[str] | None = None,
         on_failed: str | None = None,
         then: Then | Mapping[str, Any] | None = None,
         payload: object = None,
@@ -336,6 +327,7 @@ class Editor:
                        at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
+        tags           up to ten short labels, such as `customer:42`, which lists can be filtered by
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
                        good: its payload is the failed task in JSON. It goes before that of the task's action,
                        and empty is none
@@ -365,6 +357,7 @@ class Editor:
             spread=spread,
             expires_after=expires_after,
             priority=priority,
+            tags=tags,
             on_failed=on_failed,
             then=then,
             payload=payload,
@@ -445,9 +438,7 @@ class Editor:
         A failed task can be given another payload or action, before it is retried.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
-        change = fields_of(TaskChange, changes)
-        check_change(change)
-        return self._change(Verb.UPDATE, id, self._change_of(change), rev)
+        return self._change(Verb.UPDATE, id, self._updated(changes), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
@@ -455,8 +446,7 @@ class Editor:
         A running attempt is not stopped, but its outcome no longer applies.
         Raises TaskNotFound, TaskConflict.
         """
-        keep = self._backend.settings.retention_policy
-        return self._change(Verb.CANCEL, id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
+        return self._change(Verb.CANCEL, id, self._cancelled, rev)
 
     def pause(self, id: str, *, rev: int | None = None) -> Task:
         """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
@@ -492,7 +482,10 @@ class Editor:
 
         Raises InvalidTask.
         """
-        return Transaction(self._writes, check_grace(grace))
+        check_grace(grace)
+        return Transaction(
+            self, self._backend, self._check, lambda task: self._reserve(task, grace, is_generated=False)
+        )
 
     def reserve(self, action: str, *, grace: timedelta = GRACE, **fields: Unpack[TaskFields]) -> Reservation:
         """Store a task that is run only if a transaction of your own confirms it. Returns its reservation.
@@ -510,7 +503,7 @@ class Editor:
         """
         given = fields_of(NewTask, {"action": action, **fields})
         task, is_generated = self._check(given), given.get("id") is None
-        reserved = self._writes.reserve(task, check_grace(grace), is_generated=is_generated)
+        reserved = self._reserve(task, check_grace(grace), is_generated=is_generated)
         return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
 
     def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
@@ -519,14 +512,14 @@ class Editor:
         The transaction fails if the task has changed since this call read it, or since it was at `rev`.
         Raises TaskNotFound, TaskConflict.
         """
-        return TransactionItem(self._backend, self._writes.cancel(id, rev=rev))
+        return self._item(id, self._cancelled, rev)
 
     def move_item(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> TransactionItem:
         """Move a task to a later due date by a transaction of your own, with what `move` does to it.
 
         Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel_item`.
         """
-        return TransactionItem(self._backend, self._writes.move(id, due=due, rev=rev))
+        return self._item(id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update_item(
         self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]
@@ -535,7 +528,7 @@ class Editor:
 
         Raises as `move_item`, and InvalidSchedule.
         """
-        return TransactionItem(self._backend, self._writes.update(id, rev=rev, **changes))
+        return self._item(id, self._updated(changes), rev)
 
     def limit(
         self,
@@ -555,11 +548,11 @@ class Editor:
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """
-        return self._limits.set(action, at_most=at_most, per_second=per_second, by=self.changed_by)
+        return set_limit(self._backend, action, at_most=at_most, per_second=per_second, by=self.changed_by)
 
     def limits(self) -> tuple[ActionLimit, ...]:
         """The limits of all actions that have some, declared or set, by name, and what waits for them."""
-        return self._limits.all()
+        return all_limits(self._backend)
 
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
         """Bring the recurring tasks of the queue to what the code of the worker declares.
@@ -614,62 +607,37 @@ class Editor:
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
-        It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
-        the worker's role may send to them cannot be seen from here. It looks whether the worker takes the
-        messages of the intake queue.
-        A problem that the repair could have solved and did not says what to do now, and is not mendable.
+        It looks whether the targets of deliveries are there; one that may not be looked at is advice. It
+        looks whether the worker takes the messages of the intake queue. A problem that the repair could have
+        solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
-        before: tuple[Problem, ...] = ()
-        if check_flag("fix", fix):
-            before = (*self.status().problems, *filter(None, [permission_problem(self._backend)]))
-            if any(one.mendable and one.kind in REWIRED for one in before):
-                restore(self._backend)
-            self._backend.armer.verify()
-        status = self.status(thorough=True)
-        wrong, unseen = self._look_at_targets()
-        if permission := permission_problem(self._backend):
-            wrong = (*wrong, permission)
-        status, uncounted = look_at_queues(status.with_problems(*wrong), self._backend)
-        unseen = (*unseen, *uncounted)
-        still = {problem.kind for problem in status.problems}
-        mended = tuple(one for one in before if one.mendable and one.kind not in still)
-        silence = self._backend.alarms.silence() if self._backend.alarms else None
-        advice = unseen if silence is None else (*unseen, silence_problem(silence))
-        return Diagnosis(status=after_repair(status) if fix else status, mended=mended, advice=advice)
+        from duebell_editor.status.doctor import diagnose  # noqa: PLC0415 (few processes ever do this)
 
-    def _look_at_targets(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-        """The problems of the deliveries' targets, and those targets that may not be looked at."""
-        worker, client = self.worker(), self._backend.client
-        if client is None or worker is None or not any(one.to for one in worker.actions):
-            return (), ()
-        from duebell_editor.status.delivery_targets import look_at_all  # noqa: PLC0415 (most have no deliveries)
-
-        return look_at_all(worker, client, self._backend.parallel)
+        return diagnose(self._backend, fix=check_flag("fix", fix))
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
         return self.status()
 
-    @property
-    def _writes(self) -> TaskWrites:
-        return TaskWrites(
-            self._backend,
-            get=self.get,
-            sign=self._signed,
-            check=self._check,
-            change_of=self._change_of,
-            store=lambda task, is_generated: self._adder.add(task, Policy(), is_generated=is_generated).task,
-        )
-
     def _check(self, given: NewTask) -> Task:
         task = self._signed(check_size(new_task(**given, now=self._clock())))
         self._known.check_all(task, given.get("payload"))
         return task
 
-    def _change_of(self, change: TaskChange) -> Callable[[Task], Task]:
-        """The change as a function of the task, checked by what the worker says."""
+    def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
+        """Store a checked task as reserved, from now on, and arm the rule for it."""
+        reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
+        return self._adder.add(reserved, Policy(), is_generated=is_generated).task
+
+    def _cancelled(self, task: Task) -> Task:
+        return task.cancelled(now=self._clock(), keep=self._backend.settings.retention_policy)
+
+    def _updated(self, changes: TaskChange) -> Callable[[Task], Task]:
+        """The change as a function of the task, checked by what the worker says. Raises InvalidTask."""
+        change = fields_of(TaskChange, changes)
+        check_change(change)
 
         def apply(task: Task) -> Task:
             changed = check_size(changed_task(task, change, now=self._clock()))
@@ -683,6 +651,20 @@ class Editor:
         """The task with the author of this editor's changes."""
         marks = {"intake": self.intake_mark} if self.intake_mark else {}
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
+
+    def _item(self, id: str, change: Callable[[Task], Task], rev: int | None) -> TransactionItem:
+        rev, task = checked("rev", rev), self.get(id)
+        if rev is not None and task.rev != rev:
+            raise TaskChanged(id, expected=rev, rev=task.rev)
+        changed = self._signed(change(task))
+        if changed.queued and (task.queued is None or changed.queued < task.queued):
+            raise InvalidTask(
+                "due",
+                f"is earlier than before: task {quoted(id)} would run at {changed.queued}, and no "
+                f"transaction sets the rule",
+                way_out="change it with `editor.move` or `editor.update` before or after the transaction",
+            )
+        return TransactionItem(self._backend, TaskWrite(task, changed))
 
     def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""

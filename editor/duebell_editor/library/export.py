@@ -1,21 +1,19 @@
 """Export of a whole queue as JSON lines, one task each, and import, which can be repeated."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from duebell_editor.library.batches import write_all
-from duebell_shared.errors import AddFailure, DuebellError, InvalidTask
+from duebell_shared.errors import AddFailure, InvalidTask
 from duebell_shared.instants import in_utc, to_json
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.taken_ids import leave_all
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
@@ -27,8 +25,6 @@ from duebell_shared.tasks.packed_occurrences import bounded_occurrences
 from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
-
-__all__ = ["ImportReport", "export_tasks", "read_chunks", "read_line", "write_chunk"]
 
 #: The field of errors about the line as a whole.
 _WHOLE = "line"
@@ -222,11 +218,6 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
             failures=self.failures + other.failures,
         )
 
-    def corrected(self, failures: Iterable[AddFailure]) -> "ImportReport":
-        """The report, with these tasks counted as failed instead of written."""
-        more = tuple(failures)
-        return msgspec.structs.replace(self, written=self.written - len(more), failures=self.failures + more)
-
 
 def export_tasks(queue: Queue) -> Iterator[bytes]:
     """Each task as one line of JSON, read as it is consumed; history that has expired is left out.
@@ -259,15 +250,3 @@ def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
         yield chunk
         raise
     yield chunk
-
-
-def write_chunk(
-    tasks: list[Task], insert: Callable[[Sequence[Task]], list[bool | DuebellError]]
-) -> tuple[ImportReport, list[Task], list[Task]]:
-    """Write the tasks whose ids are free. Returns a report, the tasks written, and those whose ids exist."""
-    stored, done = write_all(tasks, insert, leave_all)
-    count = len(done.there_already)  # of two tasks with one id, the second counts as there
-    report = ImportReport(written=len(stored) - count, there=count, failures=done.failures)
-    there = frozenset(done.there_already)
-    written = [task for task in stored if task.id not in there]
-    return report, written, [task for task in stored if task.id in there]

@@ -16,78 +16,71 @@ from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .known_worker import unknown_action
 
-__all__ = ["LimitSetter"]
-
 _LOG = logging.getLogger("duebell.editor")
 
 
-class LimitSetter:
-    """Sets the limits of actions, and tells them."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    def set(
-        self,
-        action: str,
-        *,
-        at_most: int | UnsetType | None,
-        per_second: float | UnsetType | None,
-        by: str | None,
-    ) -> ActionLimit:
-        """Do what `Editor.limit` does, for this author."""
-        store = self._backend.store
-        check_at_most(None if at_most is UNSET else at_most)
-        check_per_second(None if per_second is UNSET else per_second)
-        check_name("action", action)
-        if is_reserved(action):
-            raise InvalidTask("action", f"{quoted(action)} is one of duebell's own, and has no limits")
-        record = store.read_worker(consistent=True)
-        for _ in range(TRIES):
-            limits = store.read_limits()
-            known = limits or Limits()
-            before = known.overrides.get(action)
-            if not before:
-                _check_is_known(action, record)
-            kept = before or Limit()
-            wanted = Limit(
-                at_most=kept.at_most if at_most is UNSET else at_most,
-                per_second=kept.per_second if per_second is UNSET else per_second,
-            )
-            semaphore, now = store.read_semaphore(action), self._backend.clock()
-            line = max(semaphore.line, semaphore.late) if semaphore else now
-            changed = known.changed(action, wanted, now=now, line=line if line > now else None, by=by)
-            stored = limits if changed == known else store.swap_limits(limits, changed)
-            if stored or changed == known:
-                if stored:
-                    self._follow(action, wanted, stored.rev, by)
-                return action_limit(action, record, stored or known)
-        raise TaskConflict("the limits keep changing: try again")
-
-    def all(self) -> tuple[ActionLimit, ...]:
-        """Do what `Editor.limits` does."""
-        store = self._backend.store
-        record, limits = store.read_worker(consistent=True), store.read_limits() or Limits()
-        lanes = len(self._backend.armer.read().lanes)
-        return tuple(read_limits(self._backend, record, limits, lanes=lanes, now=self._backend.clock()))
-
-    def _follow(self, action: str, limit: Limit, rev: int, by: str | None) -> None:
-        """Tell runs of the new limits, and have them look into the queue: an earlier call may have failed."""
-        log_event(
-            _LOG,
-            "limited",
-            action=action,
-            at_most=limit.at_most,
-            per_second=limit.per_second,
-            changed_by=by,
+def set_limit(
+    backend: Backend,
+    action: str,
+    *,
+    at_most: int | UnsetType | None,
+    per_second: float | UnsetType | None,
+    by: str | None,
+) -> ActionLimit:
+    """Do what `Editor.limit` does, for this author."""
+    store = backend.store
+    check_at_most(None if at_most is UNSET else at_most)
+    check_per_second(None if per_second is UNSET else per_second)
+    check_name("action", action)
+    if is_reserved(action):
+        raise InvalidTask("action", f"{quoted(action)} is one of duebell's own, and has no limits")
+    record = store.read_worker(consistent=True)
+    for _ in range(TRIES):
+        limits = store.read_limits()
+        known = limits or Limits()
+        before = known.overrides.get(action)
+        if not before:
+            _check_is_known(action, record)
+        kept = before or Limit()
+        wanted = Limit(
+            at_most=kept.at_most if at_most is UNSET else at_most,
+            per_second=kept.per_second if per_second is UNSET else per_second,
         )
-        armer = self._backend.armer
-        try:
-            record = armer.ensure(armer.change(lambda record: record.limited(rev, now=self._backend.clock())))
-        except (AwsError, NotArmed, NotDeployed) as error:
-            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
-            raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
-        self._backend.start_run_if_late(record)
+        semaphore, now = store.read_semaphore(action), backend.clock()
+        line = max(semaphore.line, semaphore.late) if semaphore else now
+        changed = known.changed(action, wanted, now=now, line=line if line > now else None, by=by)
+        stored = limits if changed == known else store.swap_limits(limits, changed)
+        if stored or changed == known:
+            if stored:
+                _follow(backend, action, wanted, stored.rev, by)
+            return action_limit(action, record, stored or known)
+    raise TaskConflict("the limits keep changing: try again")
+
+
+def all_limits(backend: Backend) -> tuple[ActionLimit, ...]:
+    """Do what `Editor.limits` does."""
+    record, limits = backend.store.read_worker(consistent=True), backend.store.read_limits() or Limits()
+    lanes = len(backend.armer.read().lanes)
+    return tuple(read_limits(backend, record, limits, lanes=lanes, now=backend.clock()))
+
+
+def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:
+    """Tell runs of the new limits, and have them look into the queue: an earlier call may have failed."""
+    log_event(
+        _LOG,
+        "limited",
+        action=action,
+        at_most=limit.at_most,
+        per_second=limit.per_second,
+        changed_by=by,
+    )
+    armer = backend.armer
+    try:
+        record = armer.ensure(armer.change(lambda record: record.limited(rev, now=backend.clock())))
+    except (AwsError, NotArmed, NotDeployed) as error:
+        reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
+        raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
+    backend.start_run_if_late(record)
 
 
 def _check_is_known(action: str, record: WorkerRecord | None) -> None:

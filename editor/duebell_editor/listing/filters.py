@@ -18,23 +18,6 @@ from duebell_shared.tasks.task import QueueKey, Task
 
 from .positions import Key, Position, is_failing, position_from
 
-__all__ = [
-    "FAILING",
-    "FILTERS",
-    "MAX_LIMIT",
-    "QUEUED",
-    "Filter",
-    "FilterFields",
-    "Listed",
-    "check_cursor",
-    "check_flag",
-    "check_ids",
-    "check_instant",
-    "check_limit",
-    "check_text",
-    "make_filter",
-]
-
 MAX_LIMIT = 1000
 
 #: Statuses of the tasks in the queue's index.
@@ -76,6 +59,7 @@ class FilterFields(TypedDict, total=False):
         str | None,
         Field(kind=_SEARCH, title="Id or payload has", means="With this in the id or in the payload"),
     ]
+    tag: Annotated[str | None, Field(kind=_SEARCH, title="Tag is", means="With this tag")]
     after: Annotated[
         datetime | None, Field(kind=FIELDS["start"].kind, title="After", means="Due not earlier than this")
     ]
@@ -102,6 +86,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     prefix: str
     text: str
+    tag: str
     after: datetime
     before: datetime
     latest_first: bool
@@ -114,7 +99,9 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         has_error = self.error is None or (task.failure is not None and task.failure.type == self.error)
         has_prefix = task.id.startswith(self.prefix)
         has_text = self.text in task.id or self.text in task.payload_json
-        return has_action and has_error and has_prefix and has_text and self._has_status(key, task)
+        has_tag = not self.tag or self.tag in task.tags
+        fits = has_action and has_error and has_prefix and has_text and has_tag
+        return fits and self._has_status(key, task)
 
     def _has_status(self, key: Key, task: Task) -> bool:
         """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
@@ -140,6 +127,7 @@ def make_filter(
     error: str | None = None,
     prefix: str | None = None,
     text: str | None = None,
+    tag: str | None = None,
     after: datetime | None = None,
     before: datetime | None = None,
     latest_first: bool = False,
@@ -155,6 +143,7 @@ def make_filter(
         error=None if error is None else check_text("error", error),
         prefix="" if prefix is None else check_text("prefix", prefix),
         text="" if text is None else check_text("text", text),
+        tag="" if tag is None else check_text("tag", tag),
         after=FIRST if after is None else to_utc(check_instant("after", after)),
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),

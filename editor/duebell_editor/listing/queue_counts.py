@@ -14,30 +14,12 @@ import msgspec
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.errors import DuebellError, UnreadableTask
-from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import BATCH, Queue
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-
-__all__ = [
-    "MORNING",
-    "MOST_COUNTED",
-    "MOST_READ",
-    "OVERDUE",
-    "Look",
-    "PastCounts",
-    "QueueCounts",
-    "Watched",
-    "count_past",
-    "due_tasks",
-    "look",
-    "next_morning",
-    "overdue_before",
-    "owes",
-    "read_queue",
-]
 
 #: Tasks that are read at most, to find those that owe.
 MOST_READ = 1_000
@@ -145,6 +127,12 @@ def _rev(queue: Queue, id: str, now: datetime) -> int | None:
 #: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.
 MOST_COUNTED = 1_000
 
+#: The most that DynamoDB counts in one answer.
+COUNTED_AT_ONCE = 10_000
+
+#: In a long queue, the times at which tasks of paused actions are counted: ten actions have twenty.
+PARKED_TIMES = 20
+
 #: The night ends at this hour, by the clocks of the time zone asked for.
 MORNING = 6
 
@@ -160,7 +148,7 @@ class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     heads        of each lane the time of its first task that waits or runs; NEVER if there is none
     next_due     the first of these times, and of those at which recurring tasks that owe go on
-    due_tonight  exact, without tasks parked by a pause; None if a lane has more than were read
+    due_tonight  without tasks parked by a pause; `is_exact` is false where the first lane stands for all
     owing        the tasks that owe a follow-up; of the first thousand that are due
     """
 
@@ -168,7 +156,8 @@ class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
     next_due: datetime
     queued: int
     overdue: int
-    due_tonight: int | None
+    due_tonight: int
+    is_exact: bool
     running: int
     owing: tuple[Task, ...]
 
@@ -218,14 +207,21 @@ def read_queue(
     # A task that recurs and owes waits for its next time, as one in the queue once.
     going_on = [task.owes.queued for task in owing.values() if task.owes and task.owes.queued]
     dues = [*waiting, *going_on]
-    is_cut = any(len(keys) >= MOST_COUNTED and keys[-1].queued <= tonight for keys in by_lane)
-    due_tonight = sum(overdue_before < due <= tonight and due not in parked for due in dues)
+    within = overdue_before + MILLISECOND, tonight
+    # As in the timeline: where the first lane is long, it stands for all.
+    is_exact = not (_is_cut(by_lane[0]) and by_lane[0][-1].queued <= tonight)
+    by_hand = [
+        _count_within(backend.store, keys, within, parked=parked, owing=owing)
+        for keys in (by_lane if is_exact else by_lane[:1])
+    ]
+    tonight_going_on = sum(overdue_before < due <= tonight for due in going_on)
     return QueueCounts(
         heads=tuple(heads),
         next_due=min([*heads, *going_on]),
         queued=_most(len(dues)),
         overdue=_most(sum(due <= overdue_before for due in dues)),
-        due_tonight=None if is_cut else due_tonight,
+        due_tonight=sum(by_hand) * (1 if is_exact else lanes) + tonight_going_on,
+        is_exact=is_exact,
         running=running,
         owing=tuple(owing.values()),
     )
@@ -233,6 +229,35 @@ def read_queue(
 
 def _first_keys(backend: Backend, lane: int) -> list[QueueKey]:
     return list(itertools.islice(backend.store.queued(lane, page_size=MOST_COUNTED), MOST_COUNTED))
+
+
+def _is_cut(keys: Sequence[QueueKey]) -> bool:
+    """Tell whether a lane may have more keys than these."""
+    return len(keys) >= MOST_COUNTED
+
+
+def _count_within(
+    store: Store,
+    keys: Sequence[QueueKey],
+    within: tuple[datetime, datetime],
+    *,
+    parked: Collection[datetime],
+    owing: Collection[QueueKey],
+) -> int:
+    """Count the tasks of a lane between two times, both included, but for those parked by a pause or owing.
+
+    keys  the first of the lane; DynamoDB counts what is behind them, unless they are all
+    """
+    first, last = within
+    begin = max(first, keys[-1].queued) if _is_cut(keys) else NEVER  # from then on, DynamoDB counts
+    shown = (key.queued for key in keys if key not in owing)
+    count = sum(first <= at <= last and at < begin and at not in parked for at in shown)
+    if begin <= last:
+        lane = keys[0].lane
+        count += store.count(lane, after=begin, before=last, most=COUNTED_AT_ONCE)
+        for at in [at for at in parked if begin <= at <= last][:PARKED_TIMES]:
+            count -= store.count(lane, after=at, before=at, most=COUNTED_AT_ONCE)
+    return count
 
 
 def _head(keys: Iterator[QueueKey]) -> datetime:

@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.queue.past_index import Past
@@ -26,26 +25,10 @@ from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sam
 from duebell_shared.quoting import quoted
 
 from .filters import check_instant, check_limit
-from .queue_counts import MOST_COUNTED, due_tasks, overdue_before, owes
+from .queue_counts import COUNTED_AT_ONCE, MOST_COUNTED, PARKED_TIMES, due_tasks, overdue_before, owes
 from .recurring import coming, recurring_keys
 
-__all__ = [
-    "MAX_BUCKETS",
-    "Bucket",
-    "Step",
-    "check_step",
-    "count_waiting",
-    "edges",
-    "timeline",
-]
-
 MAX_BUCKETS = 100
-
-#: The most that DynamoDB counts in one answer.
-_COUNTED = 10_000
-
-#: In a long queue, the times at which tasks of paused actions are counted: ten actions have twenty.
-_PARKED = 20
 
 #: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.
 _RECURRING = 300
@@ -79,18 +62,14 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     is_estimate: bool = False
 
 
-class Counted(NamedTuple):
-    """The tasks in the queue in each bucket; of these the overdue ones and those parked by a pause.
+class _Waiting(NamedTuple):
+    """The numbers of tasks of one lane in each bucket, overdue and paused ones, and keys read."""
 
-    `is_exact` is false where one lane was counted for all, or DynamoDB counted several buckets together.
-    `read` is the number of keys that were read.
-    """
-
-    waiting: list[int]
+    counts: list[int]
     overdue: list[int]
     paused: list[int]
-    is_exact: bool
     read: int
+    is_exact: bool
 
 
 def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
@@ -100,59 +79,42 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     """
     borders, now = edges(start, step, count, zone), queue.clock()
     record = queue.record()
+    lanes, late = record.counts[0], overdue_before(record, now)
     limits = queue.store.read_limits() if record.limits else None
     parked = limits.parked(now) if limits else ()
-    counted = count_waiting(queue, record, borders, parked=parked, now=now)
-    more, is_all = _occurrences(queue, len(record.lanes), borders, now)
+    counted, factor = sample_lanes(
+        queue,
+        lanes,
+        lambda lane: _waiting(queue.store, lane, borders, late, parked),
+        size=lambda lane: lane.read,
+    )
+    more, is_all = _occurrences(queue, lanes, borders, now)
+    late_lanes = counted
+    if factor > 1 and sum(counted[0].overdue) <= MOST_COUNTED:  # few: counted as exactly as by the status
+        until = [border for border in borders if border < late]
+        until += [late] if len(until) < len(borders) else []
+        others = queue.parallel.all(
+            lambda lane: _waiting(queue.store, lane, until, late, parked), range(1, lanes if until[1:] else 1)
+        )
+        late_lanes = [*counted, *others]
+    exact = len(late_lanes) == lanes
+    late_by_lane = itertools.zip_longest(*(lane.overdue for lane in late_lanes), fillvalue=0)
+    overdue = [sum(column) * (1 if exact else factor) for column in late_by_lane]
+    due = [[a - b for a, b in zip(lane.counts, lane.overdue, strict=True)] for lane in counted]
+    waiting = [factor * sum(column) + n for column, n in zip(zip(*due, strict=True), overdue, strict=True)]
+    paused = [factor * sum(column) for column in zip(*(lane.paused for lane in counted), strict=True)]
+    is_exact = is_all and factor == 1 and all(lane.is_exact for lane in counted)
     return tuple(
         Bucket(
             start=borders[n],
             end=borders[n + 1],
-            count=counted.waiting[n] + more[n],
+            count=waiting[n] + more[n],
             occurrences=more[n],
-            overdue=counted.overdue[n],
-            paused=counted.paused[n],
-            is_estimate=not (is_all and counted.is_exact),
+            overdue=overdue[n],
+            paused=paused[n],
+            is_estimate=not is_exact,
         )
         for n in range(count)
-    )
-
-
-def count_waiting(
-    queue: Queue,
-    record: ArmingRecord,
-    borders: Sequence[datetime],
-    *,
-    parked: Collection[datetime],
-    now: datetime,
-) -> Counted:
-    """Count the tasks in the queue from each border to the next: exactly, unless the first lane is long."""
-    lanes, late = len(record.lanes), overdue_before(record, now)
-    by_lane, factor = sample_lanes(
-        queue,
-        lanes,
-        lambda lane: _count_lane(queue.store, lane, borders, late, parked),
-        size=lambda lane: lane.read,
-    )
-    late_lanes = by_lane
-    if factor > 1 and sum(by_lane[0].overdue) <= MOST_COUNTED:  # few: counted as exactly as by the status
-        until = [border for border in borders if border < late]
-        until += [late] if len(until) < len(borders) else []
-        others = queue.parallel.all(
-            lambda lane: _count_lane(queue.store, lane, until, late, parked),
-            range(1, lanes if until[1:] else 1),
-        )
-        late_lanes = [*by_lane, *others]
-    exact = len(late_lanes) == lanes
-    late_by_lane = itertools.zip_longest(*(lane.overdue for lane in late_lanes), fillvalue=0)
-    overdue = [sum(column) * (1 if exact else factor) for column in late_by_lane]
-    due = [[a - b for a, b in zip(lane.waiting, lane.overdue, strict=True)] for lane in by_lane]
-    return Counted(
-        [factor * sum(column) + n for column, n in zip(zip(*due, strict=True), overdue, strict=True)],
-        overdue,
-        [factor * sum(column) for column in zip(*(lane.paused for lane in by_lane), strict=True)],
-        factor == 1 and all(lane.is_exact for lane in by_lane),
-        sum(lane.read for lane in by_lane),
     )
 
 
@@ -194,9 +156,9 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
             return [datetime(month // 12, month % 12 + 1, 1, tzinfo=zone) for month in months]
 
 
-def _count_lane(
+def _waiting(
     store: Store, lane: int, borders: Sequence[datetime], late: datetime, parked: Collection[datetime]
-) -> Counted:
+) -> _Waiting:
     """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
     Those that were due before `late` are overdue, those at times of `parked` are paused. Those that have
@@ -217,17 +179,17 @@ def _count_lane(
             paused[place] += due in parked
     if is_cut:
         last = read[-1].queued
-        for at in [at for at in parked if last < at < borders[-1]][:_PARKED]:
+        for at in [at for at in parked if last < at < borders[-1]][:PARKED_TIMES]:
             paused[bisect.bisect_right(borders, at) - 1] += store.count(
-                lane, after=at, before=at, most=_COUNTED
+                lane, after=at, before=at, most=COUNTED_AT_ONCE
             )
         first = bisect.bisect_right(borders, last) - 1
         for begin, end in _stretches(first, len(counts)):
             bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}
-            found = store.count(lane, **bounds, most=_COUNTED)
+            found = store.count(lane, **bounds, most=COUNTED_AT_ONCE)
             counts[begin:end] = _shared_out(found, borders[begin : end + 1])
             overdue[begin:end] = [n if borders[begin] < late else 0 for n in counts[begin:end]]
-    return Counted(counts, overdue, paused, not is_cut, len(read))
+    return _Waiting(counts, overdue, paused, len(read), not is_cut)
 
 
 def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,59 +1,70 @@
-"""The scheduler's status: the rule, the arming record and the heads of the lanes, and their problems."""
+"""The scheduler's status and its problems, read from the record, the bell, the lanes and the queues."""
 
 import itertools
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+from msgspec.structs import replace
 
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
-from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning, overdue_before, read_queue
-from duebell_editor.listing.timeline import count_waiting
+from duebell_editor.listing.queue_counts import (
+    MOST_COUNTED,
+    OVERDUE,
+    next_morning,
+    overdue_before,
+    read_queue,
+)
+from duebell_shared.aws.intake_queue import is_missing
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.bell import BellState
+from duebell_shared.bell.arming import GRACE, ArmingRecord
+from duebell_shared.bell.bell import BellKind, BellState
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.errors import AwsRefused, NotDeployed
-from duebell_shared.instants import MILLISECOND, NEVER
+from duebell_shared.instants import NEVER, render
 from duebell_shared.limits.limits import Limits
+from duebell_shared.queue.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import nearest, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.tasks.checks import is_reserved
+from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .action_limits import read_limits
-from .health import (
-    Problem,
-    ProblemKind,
-    SchedulerStatus,
-    failed_problem,
-    failing_problem,
-    lane_problems,
-    lanes_problem,
-    left_by_repair,
-    owing_problem,
-    queue_problems,
-    rule_problems,
-    tzdata_problem,
-    worker_problem,
-)
-from .queues import with_queues
-
-__all__ = ["after_repair", "read_status"]
+from .health import Problem, ProblemKind, SchedulerStatus
 
 _MINUTE = timedelta(minutes=1)
 
-#: The most tasks that are read, those that run next: about ten calls.
+#: The most tasks that are read to find those without an action, those that run next: about ten calls.
 _MOST_READ = 500
 
 #: The most actions that the problem names.
 _MOST_NAMED = 5
+
+#: A lane with this many bytes is a problem: four fifths of what it can hold.
+_FILLED = LANE_LIMIT * 4 // 5
+
+#: The place of a frame in a traceback, but for those in duebell's own packages.
+_FRAME = re.compile(
+    r'^  File "(?!.*/duebell_(?:shared|worker|editor)/)(?:.*/)?([^"]+)", line (\d+)', re.MULTILINE
+)
+
+#: A schedule has no call that only enables it.
+_ENABLE = {
+    BellKind.RULE: "enable it in EventBridge, or with `aws events enable-rule --name {name}`",
+    BellKind.SCHEDULE: "enable it in EventBridge Scheduler's console (Schedules, Enable)",
+}
+
+_DOCTOR = "`duebell doctor --fix` sets it right"
 
 
 def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> SchedulerStatus:
@@ -73,12 +84,6 @@ def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> Schedule
     return status
 
 
-def after_repair(status: SchedulerStatus) -> SchedulerStatus:
-    """Return the status as it is told after a repair: each problem that is left says what to do now."""
-    left = (left_by_repair(problem, status.rings_at, bell=status.bell) for problem in status.problems)
-    return msgspec.structs.replace(status, problems=tuple(left))
-
-
 def _read_once(
     backend: Backend, *, thorough: bool, zone: ZoneInfo
 ) -> tuple[SchedulerStatus, ArmingRecord | None]:
@@ -95,54 +100,31 @@ def _read_once(
         tonight_ends=next_morning(backend.clock(), zone),
     )
     try:
-        status, record, limits = _with_queue(status, backend, thorough=thorough)
+        record = backend.armer.read()
+        limits = (backend.store.read_limits() if record.limits else None) or Limits()
+        status = _with_queue(status, backend, record, limits)
+        if thorough:
+            status = status.with_problems(*_thorough_problems(backend, record))
     except (NotDeployed, AwsRefused) as error:
         return status.with_problems(_aws_problem(ProblemKind.TABLE, error)), None
     try:
         status = _with_rule(status, backend, record)
     except (NotDeployed, AwsRefused) as error:
         status = status.with_problems(_aws_problem(ProblemKind.RULE, error))
-        status = msgspec.structs.replace(status, armed=status.armed and isinstance(error, AwsRefused))
+        status = replace(status, armed=status.armed and isinstance(error, AwsRefused))
     status = _with_worker(status, backend, limits, thorough=thorough)
-    return with_queues(status, backend), record
-
-
-def _with_worker(
-    status: SchedulerStatus, backend: Backend, limits: Limits, *, thorough: bool
-) -> SchedulerStatus:
-    """The status with the actions that are limited, and with the error of a worker that cannot start.
-
-    A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
-    """
-    record = backend.store.read_worker(consistent=True)
-    if thorough and record and record.known and record.is_all:
-        unknown = _unknown_actions(Queue(backend), record.known)
-        status = status.with_problems(*([unknown] if unknown else []))
-    limited = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())
-    told = tuple(one for one in limited if one.paused or one.waiting)
-    worker = record.described(backend.clock()) if record else None
-    error = worker.error if worker else None
-    status = msgspec.structs.replace(status, limited=told, worker_error=error)
-    return status.with_problems(worker_problem(error, status.bell)) if error else status
+    return _with_message_queues(status, backend), record
 
 
 def _with_queue(
-    status: SchedulerStatus, backend: Backend, *, thorough: bool
-) -> tuple[SchedulerStatus, ArmingRecord, Limits]:
-    record, now = backend.armer.read(), backend.clock()
-    late = overdue_before(record, now)
-    tonight = status.tonight_ends or now
-    limits = (backend.store.read_limits() if record.limits else None) or Limits()
-    parked = limits.parked(now)
+    status: SchedulerStatus, backend: Backend, record: ArmingRecord, limits: Limits
+) -> SchedulerStatus:
+    now = backend.clock()
+    parked, late, tonight = limits.parked(now), overdue_before(record, now), status.tonight_ends or now
     queue = read_queue(
         backend, len(record.lanes), now=now, overdue_before=late, tonight=tonight, parked=parked
     )
-    due_tonight, is_exact = queue.due_tonight, True
-    if due_tonight is None:  # counted as in the timeline, so that both say the same
-        borders = [late + MILLISECOND, tonight + MILLISECOND]
-        counted = count_waiting(Queue(backend), record, borders, parked=parked, now=now)
-        due_tonight, is_exact = counted.waiting[0] - counted.paused[0], counted.is_exact
-    status = msgspec.structs.replace(
+    status = replace(
         status,
         next_due=None if queue.next_due == NEVER else queue.next_due,
         armed=record.is_settled(now) or record.target == NEVER,
@@ -155,18 +137,17 @@ def _with_queue(
         owing=len(queue.owing),
         running=queue.running,
         overdue=queue.overdue,
-        due_tonight=due_tonight,
-        due_tonight_is_estimate=not is_exact,
+        due_tonight=queue.due_tonight,
+        due_tonight_is_estimate=not queue.is_exact,
+    ).with_problems(
+        *_queue_problems(record, queue.heads, now),
+        *_lane_problems(record, now),
+        *_owing_problems(record, queue.owing, now),
     )
-    status = status.with_problems(*queue_problems(record, queue.heads, now), *lane_problems(record, now))
-    if owing := owing_problem(record, queue.owing, now):
-        status = status.with_problems(owing)
     try:
-        status = _with_failures(status, backend)
+        return _with_failures(status, backend)
     except NotDeployed as error:
-        status = status.with_problems(_aws_problem(ProblemKind.PAST_INDEX, error))
-    problems = _thorough_problems(backend, record) if thorough else ()
-    return status.with_problems(*problems), record, limits
+        return status.with_problems(_aws_problem(ProblemKind.PAST_INDEX, error))
 
 
 def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
@@ -176,19 +157,35 @@ def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus
     def failing_in(lane: int) -> list[str]:
         return [key.id for key in itertools.islice(store.past(lane, Past.FAILING), MOST_COUNTED)]
 
-    failed = _sum(each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes))
-    failing = sorted(itertools.chain(*each(failing_in, lanes)))
-    status = msgspec.structs.replace(status, failed=failed, failing=_sum([len(failing)]))
+    counts = each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes)
+    failed, ids = min(sum(counts), MOST_COUNTED), sorted(itertools.chain(*each(failing_in, lanes)))
+    status = replace(status, failed=failed, failing=min(len(ids), MOST_COUNTED))
     if failed:
-        status = status.with_problems(failed_problem(failed))
-    return status.with_problems(failing_problem(failing)) if failing else status
+        status = status.with_problems(
+            Problem(
+                kind=ProblemKind.FAILED_TASKS,
+                what="1 task failed" if failed == 1 else f"{failed:,} tasks failed",
+                way_out="see them with `duebell list --status failed`, then `duebell retry` or `cancel` each",
+            )
+        )
+    if not ids:
+        return status
+    several = f"{len(ids):,} recurring tasks: {quoted(ids[0])} and {len(ids) - 1:,} more"
+    which = several if ids[1:] else f"the recurring task {quoted(ids[0])}"
+    return status.with_problems(
+        Problem(
+            kind=ProblemKind.FAILING_TASKS,
+            what=f"the last occurrence failed of {which}",
+            way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
+        )
+    )
 
 
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
     rule = backend.rule.read()
     targets = backend.rule.count_targets()
     region, account = rule.place
-    status = msgspec.structs.replace(
+    status = replace(
         status,
         region=region,
         account=account,
@@ -197,7 +194,7 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
         armed=status.armed and rule.is_enabled and targets > 0,
         rings_at=_next_ring(rule, record, backend.clock()) if rule.is_enabled else None,
     )
-    return status.with_problems(*rule_problems(backend.rule, rule, targets, record, backend.clock()))
+    return status.with_problems(*_rule_problems(backend, rule, targets, record))
 
 
 def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime | None:
@@ -207,34 +204,255 @@ def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime
     return minute if is_to_come else next_ring(rule.expression, last)
 
 
-def _sum(counts: Iterable[int]) -> int:
-    return min(sum(counts), MOST_COUNTED)
+def _with_worker(
+    status: SchedulerStatus, backend: Backend, limits: Limits, *, thorough: bool
+) -> SchedulerStatus:
+    """The status with the actions that are limited, and with the error of a worker that cannot start.
 
-
-def _thorough_problems(backend: Backend, record: ArmingRecord) -> tuple[Problem, ...]:
-    """Tasks in lanes beyond the record's, and different time zones.
-
-    The last is here because it needs no alarm: it matters to few schedules.
+    A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
     """
-    lanes, problems = len(record.lanes), []
-    if record.last_run and record.last_run.tzdata not in {None, TZDATA_VERSION}:
-        problems.append(tzdata_problem(TZDATA_VERSION, str(record.last_run.tzdata)))
+    record = backend.store.read_worker(consistent=True)
+    if thorough and record and record.known and record.is_all:
+        status = status.with_problems(*_unknown_actions(Queue(backend), record.known))
+    limits_now = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())
+    limited = tuple(one for one in limits_now if one.paused or one.waiting)
+    worker = record.described(backend.clock()) if record else None
+    error = worker.error if worker else None
+    status = replace(status, limited=limited, worker_error=error)
+    return status.with_problems(_worker_problem(error, status.bell)) if error else status
+
+
+def _worker_problem(error: Failure, bell: BellKind) -> Problem:
+    frames = _FRAME.findall(error.traceback)
+    place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
+    return Problem(
+        kind=ProblemKind.WORKER,
+        what=f"the worker cannot start, so nothing runs: {error}{place}",
+        way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
+        f"and the {bell} goes on ringing",
+    )
+
+
+def _with_message_queues(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
+    """The status with the messages of the intake queue, if there is one, and of all dead-letter queues.
+
+    Where they may not be counted, or SQS does not answer, there are no counts, and the doctor says why.
+    """
+    sqs, place = backend.sqs, {"region": status.region, "account": status.account}
+    if sqs is None or not status.region:
+        return status
+    for field, name, what in (
+        ("lost_rings", f"{status.rule}-lost-rings", "rings did not reach the worker"),
+        ("failed_runs", f"{status.rule}-failed-runs", "runs failed to the last of Lambda's tries"),
+    ):
+        with suppress(ClientError, BotoCoreError):
+            count = sqs.count(name, **place)
+            status = replace(status, **{field: count})
+            if count:
+                status = status.with_problems(_left_problem(name, count, what))
+    if backend.intake is None:
+        return status
+    try:
+        counts = backend.intake.counts(**place)
+    except (ClientError, BotoCoreError) as error:
+        return status.with_problems(_missing_problem(backend.intake.name)) if is_missing(error) else status
+    dead = counts.dead_letters
+    status = replace(status, intake_waiting=counts.waiting, intake_dead_letters=dead)
+    return status.with_problems(_dead_letters_problem(dead)) if dead else status
+
+
+def _missing_problem(queue: str) -> Problem:
+    return Problem(
+        kind=ProblemKind.INTAKE,
+        what=f"there is no intake queue {quoted(queue)}, or no dead-letter queue of it",
+        way_out="`duebell deploy --intake` makes them; without an intake, take DUEBELL_INTAKE out of the "
+        "environment",
+    )
+
+
+def _dead_letters_problem(count: int) -> Problem:
+    return Problem(
+        kind=ProblemKind.INTAKE_DEAD_LETTERS,
+        what=f"{count:,} {'message' if count == 1 else 'messages'} of the intake queue could not be taken",
+        way_out="look at them in its dead-letter queue: the attribute duebell-reason says why; send what is "
+        "right once more, and delete them",
+    )
+
+
+def _left_problem(queue: str, count: int, what: str) -> Problem:
+    messages = "1 message is" if count == 1 else f"{count:,} messages are"
+    return Problem(
+        kind=ProblemKind.DEAD_LETTERS,
+        what=f"{what}: {messages} in the queue {quoted(queue)}",
+        way_out="read them there, remove the cause, then purge the queue: "
+        f"`aws sqs purge-queue --queue-url $(aws sqs get-queue-url --queue-name {queue} --output text)`",
+    )
+
+
+def _rule_problems(
+    backend: Backend, rule: BellState, targets: int, record: ArmingRecord
+) -> Iterator[Problem]:
+    """Problems of the bell in AWS, compared with the arming record."""
+    bell, now = backend.rule, backend.clock()
+    if not rule.is_enabled:
+        yield Problem(
+            kind=ProblemKind.DISABLED,
+            what=f"{bell.kind} {quoted(bell.name)} is disabled, so nothing runs",
+            way_out=_ENABLE[bell.kind].format(name=bell.name),
+        )
+    if not targets:
+        yield Problem(
+            kind=ProblemKind.NO_TARGET,
+            what=f"{bell.kind} {quoted(bell.name)} has no target, so it wakes nobody",
+            way_out="`duebell doctor --fix` or `duebell deploy` gives it one",
+            mendable=True,
+        )
+    if record.is_settled(now):
+        if not rule.is_at(record.set_to):
+            wanted = f"ring at {render(record.set_to)}" if record.set_to else f"be parked at {bell.sentinel}"
+            yield Problem(
+                kind=ProblemKind.RULE_ELSEWHERE,
+                what=f"the {bell.kind} is at {rule.expression} and should {wanted}; "
+                f"something other than duebell changed it",
+                way_out=_DOCTOR,
+                mendable=True,
+            )
+    elif record.target != NEVER and not record.is_being_applied(now):
+        is_armed, echo = record.armed == record.target, next_ring(rule.expression, now)
+        or_wait = f"; or wait for the {bell.kind}'s echo at {render(echo)}" if echo else ""
+        yield Problem(
+            kind=ProblemKind.NOT_ARMED,
+            what=f"the {bell.kind} should have rung at {render(record.rings_at)}, and no run came of it"
+            if is_armed and record.rings_at
+            else f"the {bell.kind} is not confirmed to be where the queue needs it",
+            way_out=_DOCTOR + or_wait,
+            at=record.rings_at if is_armed else None,
+            mendable=True,
+        )
+
+
+def _queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
+    """Problems of the queue; `heads` are the times of the first task of each lane."""
+    lanes = list(zip(record.lanes, heads, strict=True))
+    late = [head for lane, head in lanes if head < now - OVERDUE and lane.is_free(now)]
+    if late:
+        yield Problem(
+            kind=ProblemKind.OVERDUE,
+            what=f"tasks are overdue, the first since {render(min(late))}, and no run is at work on them",
+            way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its failed runs",
+            at=min(late),
+            mendable=True,
+        )
+    if record.is_held_too_long(now):
+        yield Problem(
+            kind=ProblemKind.HELD_TOO_LONG,
+            what="the arming record is held for hours to come, which no process needs: it was edited, or "
+            "written by a machine whose clock is wrong",
+            way_out=_DOCTOR,
+            mendable=True,
+        )
+    expired = [lane.until for lane, _ in lanes if lane.owner and lane.until < now - GRACE]
+    if expired and not (record.echo_of and record.is_settled(now)):  # an echo is a watchdog that takes longer
+        yield Problem(
+            kind=ProblemKind.LEASE_EXPIRED,
+            what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",
+            way_out=_DOCTOR,
+            at=min(expired),
+            mendable=True,
+        )
+
+
+def _owing_problems(record: ArmingRecord, owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
+    """The follow-ups that are owed although a try failed, or for long while no run is at work in the lane."""
+
+    def ended_at(task: Task) -> datetime:
+        return task.owes.at if task.owes else now
+
+    def is_left(task: Task) -> bool:
+        is_free = task.lane >= len(record.lanes) or record.lanes[task.lane].is_free(now)
+        return ended_at(task) < now - OVERDUE and (task.follow_up_error is not None or is_free)
+
+    late = sorted(filter(is_left, owing), key=ended_at)
+    if not late:
+        return
+    first, why = late[0], next((task.follow_up_error for task in late if task.follow_up_error), None)
+    since = f"since {render(ended_at(first))}"
+    what = (
+        f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(first.id)} as the first {since}"
+        if late[1:]
+        else f"the task {quoted(first.id)} has ended and owes its follow-up {since}"
+    )
+    yield Problem(
+        kind=ProblemKind.OWING,
+        what=f"{what}; {f'the last try failed: {why}' if why else 'no run has tried to add it since'}",
+        way_out="runs try again each minute or two, and nothing is lost; remove the cause of the error"
+        if why
+        else f"the next run adds it: {_DOCTOR}",
+        at=ended_at(first),
+        mendable=why is None,
+    )
+
+
+def _lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
+    """Problems of single lanes, and a relane that was interrupted."""
+    fullest = record.fullest
+    if fullest and fullest.bytes >= _FILLED:
+        yield Problem(
+            kind=ProblemKind.LANE_FILLS,
+            what=f"lane {fullest.lane} held {fullest.bytes / GIGABYTE:.0f} GB at "
+            f"{render(fullest.measured_at)}, and DynamoDB lets it hold 10",
+            way_out="give the queue more lanes with `duebell relane`, or keep less: fewer "
+            "DUEBELL_RETENTION_DAYS, DUEBELL_HISTORY=none, smaller payloads",
+        )
+    for rest in record.last_run.resting if record.last_run else ():
+        yield Problem(
+            kind=ProblemKind.LANE_RESTS,
+            what=f"AWS has refused or not answered the calls for lane {rest.lane} since "
+            f"{render(rest.since)}, so its tasks wait, and it is tried less and less often",
+            way_out="the worker's log says why, in its lines `lane_trouble`",
+        )
+    if record.relaner and not record.is_relaned(now):
+        yield Problem(
+            kind=ProblemKind.RELANE,
+            what="giving the queue more lanes was interrupted; tasks run, but some ids cost a second read",
+            way_out=f"repeat it: `duebell relane {len(record.lanes)}`",
+        )
+
+
+def _thorough_problems(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
+    """Different time zones, which matter to few schedules, and tasks in lanes beyond the record's."""
+    lanes, last = len(record.lanes), record.last_run
+    if last and last.tzdata not in {None, TZDATA_VERSION}:
+        here, there = TZDATA_VERSION, str(last.tzdata)
+        yield Problem(
+            kind=ProblemKind.TZDATA,
+            what=f"this editor has the time zones of tzdata {here}, the worker's last run had those of "
+            f"{there}: a schedule can mean different times to them",
+            way_out="upgrade tzdata here (`pip install --upgrade tzdata`)"
+            if here < there
+            else "`duebell deploy` gives the worker the release from here; its next run tells",
+        )
     beyond = range(lanes, MAX_LANES)
     heads = zip(beyond, backend.parallel.all(backend.store.head, beyond), strict=True)
     if in_use := [lane for lane, head in heads if head != NEVER]:
-        problems.append(lanes_problem(in_use[0], lanes))
-    return tuple(problems)
+        yield Problem(
+            kind=ProblemKind.LANES,
+            what=f"tasks wait in lane {in_use[0]}, and the arming record has only {lanes} lanes: someone "
+            f"edited it",
+            way_out="delete the item with lane 'arming' from the table: it is made anew, with every lane in "
+            "use",
+        )
 
 
-def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Problem | None:
-    """The problem of tasks without an action, among the first in the queue; None if there are none."""
+def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Iterator[Problem]:
+    """The problem of tasks without an action, among the first in the queue."""
     page = list_tasks(queue, make_filter(limit=_MOST_READ))
     ids: defaultdict[str, list[str]] = defaultdict(list)
     for task in page.tasks:
         if worker.action(task.action) is None and not is_reserved(task.action):
             ids[task.action].append(task.id)
     if not ids:
-        return None
+        return
     most_first = sorted(ids.items(), key=lambda one: (-len(one[1]), one[0]))
     known = [one.name for one in worker.actions]
     named = [
@@ -242,7 +460,7 @@ def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Problem | None:
     ]
     more = f" and {len(ids) - _MOST_NAMED:,} more actions" if len(ids) > _MOST_NAMED else ""
     bound = f" (of the {_MOST_READ:,} tasks that run next; later ones were not read)" if page.cursor else ""
-    return Problem(
+    yield Problem(
         kind=ProblemKind.UNKNOWN_ACTIONS,
         what=f"the worker does not have the action of waiting tasks: {', '.join(named)}{more}{bound}",
         way_out="deploy a worker that has it, or `duebell cancel` the tasks, or give each another action: "

@@ -14,7 +14,7 @@ from duebell_shared.errors import (
     TransactionCancelled,
     TransactionUnknown,
 )
-from duebell_shared.queue.batches import pauses
+from duebell_shared.queue.batches import throttle_pauses
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.quoting import quoted
@@ -22,8 +22,6 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 from .table_writes import table_of
-
-__all__ = ["commit", "drop_reservation", "drop_reservations"]
 
 #: The reasons for which another try may succeed: another transaction is under way, or it was throttled.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
@@ -61,7 +59,7 @@ def _tried(
 ) -> tuple[Transacted, AwsUnavailable | AwsRefused | None]:
     """Try to make these writes. Returns the answer, sure if all had one, and the last error."""
     token, is_sure = uuid4().hex, True
-    for pause in (*pauses(), None):
+    for pause in (*throttle_pauses(), None):
         error: AwsUnavailable | None = None
         transacted = Transacted()
         try:

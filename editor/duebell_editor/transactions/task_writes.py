@@ -1,94 +1,24 @@
 """Changes of single tasks that a transaction of the user makes, and tasks that are reserved for one."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import reduce
 from operator import and_
-from typing import Any, Unpack
-from uuid import uuid4
+from typing import Any
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidTask, TaskChanged
+from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import Instant
 from duebell_shared.queue.changes import update_of
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import NewTask, TaskChange, checked, fields_of
-from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.task import Task
 
 from .commit import drop_reservation
-
-__all__ = ["GRACE", "Reservation", "TaskWrites", "TransactionItem", "check_grace"]
 
 #: The time that a transaction has to confirm its tasks, if none is given, and the bounds of it. For a task
 #: that is due, the worker is started again and again in this time.
 GRACE = timedelta(minutes=2)
 _SHORTEST, _LONGEST = timedelta(seconds=10), timedelta(hours=1)
-
-
-class TaskWrites:
-    """Changes of single tasks as writes of a transaction, which makes them.
-
-    get        reads a task
-    sign       gives a task the author of the change
-    check      makes a task of a new one; raises InvalidTask
-    change_of  makes a function of a change; raises InvalidTask
-    store      adds a task, whose id was generated or not, and arms the rule for it
-    """
-
-    def __init__(
-        self,
-        backend: Backend,
-        *,
-        get: Callable[[str], Task],
-        sign: Callable[[Task], Task],
-        check: Callable[[NewTask], Task],
-        change_of: Callable[[TaskChange], Callable[[Task], Task]],
-        store: Callable[[Task, bool], Task],
-    ) -> None:
-        self.backend = backend
-        self.check = check
-        self._store = store
-        self._get = get
-        self._sign = sign
-        self._change_of = change_of
-
-    def reserve(self, task: Task, grace: timedelta, *, is_generated: bool = False) -> Task:
-        """Store a checked task as reserved, from now on, and arm the rule for it."""
-        reserved = task.reserved(uuid4().hex, until=self.backend.clock() + grace)
-        return self._store(reserved, is_generated)
-
-    def cancel(self, id: str, *, rev: int | None) -> TaskWrite:
-        """The write of `Editor.cancel`."""
-        keep = self.backend.settings.retention_policy
-        return self._write(id, lambda task: task.cancelled(now=self.backend.clock(), keep=keep), rev)
-
-    def move(self, id: str, *, due: datetime | timedelta, rev: int | None) -> TaskWrite:
-        """The write of `Editor.move`."""
-        return self._write(id, lambda task: task.moved(due, now=self.backend.clock()), rev)
-
-    def update(self, id: str, *, rev: int | None, **changes: Unpack[TaskChange]) -> TaskWrite:
-        """The write of `Editor.update`."""
-        change = fields_of(TaskChange, changes)
-        check_change(change)
-        return self._write(id, self._change_of(change), rev)
-
-    def _write(self, id: str, change: Callable[[Task], Task], rev: int | None) -> TaskWrite:
-        """The change of the task as it is now. Raises InvalidTask for one that the rule must be set for."""
-        rev = checked("rev", rev)
-        task = self._get(id)
-        if rev is not None and task.rev != rev:
-            raise TaskChanged(id, expected=rev, rev=task.rev)
-        changed = self._sign(change(task))
-        if changed.queued and (task.queued is None or changed.queued < task.queued):
-            raise InvalidTask(
-                "due",
-                f"is earlier than before: task {quoted(id)} would run at {changed.queued}, and no "
-                f"transaction sets the rule",
-                way_out="change it with `editor.move` or `editor.update` before or after the transaction",
-            )
-        return TaskWrite(task, changed)
 
 
 class TransactionItem:
@@ -101,7 +31,7 @@ class TransactionItem:
 
     def __init__(self, backend: Backend, write: TaskWrite) -> None:
         self._backend = backend
-        self._write = write
+        self.write = write
         self.task: Task = write.new
 
     def __repr__(self) -> str:
@@ -113,7 +43,7 @@ class TransactionItem:
 
         https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        return self._write.item(self._backend.settings.table)
+        return self.write.item(self._backend.settings.table)
 
     def for_pynamodb(self) -> dict[str, Any]:
         """The change as the arguments of pynamodb's `TransactWrite.update`, to be given with `**`.
@@ -135,7 +65,7 @@ class TransactionItem:
             lane = UnicodeAttribute(hash_key=True)
             id = UnicodeAttribute(range_key=True)
 
-        update = update_of(self._write.old, self._write.new)
+        update = update_of(self.write.old, self.write.new)
         sets = [Path([name]).set(value) for name, value in update.sets.items()]
         removes = [Path([name]).remove() for name in update.removes]
         conditions: list[Any] = [Path([name]) == value for name, value in update.where.items()]
@@ -163,7 +93,7 @@ class Reservation(TransactionItem):
     @property
     def reserved_until(self) -> Instant:
         """The time by which the transaction must confirm the task, by the clock of this process."""
-        return self._write.old.reserved_until or self._write.old.created_at
+        return self.write.old.reserved_until or self.write.old.created_at
 
     def drop(self) -> bool:
         """Delete the task now, as its transaction will not be made or has failed.
@@ -172,7 +102,7 @@ class Reservation(TransactionItem):
         run or its time was over. After True, a transaction that comes later fails. A reservation that is not
         dropped ends by itself. Raises AwsRefused, AwsUnavailable, NotDeployed.
         """
-        return drop_reservation(self._backend, self._write.old)
+        return drop_reservation(self._backend, self.write.old)
 
 
 def check_grace(grace: object) -> timedelta:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from duebell_shared.backend import Backend
 from duebell_shared.change_log import log_change
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
@@ -16,12 +17,12 @@ from duebell_shared.tasks.verbs import Verb
 
 from .commit import commit, drop_reservations
 from .table_writes import check_write, put_of
-from .task_writes import TaskWrites
+from .task_writes import TransactionItem
 
 if TYPE_CHECKING:
     from boto3.dynamodb.conditions import ConditionBase
 
-__all__ = ["Transaction"]
+    from duebell_editor.library.editor import Editor
 
 
 class Transaction:
@@ -42,10 +43,19 @@ class Transaction:
     tasks  the tasks that it added or changed, in their order, as the commit has left them; none before it
     """
 
-    def __init__(self, task_writes: TaskWrites, grace: timedelta) -> None:
+    def __init__(
+        self,
+        editor: "Editor",
+        backend: Backend,
+        check: Callable[[NewTask], Task],
+        reserve: Callable[[Task], Task],
+    ) -> None:
+        """`check` makes a task of a new one, and `reserve` stores it as reserved."""
         self.tasks: tuple[Task, ...] = ()
-        self._task_writes = task_writes
-        self._grace = grace
+        self._editor = editor
+        self._backend = backend
+        self._check = check
+        self._reserve = reserve
         self._writes: list[Other | TaskWrite | Task] = []
         self._verbs: list[Verb] = []
         self._ids: set[str] = set()
@@ -92,7 +102,7 @@ class Transaction:
         Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """
         self._check_open()
-        task = self._task_writes.check(fields_of(NewTask, {"action": action, **fields}))
+        task = self._check(fields_of(NewTask, {"action": action, **fields}))
         self._take(task)
         return task
 
@@ -101,22 +111,22 @@ class Transaction:
 
         Raises TaskNotFound, TaskConflict; AwsRefused and the like if it cannot be read.
         """
-        return self._change(Verb.CANCEL, lambda: self._task_writes.cancel(id, rev=rev))
+        return self._change(Verb.CANCEL, lambda: self._editor.cancel_item(id, rev=rev))
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Move a task to a later due date, as `Editor.move` does. Returns it as it will be.
 
         Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel`.
         """
-        return self._change(Verb.MOVE, lambda: self._task_writes.move(id, due=due, rev=rev))
+        return self._change(Verb.MOVE, lambda: self._editor.move_item(id, due=due, rev=rev))
 
     def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
         """Change a task, as `Editor.update` does. Returns it as it will be; raises as `move`."""
-        return self._change(Verb.UPDATE, lambda: self._task_writes.update(id, rev=rev, **changes))
+        return self._change(Verb.UPDATE, lambda: self._editor.update_item(id, rev=rev, **changes))
 
-    def _change(self, verb: Verb, make: Callable[[], TaskWrite]) -> Task:
+    def _change(self, verb: Verb, make: Callable[[], TransactionItem]) -> Task:
         self._check_open()
-        write = make()
+        write = make().write
         self._take(write)
         self._verbs.append(verb)
         return write.new
@@ -142,17 +152,16 @@ class Transaction:
                 "transaction",
                 f"has {len(self._writes):,} writes, and DynamoDB takes {MOST_WRITES} at most: make several",
             )
-        backend = self._task_writes.backend
-        confirming, error = self._reserve()
+        confirming, error = self._reserve_all()
         reserved = iter(confirming)
         try:
             if error:
                 raise error
             writes = [next(reserved) if isinstance(write, Task) else write for write in self._writes]
-            commit(backend, writes)
+            commit(self._backend, writes)
         except DuebellError as error:
             if not isinstance(error, TransactionUnknown):
-                drop_reservations(backend, confirming)
+                drop_reservations(self._backend, confirming)
             raise
         changes = [write for write in writes if isinstance(write, TaskWrite)]
         verbs = iter(self._verbs)
@@ -161,11 +170,9 @@ class Transaction:
             log_change("confirm" if is_new else next(verbs), change.old, change.new)
         self.tasks = tuple(change.new for change in changes)
 
-    def _reserve(self) -> tuple[list[TaskWrite], DuebellError | None]:
+    def _reserve_all(self) -> tuple[list[TaskWrite], DuebellError | None]:
         """Reserve the tasks that are added. Returns the writes that confirm them, and the first error."""
         new = [write for write in self._writes if isinstance(write, Task)]
-        writes, grace = self._task_writes, self._grace
-        reserved = writes.backend.parallel(lambda task: writes.reserve(task, grace), new)
-        errors = [one for one in reserved if isinstance(one, DuebellError)]
-        made = [one for one in reserved if isinstance(one, Task)]
-        return [TaskWrite(one, one.confirmed()) for one in made], errors[0] if errors else None
+        reserved = self._backend.parallel(self._reserve, new)
+        made = [TaskWrite(one, one.confirmed()) for one in reserved if isinstance(one, Task)]
+        return made, next((one for one in reserved if isinstance(one, DuebellError)), None)

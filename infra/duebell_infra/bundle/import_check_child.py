@@ -33,7 +33,7 @@ class BesideTheBundle:
 def loaded(bundle: Path, actions: str) -> dict[str, Any]:
     """The outcome of loading the Worker: what it delivers to, else what was raised, and where."""
     try:
-        from duebell_worker.actions.loader import load  # noqa: PLC0415 (it is in the bundle)
+        from duebell_worker.entry import load  # noqa: PLC0415 (it is in the bundle)
 
         worker = load(actions)
     except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)

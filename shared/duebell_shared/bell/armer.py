@@ -4,13 +4,13 @@
 """
 
 import logging
-import random
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 
+from duebell_shared.backoff import pauses
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
 from duebell_shared.parallel import Parallel
@@ -103,7 +103,7 @@ class Armer:
         had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
         give_up = self._clock() + PATIENCE
-        for pause in chain((0.0,), _pauses()) if seen else _pauses():
+        for pause in chain((0.0,), _waits()) if seen else _waits():
             record, seen = seen or self.read(), None
             if applier and record.applier == applier:
                 return record
@@ -131,7 +131,7 @@ class Armer:
         failure: DuebellError | None = None
         me, seen = applier or new_applier(), _Hold()
         is_mine = applier is not None and record is not None and record.applier == applier
-        for pause in _pauses():
+        for pause in _waits():
             record = record or self.read()
             now = self._clock()
             if record.is_settled(now):
@@ -276,9 +276,6 @@ def new_applier() -> str:
     return secrets.token_hex(16)
 
 
-def _pauses() -> Iterator[float]:
-    """Seconds to wait between reads, growing to one, jittered; about PATIENCE in all."""
-    pause = 0.05
-    for _ in range(70):
-        yield random.uniform(pause / 2, pause)
-        pause = min(pause * 1.5, 1.0)
+def _waits() -> Iterator[float]:
+    """Seconds to wait between reads; about PATIENCE in all."""
+    return pauses(0.05, 1.0, tries=70, factor=1.5)

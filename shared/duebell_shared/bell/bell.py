@@ -5,7 +5,6 @@ ring by the same cron expressions, in UTC, somewhere within the minute. Both tak
 until a change takes effect, have no compare-and-set, and reset what they are not given.
 """
 
-import random
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
+from duebell_shared.backoff import pauses
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import quoted
@@ -32,9 +32,6 @@ CALL_LIMIT = timedelta(seconds=6)
 #: AWS accepts a call for so long after its signature, so an unanswered one may take effect until then.
 #: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 _ACCEPTED_FOR = timedelta(minutes=5)
-
-#: Seconds between tries, at most; each is jittered.
-_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
 
 #: Refusals of a call, without an effect, that another try may not meet.
 _PASSING = {
@@ -181,7 +178,7 @@ class Bell(ABC):
         """Return the answer. `on_silence` is called after each try without one, or with status 500."""
         failure: Exception | None = None
         went_unanswered = False
-        for pause in _PAUSES:
+        for pause in pauses(0.1, 2.0, tries=8):
             if self._clock() + CALL_LIMIT > deadline:
                 break
             try:
@@ -193,7 +190,7 @@ class Bell(ABC):
                     on_silence()
                 elif not went_unanswered:
                     self._raise_if_refused(error)
-            self._sleep(random.uniform(pause / 2, pause))
+            self._sleep(pause)
         why = f"{failure or 'out of time'}{way_out(failure)}"
         raise AwsUnavailable(f"{self._of_whom}: {why}") from failure
 

@@ -10,13 +10,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.
 """
 
 import logging
-import random
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duebell_shared.backoff import pauses
 from duebell_shared.errors import AwsUnavailable, DuebellError
 
 from .items import Item
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _LOG = logging.getLogger("duebell.batches")
-
-#: Seconds at most before each further try of what was throttled: a partition has units again each second.
-_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
 
 #: Seconds without batches after they were refused.
 _REST = 300
@@ -116,7 +113,7 @@ class BatchWrite(Generic[_T]):
         if (response := self._first_answer(writes)) is None:
             return None
         answers: dict[int, Answer] = {}
-        places, is_sure, waits = list(range(len(writes))), True, pauses()
+        places, is_sure, waits = list(range(len(writes))), True, throttle_pauses()
         while True:
             answered = dict(zip(places, response["Responses"], strict=True))
             answers |= {place: _answer(one) for place, one in answered.items()}
@@ -168,10 +165,9 @@ class BatchWrite(Generic[_T]):
         return self._client.batch_execute_statement(Statements=statements)
 
 
-def pauses() -> Iterator[float]:
-    """Seconds to wait before further tries of what was throttled: some 2.3 in all, by chance."""
-    for longest in _PAUSES:
-        yield random.uniform(longest / 2, longest)
+def throttle_pauses() -> Iterator[float]:
+    """Seconds to wait before further tries of what was throttled: a partition has units again each second."""
+    return pauses(0.1, 1.6, tries=5)
 
 
 def _answer(response: Any) -> Answer:
@@ -222,13 +218,13 @@ class BatchRead:
 
     def _read(self, keys: Sequence[Item]) -> Iterator[Item]:
         left: Any = list(keys)
-        waits = pauses()
+        waits = throttle_pauses()
         while left:
             asked: Any = {self._table: {"Keys": left, "ConsistentRead": True}}
             answer: Any = self._client.batch_get_item(RequestItems=asked)
             unread = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
             if len(unread) < len(left):
-                waits = pauses()
+                waits = throttle_pauses()
             left = unread
             yield from answer["Responses"].get(self._table, [])
             if left:

@@ -194,6 +194,8 @@ Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
 
 Following = partial(_Converted[FollowUp], STRING, to_json, partial(_from_json, FollowUp))
 
+Texts = partial(_Converted[tuple[str, ...]], STRING, ",".join, lambda text: tuple(text.split(",")))
+
 Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
 
 # Attributes that only inform: a task runs even if one of them cannot be read.
@@ -243,6 +245,7 @@ _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     Owed: Owing,
     Failure: LastFailure,
     IntakeMark: LastMessage,
+    tuple[str, ...]: Texts,
     tuple[FailedAttempt, ...]: FailedAttempts,
     tuple[Occurrence, ...]: Occurrences,
 }

@@ -7,7 +7,8 @@ read, and the signature of `Editor.add`, which code editors show, are written by
 A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `Field`.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar
@@ -32,6 +33,10 @@ from .checks import (
 )
 from .follow_up import MAX_AFTER, Then, check_then, then_of
 from .recurrence import MAX_SPREAD, Missed
+
+#: The most tags of a task, and what a tag is: no comma and no space, so that lists of tags can be typed.
+MAX_TAGS = 10
+_TAG = re.compile("[A-Za-z0-9_.:/=+@-]{1,50}")
 
 #: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
 _CENTURY = timedelta(days=36_525)
@@ -62,7 +67,18 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     form: Literal[
-        "text", "search", "action", "zone", "time", "duration", "number", "choice", "choices", "task", "json"
+        "text",
+        "texts",
+        "search",
+        "action",
+        "zone",
+        "time",
+        "duration",
+        "number",
+        "choice",
+        "choices",
+        "task",
+        "json",
     ]
     schema: Mapping[str, Any]
     check: Callable[[str, Any], Any] = lambda _, given: given
@@ -137,6 +153,20 @@ def _check_on_failed(field: str, given: object) -> str:
     return check_name(field, given) if given else given
 
 
+def _check_tags(field: str, given: object) -> tuple[str, ...]:
+    """The tags, each once, in their order."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidTask(field, f"must be short texts in a list, not {type(given).__name__}")
+    tags = tuple(given)
+    if len(tags) > MAX_TAGS:
+        raise InvalidTask(field, f"must be at most {MAX_TAGS}, not {len(tags):,}")
+    for tag in tags:
+        if not isinstance(tag, str) or not _TAG.fullmatch(tag):
+            allowed = "a-z A-Z 0-9 _ . : / = + @ -"
+            raise InvalidTask(field, f"must each be 1 to 50 of the characters {allowed}, not {quoted(tag)}")
+    return tuple(dict.fromkeys(tags))
+
+
 class Field(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.
 
@@ -159,6 +189,16 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     named: str = ""
     goes: Literal["once", "recurring", "all"] = "all"
 
+
+_TAGS = Kind(
+    form="texts",
+    schema={
+        "type": "array",
+        "items": {"type": "string", "pattern": f"^{_TAG.pattern}$"},
+        "maxItems": MAX_TAGS,
+    },
+    check=_check_tags,
+)
 
 _Missed = Missed | Literal["once", "all", "skip"]
 
@@ -215,6 +255,10 @@ class _AllFields(TypedDict, total=False):
         kind=_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
         means="The action or delivery that is given the task when it has failed for good; empty: none",
         unset="that of its action", stored="task",
+    )]
+    tags: Annotated[Iterable[str] | None, Field(
+        kind=_TAGS, title="Tags", means=f"Up to {MAX_TAGS} short labels, which lists can be filtered by",
+        unset="none", default=(), stored="task",
     )]
     then: Annotated[Then | Mapping[str, Any] | None, Field(
         kind=_FOLLOW_UP, title="When it is done",

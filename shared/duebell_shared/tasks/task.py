@@ -86,6 +86,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
     priority     0 to 9: of what waits, higher ones go first; retries keep it
+    tags         labels that lists can be filtered by
     attempt      how many attempts have been claimed by runs
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
@@ -131,6 +132,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     status: Status = Status.SCHEDULED
     queued: Instant | None = None
     priority: Priority = 0
+    tags: tuple[str, ...] = ()
     attempt: Count = 0
     rev: int = 1
     created_at: Instant

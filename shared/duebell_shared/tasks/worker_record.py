@@ -92,6 +92,7 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     missed: str | None = None
     spread: timedelta = timedelta(0)
     priority: int = 0
+    tags: tuple[str, ...] = ()
     on_failed: str | None = None
     then: FollowUp | None = None
 

@@ -102,7 +102,7 @@ def test_a_reservation_that_was_moved_can_be_dropped(scheduler: Scheduler) -> No
 
 def test_a_task_that_was_confirmed_and_moved_is_not_dropped(scheduler: Scheduler) -> None:
     reservation = scheduler.editor.reserve("act", due=HOUR, id=MOVED)
-    assert not scheduler.store.transact([reservation._write], token="one").refusals
+    assert not scheduler.store.transact([reservation.write], token="one").refusals
     scheduler.editor.relane(16)
     assert not reservation.drop()
     assert scheduler.editor.get(MOVED).status is Status.SCHEDULED

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from duebell_editor.transactions.transaction import Transaction
     from duebell_shared.deliveries.delivery import Delivery
 
-__all__ = ["Action", "PreparedAction", "TaskOptions"]
-
 _P = ParamSpec("_P")  # the function's own parameters
 _A = ParamSpec("_A")  # those of them that a task gives
 _R = TypeVar("_R")

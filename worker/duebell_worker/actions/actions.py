@@ -13,13 +13,11 @@ from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_worker.run.context import Deliver
 
 from .action import Action
-from .handles import PayloadAction
+from .handles import PayloadAction, delivery_action
 
 if TYPE_CHECKING:
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
-
-__all__ = ["Actions", "DeliveryOptions"]
 
 #: The environment variable that declares deliveries; the module that reads it is loaded where it is set.
 _DELIVERIES = "DUEBELL_DELIVERIES"
@@ -75,8 +73,6 @@ class Actions(dict[str, Action[..., Any]]):
 
     def add_delivery(self, delivery: "Delivery") -> PayloadAction[Any, [Any], None]:
         """Add the action of this delivery. Raises ValueError if there is one of this name."""
-        from .delivery_action import delivery_action  # noqa: PLC0415 (most workers have no delivery)
-
         self.check_is_new(delivery.name)
         action = delivery_action(delivery, self._editor)
         self.add(action)
@@ -104,6 +100,6 @@ class Actions(dict[str, Action[..., Any]]):
         """Make the sender of the deliveries; None if there are none."""
         if not self.deliveries:
             return None
-        from duebell_worker.deliveries import Deliverer  # noqa: PLC0415
+        from duebell_worker.deliveries.deliverer import Deliverer  # noqa: PLC0415
 
         return Deliverer(backend.client or client_maker(None), backend.clock)

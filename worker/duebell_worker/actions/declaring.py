@@ -17,8 +17,6 @@ from duebell_shared.tasks.worker_record import DeclaredTask
 
 from .action import Action
 
-__all__ = ["declare_among", "declared_task"]
-
 #: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.
 _MOST_BYTES = 200 * 1024
 

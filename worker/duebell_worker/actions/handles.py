@@ -24,15 +24,7 @@ from .parameters import Parameters
 
 if TYPE_CHECKING:
     from duebell_editor.library.editor import Editor
-
-__all__ = [
-    "BUILT_IN",
-    "ActionDecorator",
-    "ArgumentsAction",
-    "PayloadAction",
-    "name_of",
-    "new_action",
-]
+    from duebell_shared.deliveries.delivery import Delivery
 
 _P = ParamSpec("_P")  # the function's own parameters
 _A = ParamSpec("_A")  # those of them that a task gives, by keyword
@@ -137,6 +129,29 @@ def new_action(
         per_second=check_per_second(limit.per_second, may_pause=False),
     )
     return action
+
+
+def delivery_action(delivery: "Delivery", editor: "Callable[[], Editor]") -> PayloadAction[Any, [Any], None]:
+    """Make the action of a delivery, which takes any payload."""
+    action = new_action(
+        delivery.name,
+        _send,
+        attempts=delivery.attempts,
+        backoff=delivery.backoff,
+        on_failed=delivery.on_failed,
+        limit=delivery.limit,
+        editor=editor,
+    )
+    action.delivery = delivery
+    action.__name__ = action.__qualname__ = delivery.name
+    if not isinstance(action, PayloadAction):
+        raise TypeError("the function of a delivery takes a payload")
+    return action
+
+
+def _send(payload: object) -> None:
+    """Stand in for the function of an action: a run sends deliveries itself."""
+    raise TypeError("a delivery is sent when its task is due: add one, with `add`")
 
 
 def _succeed() -> None:

@@ -13,8 +13,6 @@ import msgspec
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.tasks.task import Task
 
-__all__ = ["Decode", "InvalidPayload", "Parameters", "decoder", "may_convert", "schema_of"]
-
 #: Reads a payload's JSON text. Raises InvalidPayload.
 Decode = Callable[[str], Any]
 

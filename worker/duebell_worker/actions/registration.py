@@ -31,8 +31,6 @@ from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
 from duebell_worker.run.outcome import describe_error
 
-__all__ = ["BUNDLE_FILE", "Registration", "duebell_release", "version_of"]
-
 #: The file of a bundle that tells `version`, a digest of its contents, and `duebell`, the release in it.
 BUNDLE_FILE = "duebell-bundle.json"
 

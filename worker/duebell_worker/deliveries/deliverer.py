@@ -19,8 +19,6 @@ from duebell_shared.deliveries.message import BATCH, Message, fitting, message_o
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.outcome import Undeliverable, Undelivered
 
-__all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Deliverer", "concerns_all", "fault_of", "fault_of_call"]
-
 #: Statuses of HTTP.
 _FORBIDDEN, _NOT_FOUND, _TOO_LARGE, _TOO_MANY, _SERVER_ERROR = 403, 404, 413, 429, 500
 

@@ -29,8 +29,6 @@ from duebell_worker.run.outcome import Retry, Undeliverable, Undelivered
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["post", "signature"]
-
 #: Bytes of an answer that are read; it says nothing but whether the message was accepted.
 _MOST_READ, _MOST_SHOWN = 64 * 1024, 200
 

@@ -11,8 +11,6 @@ from duebell_shared.instants import NEVER
 if TYPE_CHECKING:
     from duebell_worker.run.attempt import Attempt
 
-__all__ = ["Host"]
-
 #: A process claims lanes this long before something is due in them: time enough to set the rule, and to try
 #: that again.
 _AHEAD = timedelta(seconds=10)

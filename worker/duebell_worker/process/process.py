@@ -6,12 +6,15 @@ rule stays armed for that, so that the Lambda does it when the process is gone.
 """
 
 import logging
+import sys
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 import msgspec
 
+from duebell_shared.backoff import pauses
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_worker.log import emit
 from duebell_worker.run.lease import LEASE, new_run_id
@@ -19,16 +22,11 @@ from duebell_worker.worker import Worker
 
 from .host import Host
 
-__all__ = ["DRAIN", "LOOK_EVERY", "Health", "Process", "State"]
-
 #: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.
 DRAIN = timedelta(seconds=20)
 
 #: A task that is added for now starts within this time.
 LOOK_EVERY = timedelta(seconds=1)
-
-#: After a failure the pause doubles, from the first to the last of these.
-_PAUSE, _LONGEST_PAUSE = timedelta(seconds=1), timedelta(seconds=32)
 
 
 class State(StrEnum):
@@ -72,7 +70,7 @@ class Process:
         self._host = Host(self._backend.clock, look_every)
         self._run_id: str | None = None
         self._is_running = False
-        self._failures = 0
+        self._pauses = _pauses()
         self._error: str | None = None
 
     def run(self) -> bool:
@@ -91,7 +89,7 @@ class Process:
             except (AwsError, NotArmed, NotDeployed) as error:
                 pause = self._failed(error)
             else:
-                self._failures, self._error = 0, None
+                self._pauses, self._error = _pauses(), None
             self._wait(pause)
         if self._run_id:  # the run failed, and may hold lanes still
             self._run()
@@ -167,17 +165,21 @@ class Process:
 
     def _failed(self, error: Exception) -> timedelta:
         """Log a failure. Returns the pause until the next try."""
-        pause = min(_PAUSE * (1 << self._failures), _LONGEST_PAUSE)
-        self._failures = min(self._failures + 1, 10)
+        pause = next(self._pauses)
         self._error = str(error)
         emit(
             "run_failed" if self._run_id else "look_failed",
             level=logging.ERROR,
             run=self._run_id,
             error=self._error,
-            trying_again_in=pause.total_seconds(),
+            trying_again_in=pause,
         )
-        return pause
+        return timedelta(seconds=pause)
 
     def _now(self) -> datetime:
         return self._backend.clock()
+
+
+def _pauses() -> Iterator[float]:
+    """Seconds until what failed is tried again, from the first failure in a row on."""
+    return pauses(1.0, 32.0, tries=sys.maxsize)

@@ -13,8 +13,6 @@ from duebell_shared.tasks.task import QueueKey, Task
 
 from .outcome import Ended
 
-__all__ = ["Attempt", "as_run"]
-
 
 class Attempt:
     """One attempt in the pool, and how far it has come: claimed, started, ended, recorded.

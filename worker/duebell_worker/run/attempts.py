@@ -19,8 +19,6 @@ from .outcome import Ended
 from .performer import Performer
 from .report import Outcome, Tally
 
-__all__ = ["Attempts"]
-
 #: Outcomes after which the same occurrence is tried again.
 _AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}
 

@@ -20,8 +20,6 @@ from duebell_worker.process.host import Host
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
 
-__all__ = ["RESERVE", "Deliver", "Pool", "RunContext", "ThreadPool", "end_of_run"]
-
 
 class Pool(Protocol):
     """Runs calls side by side. A simulation has its own, in simulated time."""

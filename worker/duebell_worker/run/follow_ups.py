@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from duebell_shared.queue.rule_setter import RuleSetter
     from duebell_shared.queue.task_queue import Queue
 
-__all__ = ["FollowUps"]
-
 #: A follow-up that could not be added is tried again after this time.
 _AGAIN = timedelta(minutes=1)
 

@@ -18,8 +18,6 @@ from .attempts import Attempts
 from .context import RunContext
 from .lanes import Lanes
 
-__all__ = ["HeldTasks"]
-
 #: The tasks of each action that a run remembers; those that come after them wait for their places.
 _MOST = 1_000
 

@@ -16,8 +16,6 @@ from duebell_worker.run.context import RunContext
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.trouble import Call, Trouble
 
-__all__ = ["Batcher", "Lanes", "ReadAhead"]
-
 _A = TypeVar("_A")
 _T = TypeVar("_T")
 

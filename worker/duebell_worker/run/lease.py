@@ -15,8 +15,6 @@ from duebell_shared.bell.armer import Armer, new_applier
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 
-__all__ = ["LEASE", "Lease", "LeaseLost", "new_run_id", "other_try_ends", "request_of"]
-
 #: Short, so that a dead run is noticed soon, whatever the Lambda's own time-out; renewed at half.
 LEASE = timedelta(minutes=2)
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
+from duebell_shared.backoff import pauses
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
@@ -31,8 +32,6 @@ from duebell_worker.run.lanes import Batcher
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.outcome import Ended, without_attempt
 from duebell_worker.run.report import Outcome
-
-__all__ = ["AttemptTimes", "Limiter"]
 
 #: The time that an attempt takes, until one has ended; how much the last one counts then. Too long costs
 #: nothing, as a run starts what it has put back when it can; too short has tasks put back again and again.
@@ -288,9 +287,9 @@ class Limiter:
 
     def _swap(self, action: str, limit: Limit, waited: Sequence[bool]) -> Sequence[datetime | None]:
         """Change the semaphore, for what is under way and these tasks. Raises AwsError."""
-        run, until, random = self._context.id, self._lease.until, self._context.random
+        run, until = self._context.id, self._lease.until
         semaphore = self._semaphores.get(action) or self._store.read_semaphore(action)
-        for attempt in range(_TRIES):
+        for pause in pauses(0.01, 0.2, tries=_TRIES):
             now = self._context.now()
             known = semaphore or Semaphore()
             under_way = 0 if limit.at_most is None else len(self._under_way[action])
@@ -303,7 +302,7 @@ class Limiter:
             if swapped := self._store.swap_semaphore(action, semaphore, taken.semaphore):
                 self._semaphores[action] = swapped
                 return taken.places
-            self._context.backend.sleep(random.uniform(0, 0.01 * attempt))
+            self._context.backend.sleep(pause)
             semaphore = self._store.read_semaphore(action)
         self._semaphores[action] = None
         return [self._soon() for _ in waited]

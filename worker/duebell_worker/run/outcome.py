@@ -27,19 +27,6 @@ from duebell_worker.actions.parameters import InvalidPayload
 
 from .report import Outcome
 
-__all__ = [
-    "Abort",
-    "Ended",
-    "Retry",
-    "Snooze",
-    "Undeliverable",
-    "Undelivered",
-    "Unfinished",
-    "after_attempt",
-    "describe_error",
-    "without_attempt",
-]
-
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 
 #: So that an action that puts its task off each time keeps no run busy.

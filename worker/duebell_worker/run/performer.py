@@ -20,8 +20,6 @@ from duebell_worker.run.limiter import Limiter
 from duebell_worker.run.outcome import Ended, Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
 
-__all__ = ["Performer"]
-
 #: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
 #: AWS is mostly waiting.
 _BATCH, _BATCHES = 10, 4

@@ -10,8 +10,6 @@ import msgspec
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.schedules.zones import TZDATA_VERSION
 
-__all__ = ["Outcome", "RunReport", "Tally"]
-
 
 class Outcome(StrEnum):
     """The result of one attempt."""

@@ -33,8 +33,6 @@ from .trouble import Call, Trouble
 from .unclaimed import Unclaimed
 from .waits import Waits
 
-__all__ = ["execute"]
-
 #: The time between two reads of the queue for tasks that came due while actions run.
 _LOOK_AGAIN = timedelta(seconds=5)
 

@@ -12,8 +12,6 @@ from .context import RunContext
 from .lanes import Lanes
 from .lease import Lease
 
-__all__ = ["Pace", "Shares", "dealt"]
-
 #: If what is due cannot be started in this time, more runs are needed.
 _IN_TIME = timedelta(seconds=30)
 

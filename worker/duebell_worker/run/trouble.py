@@ -19,8 +19,6 @@ from duebell_shared.errors import AwsError
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.log import emit
 
-__all__ = ["Call", "Trouble"]
-
 #: The pause of a lane after a failed call: not longer than a run stays for what is due soon.
 _PAUSE = timedelta(seconds=2)
 

@@ -16,8 +16,6 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
-__all__ = ["Unclaimed"]
-
 #: The shortest wait before a reserved task is read again, for which a run stays in any case; the longest.
 _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)
 

@@ -14,17 +14,13 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 
+from duebell_shared.backoff import pauses
 from duebell_shared.errors import AwsError, NotArmed
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lease import Lease, LeaseLost, request_of
-
-__all__ = ["Waits", "arm_watchdog", "claimed_lease", "log_died"]
-
-#: Seconds until the rule is tried to be set again before a run starts without its watchdog.
-_ARM_AGAIN = (1.0, 4.0)
 
 
 def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
@@ -69,7 +65,7 @@ def arm_watchdog(context: RunContext, lease: Lease) -> None:
     If the rule cannot be set, what is due runs without a watchdog; the run then ends in an error, and
     Lambda invokes it again.
     """
-    for pause in (*_ARM_AGAIN, None):
+    for pause in (*pauses(1.0, 4.0, tries=2, factor=4.0), None):
         try:
             lease.arm()
         except (NotArmed, AwsError) as error:

@@ -114,6 +114,10 @@ export const KINDS = {
     read: words,
     check: unprintable,
   },
+  texts: {
+    widget: ({ name }, value) => text(name, { value: (value ?? []).join(", "), placeholder: "a, b" }),
+    read: (value) => value.split(",").map((one) => one.trim()).filter(Boolean),
+  },
   zone: { widget: ({ name }, value) => text(name, { list: zones(), value: value ?? "" }), read: words },
   time: { widget: ({ name }, value) => moment(name, value ?? null), check: (row, iso) => outOfTime(iso) },
   duration: {

@@ -1,0 +1,274 @@
+"""The doctor: what takes more reads than the status to find, and the repair of what wakes the worker.
+
+Whether the worker's role may send to the targets of deliveries cannot be seen from here.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from msgspec.structs import replace
+
+from duebell_shared.aws.alarms import Silence
+from duebell_shared.aws.intake_queue import DEAD_LETTERS
+from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.wiring import is_permitted, put_back
+from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
+from duebell_shared.instants import render
+from duebell_shared.quoting import in_brief, quoted
+from duebell_shared.schedules.zones import zone_of
+from duebell_shared.tasks.worker_record import ActionDescription
+
+from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
+from .status import read_status
+
+#: Only a person who asks the doctor waits for these.
+_LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+
+#: The problems that `restore` solves.
+_REWIRED = {ProblemKind.RULE, ProblemKind.NO_TARGET, ProblemKind.NO_PERMISSION}
+
+#: What could be better and is no problem.
+_ADVICE = {ProblemKind.SILENCE, ProblemKind.UNSEEN_DELIVERY, ProblemKind.UNSEEN_QUEUE}
+
+#: The codes by which the services say that the target of a delivery does not exist.
+_MISSING = {
+    "AWS.SimpleQueueService.NonExistentQueue",
+    "NotFound",
+    "NotFoundException",
+    "QueueDoesNotExist",
+    "ResourceNotFoundException",
+    "StateMachineDoesNotExist",
+}
+
+#: SQS measures the age once a minute, and not where a queue has been idle for hours.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-monitoring-using-cloudwatch.html
+_MEASURED, _MINUTE = timedelta(minutes=10), timedelta(minutes=1)
+
+#: The states of a mapping that takes no messages, now or soon.
+#: https://docs.aws.amazon.com/lambda/latest/api/API_GetEventSourceMapping.html
+_IDLE = {"Disabled", "Disabling", "Deleting"}
+
+
+def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
+    """Do what `Editor.doctor` does."""
+    before: tuple[Problem, ...] = ()
+    if fix:
+        status = read_status(backend, thorough=False, zone=zone_of("UTC"))
+        before = (*status.problems, *_permission_problems(backend))
+        if any(one.mendable and one.kind in _REWIRED for one in before):
+            restore(backend)
+        backend.armer.verify()
+    status = read_status(backend, thorough=True, zone=zone_of("UTC"))
+    found = [
+        *_delivery_problems(backend),
+        *_permission_problems(backend),
+        *_queue_problems(status, backend),
+        *_silence(backend),
+    ]
+    status = status.with_problems(*(one for one in found if one.kind not in _ADVICE))
+    status = _with_ages(status, backend)
+    left = {problem.kind for problem in status.problems}
+    if fix:
+        problems = tuple(_left_by_repair(problem, status) for problem in status.problems)
+        status = replace(status, problems=problems)
+    return Diagnosis(
+        status=status,
+        mended=tuple(one for one in before if one.mendable and one.kind not in left),
+        advice=tuple(one for one in found if one.kind in _ADVICE),
+    )
+
+
+def restore(backend: Backend) -> tuple[str, ...]:
+    """Put back what somebody deleted of the bell; returns the names of these parts.
+
+    Nothing is made for a function that does not exist: then the name may be wrong. Raises AwsRefused.
+    """
+    if backend.client is None:
+        return ()
+    bell, client = backend.rule, backend.client
+    function = backend.settings.function or bell.name
+    try:
+        client("lambda").get_function_configuration(FunctionName=function)
+        return tuple(put_back(client, bell.kind, bell.name, function))
+    except (ClientError, BotoCoreError, LookupError) as error:
+        parts = ", its target or its permission" if bell.kind is BellKind.RULE else ""
+        raise AwsRefused(
+            f"{bell.kind} {quoted(bell.name)}{parts} cannot be put back: {in_brief(error)}. Let someone run "
+            f"`duebell deploy` who may change the stack"
+        ) from error
+
+
+def _left_by_repair(problem: Problem, status: SchedulerStatus) -> Problem:
+    """The problem as it is told after a repair: one that is left needs something else."""
+    if not problem.mendable:
+        return problem
+    way_out = "it was set right, and is wrong again: find out who else changes it"
+    late = {ProblemKind.OVERDUE, ProblemKind.OWING, ProblemKind.LEASE_EXPIRED}
+    if status.rings_at and problem.kind in late:
+        at = render(status.rings_at)
+        way_out = (
+            f"the {status.bell} is set to ring at {at}; if no run comes then, look into the worker's log"
+        )
+    return replace(problem, way_out=way_out, mendable=False)
+
+
+def _permission_problems(backend: Backend) -> Iterator[Problem]:
+    """The problem of a rule that may not invoke the worker's function, if the function can be looked at."""
+    if not backend.settings.function or backend.client is None or backend.rule.kind is not BellKind.RULE:
+        return
+    functions = backend.client("lambda")
+    try:
+        function = functions.get_function_configuration(FunctionName=backend.settings.function)
+        if is_permitted(functions, function["FunctionArn"], backend.rule.read().arn):
+            return
+    except (ClientError, BotoCoreError, DuebellError):
+        return
+    yield Problem(
+        kind=ProblemKind.NO_PERMISSION,
+        what=f"rule {quoted(backend.rule.name)} may not invoke the worker's function, so nothing runs",
+        way_out="`duebell doctor --fix` or `duebell deploy` gives the permission",
+        mendable=True,
+    )
+
+
+def _silence(backend: Backend) -> Iterator[Problem]:
+    """The problem that nobody is told when tasks fail."""
+    if backend.alarms and (silence := backend.alarms.silence()):
+        yield Problem(
+            kind=ProblemKind.SILENCE,
+            what=f"nobody is told when tasks fail: {silence}",
+            way_out="somebody must follow the link in the mail that AWS sent, or subscribe to the topic of "
+            "the alarms"
+            if silence is Silence.UNCONFIRMED
+            else "`duebell deploy --alarm-mail ADDRESS` has alarms mailed",
+        )
+
+
+def _delivery_problems(backend: Backend) -> list[Problem]:
+    """Targets of deliveries that are not there, take no messages, or may not be looked at. Only reads."""
+    client, lock = backend.client, Lock()
+    record = backend.store.read_worker(consistent=True) if client else None
+    worker = record.described(backend.clock()) if record else None
+    if client is None or worker is None:
+        return []
+
+    def connect(service: str, region: str) -> Any:
+        with lock:  # a session makes one client at a time
+            return client(service, region_name=region, config=_LOOKING)
+
+    def problem(action: ActionDescription) -> Problem | None:
+        try:
+            target = DeliveryTarget.parse(action.to)
+        except InvalidSettings:
+            return None  # a newer version's
+        kind = target.kind
+        if not kind.looks:  # nothing is sent to an https URL to try it
+            return None
+        named = f"the delivery {quoted(action.name)} goes to {target.to}"
+        try:
+            fault = kind.look(connect(kind.client, target.region), target)
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "")
+            if code not in _MISSING:
+                return _unseen_target(named, f"{kind.looks} is refused here ({code})")
+            fault = f"there is no such {kind}, or it may not be seen from here"
+        except BotoCoreError as error:
+            return _unseen_target(named, in_brief(error))
+        if not fault:
+            return None
+        return Problem(
+            kind=ProblemKind.DELIVERY,
+            what=f"{named}, and {fault}",
+            way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
+            "`duebell retry` the tasks that failed",
+        )
+
+    return [one for one in backend.parallel.all(problem, [one for one in worker.actions if one.to]) if one]
+
+
+def _unseen_target(named: str, why: str) -> Problem:
+    return Problem(
+        kind=ProblemKind.UNSEEN_DELIVERY,
+        what=f"{named}, and whether that is there is unknown: {why}",
+        way_out="give whoever runs this the permission, or look where the target is",
+    )
+
+
+def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Problem]:
+    """Counts of queues that failed, and an intake queue whose messages nobody takes."""
+    queue, connect = backend.intake, backend.client
+    if connect is None or not status.region:
+        return
+    if status.lost_rings is None or status.failed_runs is None:
+        yield _unseen_queue("lost rings or failed runs could not be counted: sqs:GetQueueAttributes")
+    if queue is None:
+        return
+    if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):
+        yield _unseen_queue("the intake's messages could not be counted: sqs:GetQueueAttributes")
+    functions, function = connect("lambda", config=_LOOKING), backend.settings.function
+    arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue.name}"
+    try:
+        pages = functions.get_paginator("list_event_source_mappings").paginate(EventSourceArn=arn)
+        mappings = [one for page in pages for one in page["EventSourceMappings"]]
+    except (ClientError, BotoCoreError) as error:
+        yield _unseen_queue(f"lambda:ListEventSourceMappings: {in_brief(error)}")
+        return
+    own = f":{function}" if function else ""  # without a name, any function that takes them will do
+    states = [one["State"] for one in mappings if one["FunctionArn"].endswith(own)]
+    if all(state in _IDLE for state in states):
+        what = f"its event source mapping is {states[0]}" if states else "it has no event source mapping"
+        yield Problem(
+            kind=ProblemKind.INTAKE_IDLE,
+            what=f"nobody takes messages from the intake queue {quoted(queue.name)}: {what}",
+            way_out="enable it: `aws lambda update-event-source-mapping --uuid UUID --enabled`"
+            if states
+            else "`duebell deploy --intake` makes it",
+        )
+
+
+def _unseen_queue(why: str) -> Problem:
+    return Problem(
+        kind=ProblemKind.UNSEEN_QUEUE,
+        what=f"whether the queues are well is not known: {why}",
+        way_out="give whoever runs this the permission",
+    )
+
+
+def _with_ages(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
+    """The status with the times since which messages and dead letters wait, where CloudWatch knows them."""
+    queue, connect, now = backend.intake, backend.client, backend.clock()
+    if connect is None or queue is None or not status.region or backend.alarms is None:
+        return status  # a stack on this machine measures nothing
+    cloudwatch = connect("cloudwatch", config=_LOOKING)
+    problems = tuple(
+        replace(one, at=_oldest(cloudwatch, queue.name + DEAD_LETTERS, now))
+        if one.kind is ProblemKind.INTAKE_DEAD_LETTERS
+        else one
+        for one in status.problems
+    )
+    since = _oldest(cloudwatch, queue.name, now) if status.intake_waiting else None
+    return replace(status, intake_since=since, problems=problems)
+
+
+def _oldest(cloudwatch: Any, queue: str, now: datetime) -> datetime | None:
+    """The time at which the oldest message of a queue was sent; None if that is not known."""
+    try:
+        points = cloudwatch.get_metric_statistics(
+            Namespace="AWS/SQS",
+            MetricName="ApproximateAgeOfOldestMessage",
+            Dimensions=[{"Name": "QueueName", "Value": queue}],
+            StartTime=now - _MEASURED,
+            EndTime=now,
+            Period=_MINUTE // timedelta(seconds=1),
+            Statistics=["Maximum"],
+        )["Datapoints"]
+    except (ClientError, BotoCoreError):
+        return None
+    latest = max(points, key=lambda point: point["Timestamp"], default=None)
+    return now - timedelta(seconds=latest["Maximum"]) if latest and latest["Maximum"] else None

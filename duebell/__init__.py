@@ -20,7 +20,7 @@ from typing import Any
 _NAMES = {
     "duebell_editor.library.async_editor": "AsyncEditor",
     "duebell_editor.library.change_many": "ChangeFailure ChangeReport Selection",
-    "duebell_editor.library.editor": "Editor IfExists",
+    "duebell_editor.library.editor": "Editor",
     "duebell_editor.library.sync": "SyncReport SyncStep SyncVerb",
     "duebell_shared.queue.taken_ids": "Added",
     "duebell_editor.listing.failures": "FailureGroup Failures",
@@ -45,7 +45,7 @@ _NAMES = {
     "duebell_shared.schedules.schedule": "Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
-    "duebell_shared.tasks.fields": "NewTask TaskChange",
+    "duebell_shared.tasks.fields": "IfExists NewTask TaskChange",
     "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
     "duebell_shared.tasks.packed_occurrences": "Occurrence Result",
     "duebell_shared.tasks.recurrence": "Missed Recurrence",

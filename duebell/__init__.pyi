@@ -5,7 +5,6 @@ from duebell_editor.library.change_many import ChangeFailure as ChangeFailure
 from duebell_editor.library.change_many import ChangeReport as ChangeReport
 from duebell_editor.library.change_many import Selection as Selection
 from duebell_editor.library.editor import Editor as Editor
-from duebell_editor.library.editor import IfExists as IfExists
 from duebell_editor.library.sync import SyncReport as SyncReport
 from duebell_editor.library.sync import SyncStep as SyncStep
 from duebell_editor.library.sync import SyncVerb as SyncVerb
@@ -64,6 +63,7 @@ from duebell_shared.settings import Precision as Precision
 from duebell_shared.settings import Settings as Settings
 from duebell_shared.tasks.failure import FailedAttempt as FailedAttempt
 from duebell_shared.tasks.failure import Failure as Failure
+from duebell_shared.tasks.fields import IfExists as IfExists
 from duebell_shared.tasks.fields import NewTask as NewTask
 from duebell_shared.tasks.fields import TaskChange as TaskChange
 from duebell_shared.tasks.follow_up import FollowUp as FollowUp

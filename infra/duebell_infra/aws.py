@@ -8,8 +8,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from .errors import DeployFailed
 
-__all__ = ["answer_unless", "aws_calls", "code_of"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -4,8 +4,6 @@ import sys
 from importlib.util import find_spec
 from typing import NoReturn
 
-__all__ = ["main"]
-
 
 def main() -> NoReturn:
     """Run the command that `sys.argv` names, and exit."""

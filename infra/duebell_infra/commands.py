@@ -50,8 +50,6 @@ from .local.worker_command import worker_here
 from .verify import When, tell
 from .verify import verify as make_checks
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 Python = Annotated[

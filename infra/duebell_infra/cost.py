@@ -20,32 +20,6 @@ from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.settings import Precision
 
-__all__ = [
-    "ALARMS",
-    "CALL_SECONDS",
-    "KEPT_WARM",
-    "MONTH",
-    "PRICES",
-    "UNITS_FILE",
-    "Cost",
-    "Measured",
-    "Price",
-    "Units",
-    "Usage",
-    "Waiting",
-    "app",
-    "billed_seconds",
-    "cost",
-    "idle_dollars",
-    "intake_cost",
-    "lambda_dollars",
-    "log_dollars",
-    "measured",
-    "scheduler_cost",
-    "snapshot_dollars",
-    "waits_always",
-]
-
 
 class Price(msgspec.Struct, frozen=True):
     """Dollars for something in us-east-1, without free tiers, taxes and discounts; the source and its date.

@@ -12,16 +12,6 @@ DuebellError
 
 from duebell_shared.errors import DuebellError, InvalidInput
 
-__all__ = [
-    "AlreadyRunning",
-    "BundleFailed",
-    "DeployFailed",
-    "EmbeddedStackFailed",
-    "InfraError",
-    "InvalidDeployment",
-    "WorkerFailed",
-]
-
 
 class InfraError(DuebellError):
     """Building, deploying or running the stack failed."""

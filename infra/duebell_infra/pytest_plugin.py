@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .local.stack import EmbeddedStack
     from .testing import Rehearsal
 
-__all__ = ["LiveStack", "duebell", "duebell_stack", "duebell_worker", "pytest_addoption"]
-
 _WAY_OUT = (
     "say where your Worker is: `duebell_worker = myservice.actions:worker` in pytest's settings, "
     "DUEBELL_WORKER in the environment, or a fixture `duebell_worker` of your own that returns it"

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from duebell_editor.library.editor import Editor, IfExists
+from duebell_editor.library.editor import Editor
 from duebell_shared.errors import (
     AddReport,
     AwsError,
@@ -23,7 +23,7 @@ from duebell_shared.errors import (
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import FIELDS, NewTask, fields_of_json
+from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, fields_of_json
 from duebell_shared.tasks.new_task import new_task
 
 from . import options
@@ -33,8 +33,6 @@ from .options import actions, instant, opened, option, with_fields
 from .output import Output, plain
 from .program import with_json
 from .tasks import print_change
-
-__all__ = ["Line", "Policy", "Reader", "add_file", "app"]
 
 
 class Line(NamedTuple):

@@ -25,8 +25,6 @@ from .output import Output, id_of, local, plain
 from .program import with_json
 from .tasks import print_change
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 #: Tasks that are changed at a time.

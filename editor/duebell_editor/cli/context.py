@@ -27,8 +27,6 @@ from .errors import WrongUsage, describe, describe_as_json
 from .output import Output
 from .schedulers import OURS, LocalStack, Place, find, is_embedded, known_places, note_place
 
-__all__ = ["EVERYWHERE", "Context"]
-
 #: Names of the options that every command has.
 EVERYWHERE = ("name", "profile", "region", "endpoint_url", "verbose", "as_json")
 

@@ -25,8 +25,6 @@ from duebell_shared.quoting import quoted
 
 from .output import local, plain
 
-__all__ = ["HELP", "Exit", "WrongUsage", "describe", "describe_as_json", "exit_of", "words_of"]
-
 #: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
 _TYPERS_USAGE: Any = typer.BadParameter.__mro__[1]
 

@@ -37,12 +37,6 @@ from .context import Context
 from .errors import WrongUsage
 from .schedulers import known_places
 
-__all__ = [
-    "EndpointUrl", "Id", "Name", "Profile", "Region", "Timezone", "Verbose", "actions", "due_from",
-    "duration", "fields_from", "filters_from", "flag", "ids", "instant", "json_option", "names", "opened",
-    "option", "payload_from", "profiles", "with_fields", "with_filters", "zones",
-]  # fmt: skip
-
 #: Units and their names, in the order in which a duration must have them, each at most once.
 _UNITS = (
     ("weeks", "w|weeks?"),

@@ -25,12 +25,6 @@ from duebell_shared.settings import Color
 from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.packed_occurrences import Occurrence
 
-__all__ = [
-    "COLORS", "Cell", "Grid", "Output", "attempts_table", "block", "cell", "console", "first_that_fits",
-    "id_of", "in_one_line", "json_line", "local", "occurrences_table", "plain", "relative", "short",
-    "times_table", "when",
-]  # fmt: skip
-
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 

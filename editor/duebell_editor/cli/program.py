@@ -23,8 +23,6 @@ from .context import Context
 from .errors import HELP, Exit, exit_of
 from .options import EndpointUrl, Name, Profile, Region, Verbose, json_option
 
-__all__ = ["app", "everywhere", "run", "with_json"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

@@ -22,8 +22,6 @@ from .output import COLORS, console, json_line, plain
 from .program import with_json
 from .schedulers import LocalStack, deployed_names, find, is_embedded, known_places
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 

@@ -15,11 +15,6 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
-__all__ = [
-    "OURS", "STATE", "STATE_VARIABLE", "Found", "LocalStack", "Place", "deployed_names", "find",
-    "forget_place", "is_embedded", "known_places", "note_place",
-]  # fmt: skip
-
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The place of one scheduler; `profile` is None where the environment's credentials were used."""

@@ -27,8 +27,6 @@ from .program import with_json
 from .tasks import status_text
 from .worker import in_words
 
-__all__ = ["app", "status_facts"]
-
 app = typer.Typer()
 
 _MISSED = {

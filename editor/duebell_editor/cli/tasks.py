@@ -42,8 +42,6 @@ from .output import (
 )
 from .program import with_json
 
-__all__ = ["FIELDS", "app", "print_change", "print_tasks", "status_text", "tasks_table"]
-
 #: The fields of a line for programs, with a tab between each; a missing value is empty.
 FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "schedule", "failure")
 

@@ -28,8 +28,6 @@ from .output import cell, console, local, plain
 from .show import status_facts
 from .tasks import tasks_table
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 #: Tasks that are read; those that do not fit on the terminal are counted.

@@ -19,8 +19,6 @@ from .options import flag
 from .output import Grid, console, in_one_line, plain, when
 from .program import with_json
 
-__all__ = ["app", "in_words"]
-
 app = typer.Typer()
 
 

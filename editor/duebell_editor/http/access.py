@@ -27,8 +27,6 @@ from duebell_shared.tasks.checks import fit_changed_by
 from .pages import is_open, is_reading
 from .problems import problem
 
-__all__ = ["ANY_HOST", "Access", "VisitorsEditor", "check_access", "visitor_of"]
-
 #: As an allowed host: any name. Only for servers with a token, which another site does not have.
 ANY_HOST = "*"
 

@@ -11,7 +11,6 @@ from fastapi import Response
 from msgspec import Meta, Struct
 
 from duebell_editor.library.change_many import ChangeReport, Selection
-from duebell_editor.library.editor import IfExists
 from duebell_editor.library.json_fields import as_text, plain_values, task_fields
 from duebell_editor.listing.failures import Failures
 from duebell_editor.listing.history import TaskHistory
@@ -21,7 +20,7 @@ from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.errors import AddReport
 from duebell_shared.instants import Instant
-from duebell_shared.tasks.fields import FIELDS, STORED, described
+from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
@@ -29,25 +28,6 @@ from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .problems import ProblemDocument, kind_of
-
-__all__ = [
-    "AddAnswer",
-    "BulkAnswer",
-    "Json",
-    "KnownWorker",
-    "Preview",
-    "RecurringPage",
-    "TimeZones",
-    "Timeline",
-    "add_answer",
-    "bulk_answer",
-    "page_answer",
-    "recurring_answer",
-    "reference",
-    "schemas",
-    "schemas_of",
-    "to_json",
-]
 
 #: `name, other  what they are`, in the docstring of a struct; longer descriptions are indented.
 _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)

@@ -28,8 +28,6 @@ from duebell_editor.listing.failures import MOST_READ
 from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED, OVERDUE
 from duebell_shared.log_lines import log_event
 
-__all__ = ["AccessLog", "create_app"]
-
 _LOG = logging.getLogger("duebell.http")
 
 #: Characters of a path that are logged.

@@ -10,7 +10,6 @@ import msgspec
 from fastapi import FastAPI
 
 from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
-from duebell_editor.library.editor import IfExists
 from duebell_editor.library.json_fields import status_fields, task_fields
 from duebell_editor.listing.failures import FailureGroup, Failures
 from duebell_editor.listing.history import Ended, TaskHistory
@@ -33,6 +32,7 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.schedules.schedule import Schedule
+from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.packed_occurrences import Occurrence, Result
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
@@ -56,19 +56,6 @@ from .answers import (
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE, ProblemDocument
 from .requests import EXAMPLES, Limits
-
-__all__ = [
-    "ADDED",
-    "AWS",
-    "CHANGED",
-    "FULL",
-    "NOT_MODIFIED",
-    "Responses",
-    "add_curl",
-    "answers",
-    "describe",
-    "problems_only",
-]
 
 #: The address in the examples; the page puts its own there.
 _SERVER = "http://127.0.0.1:8125"

@@ -10,8 +10,6 @@ from duebell_shared.tasks.task_warnings import collected_warnings
 
 from .pages import is_open, is_stream
 
-__all__ = ["HEADERS", "WARNINGS", "Headers", "Warned"]
-
 #: The page runs only its own files, and no site may frame it.
 HEADERS = {
     "Content-Security-Policy": (

@@ -13,16 +13,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from .pages import is_stream
 from .problems import problem
 
-__all__ = [
-    "BODY_SECONDS",
-    "MAX_BODY",
-    "MAX_REQUESTS",
-    "MAX_STREAMS",
-    "BodyLimits",
-    "Deadlines",
-    "RequestLimits",
-]
-
 #: Requests at a time. Forty threads work on them, so that the others wait a moment.
 MAX_REQUESTS = 64
 

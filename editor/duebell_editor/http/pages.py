@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from starlette.types import Scope
 
-__all__ = ["FILES", "PAGES", "STREAM", "Page", "is_open", "is_reading", "is_stream", "path_of"]
-
 #: The folder of the pages, their scripts and styles.
 FILES = Path(__file__).parent / "page"
 

@@ -32,10 +32,6 @@ from duebell_shared.quoting import shortened
 from .headers import HEADERS
 from .pages import STREAM, path_of
 
-__all__ = [
-    "EXCEPTION_HANDLERS", "MEDIA_TYPE", "ONE_TASK", "InvalidField", "ProblemDocument", "kind_of", "problem",
-]  # fmt: skip
-
 MEDIA_TYPE = "application/problem+json"
 
 #: In the place of an error: the body is one task, and not a list of them. No field has this name.

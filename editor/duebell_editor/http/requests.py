@@ -22,7 +22,6 @@ from pydantic import (
 from starlette.exceptions import HTTPException
 
 from duebell_editor.library.change_many import MAX_MANY
-from duebell_editor.library.editor import IfExists
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_editor.status.action_limits import ActionLimit
@@ -37,30 +36,10 @@ from duebell_shared.limits.limits import (
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
-from duebell_shared.tasks.fields import FIELDS, described, names_of
+from duebell_shared.tasks.fields import FIELDS, IfExists, described, names_of
 from duebell_shared.tasks.verbs import Verb
 
 from .problems import ONE_TASK
-
-__all__ = [
-    "EXAMPLES",
-    "BulkChange",
-    "Filters",
-    "Following",
-    "Given",
-    "Limits",
-    "Move",
-    "NewLimit",
-    "NewTask",
-    "NewTasks",
-    "RecurringTasks",
-    "SchedulePreview",
-    "Search",
-    "StatusZone",
-    "StrictRoute",
-    "TaskChange",
-    "TimeSpan",
-]
 
 
 class StrictRoute(APIRoute):

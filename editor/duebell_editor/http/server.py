@@ -20,8 +20,6 @@ from .access import ANY_HOST
 from .app import create_app
 from .limits import Deadlines
 
-__all__ = ["serve"]
-
 #: Seconds that running requests have after Ctrl-C.
 _PARTING = 5
 

@@ -17,8 +17,6 @@ from duebell_shared.parallel import Parallel
 from .effects import take_effect
 from .messages import ALL_RIGHTS, Entry, Message, Rights, entries_of
 
-__all__ = ["Intake", "pause_after"]
-
 _LOG = logging.getLogger("duebell.intake")
 
 #: Seconds after which a message comes again: twice as many each time.

@@ -36,8 +36,6 @@ from duebell_shared.tasks.verbs import Verb
 
 from .messages import Change, Entry, Push, Rights
 
-__all__ = ["DoneChanges", "Failures", "take_effect"]
-
 
 class DoneChanges:
     """The changes of one task, of one message, that took effect, in the order in which they are there.

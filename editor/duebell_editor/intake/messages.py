@@ -25,8 +25,6 @@ from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.task import IntakeMark
 from duebell_shared.tasks.verbs import Verb
 
-__all__ = ["ALL_RIGHTS", "Change", "Entry", "Message", "Push", "Rights", "entries_of"]
-
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
 _ADD, _DO = "add", INTAKE_VERBS
 #: Characters that SQS refuses, and which JSON can have escaped.

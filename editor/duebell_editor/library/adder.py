@@ -38,8 +38,6 @@ from duebell_shared.tasks.task import Task
 
 from .export import ImportReport, read_chunks
 
-__all__ = ["Adder", "check_all"]
-
 #: Batches written in parallel; the connection pool holds more.
 _THREADS = 16
 

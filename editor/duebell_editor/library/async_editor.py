@@ -15,8 +15,6 @@ from duebell_shared.quoting import quoted
 
 from .editor import Editor
 
-__all__ = ["AsyncEditor"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

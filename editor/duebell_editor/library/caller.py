@@ -6,8 +6,6 @@ import socket
 
 from duebell_shared.tasks.checks import fit_changed_by
 
-__all__ = ["caller"]
-
 
 def caller(by: str) -> str | None:
     """The user of this process, the machine, and the tool `by` which: `anna@laptop via cli`."""

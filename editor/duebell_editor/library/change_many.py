@@ -19,19 +19,6 @@ from duebell_shared.tasks.verbs import Verb
 if TYPE_CHECKING:
     from .editor import Editor
 
-__all__ = [
-    "MAX_MANY",
-    "ChangeFailure",
-    "ChangeReport",
-    "Selection",
-    "change_all",
-    "check_verb",
-    "filter_for",
-    "select_found",
-    "select_named",
-    "statuses_for",
-]
-
 MAX_MANY = 1_000
 
 #: Changes made in parallel.

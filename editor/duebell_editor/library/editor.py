@@ -73,8 +73,6 @@ if TYPE_CHECKING:
     from .relane import Relaned
     from .sync import SyncReport
 
-__all__ = ["Editor", "IfExists"]
-
 
 class Editor:
     """Adds tasks and changes them. Thread-safe; make one and keep it.

@@ -26,8 +26,6 @@ from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-__all__ = ["ImportReport", "export_tasks", "read_chunks", "read_line"]
-
 #: The field of errors about the line as a whole.
 _WHOLE = "line"
 

@@ -11,8 +11,6 @@ from duebell_shared.instants import MILLISECOND, render
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
 
-__all__ = ["as_text", "plain_values", "status_fields", "task_fields"]
-
 #: Occurrences to come that a recurring task tells.
 _UPCOMING = 5
 

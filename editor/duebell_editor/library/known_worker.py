@@ -17,8 +17,6 @@ from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-__all__ = ["KnownWorker", "unknown_action"]
-
 _LOG = logging.getLogger("duebell.editor")
 
 #: The worker record is read no sooner again, unless a task would be refused.

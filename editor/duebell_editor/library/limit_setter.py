@@ -16,8 +16,6 @@ from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .known_worker import unknown_action
 
-__all__ = ["all_limits", "set_limit"]
-
 _LOG = logging.getLogger("duebell.editor")
 
 

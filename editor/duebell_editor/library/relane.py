@@ -42,8 +42,6 @@ from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.tasks.task import QueueKey
 
-__all__ = ["Relaned", "relane"]
-
 _LOG = logging.getLogger("duebell.relane")
 
 #: The relaner's lease of the lanes and of the mark; both are renewed at half. As long as a run's lease.

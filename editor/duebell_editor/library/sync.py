@@ -37,8 +37,6 @@ from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, 
 from .adder import Adder
 from .change_many import ChangeFailure
 
-__all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
-
 #: The fields in which a task is compared with its declaration: all but the start, which is never declared.
 _COMPARED = tuple(name for name, row in FIELDS.items() if row.stored and name != "start")
 

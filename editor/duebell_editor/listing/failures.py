@@ -14,8 +14,6 @@ from duebell_shared.tasks.task import Task
 from .filters import FAILING, make_filter
 from .listing import list_tasks
 
-__all__ = ["MOST_READ", "FailureGroup", "Failures", "read_failures"]
-
 #: Tasks that are read, the latest first: about fifteen calls.
 MOST_READ = 500
 

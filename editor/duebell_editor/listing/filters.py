@@ -18,23 +18,6 @@ from duebell_shared.tasks.task import QueueKey, Task
 
 from .positions import Key, Position, is_failing, position_from
 
-__all__ = [
-    "FAILING",
-    "FILTERS",
-    "MAX_LIMIT",
-    "QUEUED",
-    "Filter",
-    "FilterFields",
-    "Listed",
-    "check_cursor",
-    "check_flag",
-    "check_ids",
-    "check_instant",
-    "check_limit",
-    "check_text",
-    "make_filter",
-]
-
 MAX_LIMIT = 1000
 
 #: Statuses of the tasks in the queue's index.

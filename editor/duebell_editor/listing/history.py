@@ -23,8 +23,6 @@ from duebell_shared.tasks.packed_occurrences import Result
 from .recurring import recurring_keys
 from .timeline import Step, edges
 
-__all__ = ["Ended", "TaskHistory", "history"]
-
 #: Tasks that are read in full: first recurring ones, then those that have ended.
 _READ = 300
 

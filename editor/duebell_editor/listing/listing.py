@@ -25,8 +25,6 @@ from duebell_shared.tasks.task import Task, queue_key
 from .filters import Filter
 from .positions import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Position, is_failing, wrong_cursor
 
-__all__ = ["QUICKLY", "Group", "Page", "find_tasks", "list_tasks"]
-
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A page of tasks; `cursor` gives the next one, and is None when this is the last."""

@@ -17,20 +17,6 @@ from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.tasks.checks import Priority
 from duebell_shared.tasks.task import QueueKey
 
-__all__ = [
-    "IN_QUEUE",
-    "LAST",
-    "LONGEST_KEY",
-    "SOURCES",
-    "Key",
-    "Position",
-    "cursor_of",
-    "is_failing",
-    "position_at",
-    "position_from",
-    "wrong_cursor",
-]
-
 #: Bytes of the longest key that DynamoDB takes.
 LONGEST_KEY = 1024
 

@@ -21,26 +21,6 @@ from duebell_shared.queue.task_queue import BATCH, Queue
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
-__all__ = [
-    "COUNTED_AT_ONCE",
-    "MORNING",
-    "MOST_COUNTED",
-    "MOST_READ",
-    "OVERDUE",
-    "PARKED_TIMES",
-    "Look",
-    "PastCounts",
-    "QueueCounts",
-    "Watched",
-    "count_past",
-    "due_tasks",
-    "look",
-    "next_morning",
-    "overdue_before",
-    "owes",
-    "read_queue",
-]
-
 #: Tasks that are read at most, to find those that owe.
 MOST_READ = 1_000
 

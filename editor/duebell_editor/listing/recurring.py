@@ -22,8 +22,6 @@ from duebell_shared.tasks.task import Task
 from .listing import Page
 from .positions import cursor_of, position_at
 
-__all__ = ["coming", "list_recurring", "recurring_keys"]
-
 #: The order of a listing: first the kind that needs someone.
 _ORDER = (Past.FAILING, Past.RECURRING, Past.PAUSED_RECURRING)
 

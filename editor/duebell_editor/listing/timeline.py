@@ -28,8 +28,6 @@ from .filters import check_instant, check_limit
 from .queue_counts import COUNTED_AT_ONCE, MOST_COUNTED, PARKED_TIMES, due_tasks, overdue_before, owes
 from .recurring import coming, recurring_keys
 
-__all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
-
 MAX_BUCKETS = 100
 
 #: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.

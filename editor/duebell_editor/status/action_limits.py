@@ -15,8 +15,6 @@ from duebell_shared.instants import Instant
 from duebell_shared.limits.limits import Limit, Limits
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-__all__ = ["ActionLimit", "action_limit", "read_limits"]
-
 
 class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
     """The limit of an action, over all runs together.

@@ -27,8 +27,6 @@ from duebell_shared.tasks.worker_record import ActionDescription
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
 from .status import read_status
 
-__all__ = ["diagnose", "restore"]
-
 #: Only a person who asks the doctor waits for these.
 _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
 

@@ -13,8 +13,6 @@ from duebell_shared.tasks.failure import Failure
 
 from .action_limits import ActionLimit
 
-__all__ = ["Diagnosis", "Problem", "ProblemKind", "SchedulerStatus"]
-
 
 class ProblemKind(StrEnum):
     """The kind of a problem, for programs that monitor. The worst kinds come first, as in a status."""

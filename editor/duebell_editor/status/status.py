@@ -42,8 +42,6 @@ from duebell_shared.tasks.worker_record import WorkerDescription
 from .action_limits import read_limits
 from .health import Problem, ProblemKind, SchedulerStatus
 
-__all__ = ["read_status"]
-
 _MINUTE = timedelta(minutes=1)
 
 #: The most tasks that are read to find those without an action, those that run next: about ten calls.

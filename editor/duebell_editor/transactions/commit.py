@@ -23,8 +23,6 @@ from duebell_shared.tasks.task import Task
 
 from .table_writes import table_of
 
-__all__ = ["commit", "drop_reservation", "drop_reservations"]
-
 #: The reasons for which another try may succeed: another transaction is under way, or it was throttled.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _PASSING = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", "TransactionConflict"}

@@ -14,8 +14,6 @@ from duebell_shared.quoting import in_brief, quoted
 if TYPE_CHECKING:
     from boto3.dynamodb.conditions import ConditionBase
 
-__all__ = ["KINDS", "check_write", "put_of", "table_of"]
-
 #: The kinds of writes that a transaction takes.
 KINDS = ("Put", "Update", "Delete", "ConditionCheck")
 

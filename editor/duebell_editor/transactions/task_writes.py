@@ -15,8 +15,6 @@ from duebell_shared.tasks.task import Task
 
 from .commit import drop_reservation
 
-__all__ = ["GRACE", "Reservation", "TransactionItem", "check_grace"]
-
 #: The time that a transaction has to confirm its tasks, if none is given, and the bounds of it. For a task
 #: that is due, the worker is started again and again in this time.
 GRACE = timedelta(minutes=2)

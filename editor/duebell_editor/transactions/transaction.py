@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from duebell_editor.library.editor import Editor
 
-__all__ = ["Transaction"]
-
 
 class Transaction:
     """Writes to tables of your own and changes of tasks: all of them take effect, or none does.

@@ -27,8 +27,6 @@ from .import_check import Imported, Surroundings, check_import
 from .sources import Files, actions_files, own_files, search_path
 from .target import Target
 
-__all__ = ["Bundle", "build", "compiled_files", "pack", "python_for"]
-
 #: The most that a function may have unpacked, in bytes.
 #: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 _UNPACKED_LIMIT = 250 * 1024 * 1024

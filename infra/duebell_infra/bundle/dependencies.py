@@ -27,8 +27,6 @@ from duebell_shared.quoting import quoted
 from .sources import Files
 from .target import Place, Target
 
-__all__ = ["IN_RUNTIME", "Requirement", "Requirements", "core_requirements", "install", "requirements_of"]
-
 #: The SDK and what it stands on; Lambda's Python runtimes bring them.
 #: https://docs.aws.amazon.com/lambda/latest/dg/lambda-python.html
 IN_RUNTIME = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})

@@ -22,8 +22,6 @@ from duebell_shared.quoting import quoted
 from .dependencies import IN_RUNTIME
 from .target import Place, Target
 
-__all__ = ["Imported", "Surroundings", "check_import"]
-
 _CHILD = Path(__file__).with_name("import_check_child.py")
 
 #: Seconds. Lambda gives an import ten, and once more as much as a run; this machine may be busy.

@@ -12,8 +12,6 @@ from pathlib import Path
 from duebell_infra.errors import BundleFailed
 from duebell_shared.quoting import quoted, shortened
 
-__all__ = ["Files", "actions_files", "own_files", "search_path"]
-
 #: Files: the place of each in the archive, with slashes, and its path on this machine.
 Files = Mapping[str, Path]
 

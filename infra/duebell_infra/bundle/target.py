@@ -8,8 +8,6 @@ from typing import Self
 
 from duebell_infra.errors import InvalidDeployment
 
-__all__ = ["Architecture", "Place", "Target"]
-
 #: The newest C library that wheels may need, by the system that Lambda runs a Python on: Amazon Linux 2 up
 #: to Python 3.11, Amazon Linux 2023 since. https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtimes.html
 _GLIBC_MINOR = {"3.11": 26}

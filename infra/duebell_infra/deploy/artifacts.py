@@ -20,8 +20,6 @@ from duebell_infra.errors import DeployFailed
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-__all__ = ["REPLACED", "Artifacts"]
-
 #: The folder of the bundles in the bucket.
 _PREFIX = "bundles/"
 

@@ -18,8 +18,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.errors import NotArmed
 
-__all__ = ["arm_by", "before_it_is_removed", "keep_other_bell", "next_step"]
-
 _BELL, _OTHER = "Bell", "OtherBell"
 
 #: Others may set the bell between two looks; so often in a row they do not.

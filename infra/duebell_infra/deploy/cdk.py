@@ -28,8 +28,6 @@ from .environment import check_scheduler_name, environment_of
 from .parameters import IN_TEMPLATE, INTAKE_VISIBILITY, VERSION_KEY, intake_visibility, version_parameter
 from .template import template_file, template_text
 
-__all__ = ["GIVEN", "CdkDeliveries", "Scheduler"]
-
 _HERE = "eu-central-1:123456789012"
 
 #: The attribute with the ARN, by which the CDK's constructs are told apart, and an ARN that stands for it in

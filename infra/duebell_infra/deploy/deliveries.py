@@ -9,8 +9,6 @@ from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.quoting import quoted
 
-__all__ = ["BESIDES", "CONDITIONS", "DELIVERIES", "LISTS", "Given", "check_size", "merged", "permitted"]
-
 #: The fields of deliveries as they are given, by their names; None takes one away.
 Given = Mapping[str, Mapping[str, Any] | None]
 

@@ -40,8 +40,6 @@ from .stack import Outcome, Stack
 from .template import template_text, unknown_types, without_types
 from .worker import call_once, sync_declared
 
-__all__ = ["Deployment", "deploy", "settings_of", "whom_they_tell"]
-
 _MAIL, _TOPIC = "AlarmMail", "AlarmTopicArn"
 
 

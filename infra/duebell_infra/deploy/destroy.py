@@ -11,8 +11,6 @@ from .artifacts import Artifacts
 from .queue_table import QueueTable
 from .stack import Stack
 
-__all__ = ["Queue", "destroy"]
-
 
 class Queue(StrEnum):
     """The fate of the queue's table, and of all tasks in it, when its stack is destroyed."""

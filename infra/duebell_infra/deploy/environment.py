@@ -7,8 +7,6 @@ from duebell_infra.errors import InvalidDeployment
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import LOCAL, SETTINGS, Settings
 
-__all__ = ["NAME", "check_scheduler_name", "environment_of"]
-
 #: CloudFormation takes neither underscores nor a digit in front. The shortest limit is that of the worker's
 #: role in Terraform: 38 characters before what Terraform adds, eight of which are `-worker-`.
 #: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html

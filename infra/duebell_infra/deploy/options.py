@@ -13,11 +13,6 @@ from duebell_shared.quoting import quoted
 
 from .deliveries import Given
 
-__all__ = [
-    "ACTIONS", "Actions", "Deliver", "Intake", "NoDeliver", "Requirements", "bounds",
-    "deliveries_given", "intake_parameter", "pairs", "without_none",
-]  # fmt: skip
-
 ACTIONS = typer.Option(
     metavar="MODULE:ATTRIBUTE",
     envvar="DUEBELL_WORKER",

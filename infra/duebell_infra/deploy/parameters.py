@@ -21,11 +21,6 @@ from duebell_shared.deliveries.kinds import KINDS, SECRETS
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import SETTINGS, Settings
 
-__all__ = [
-    "INTAKE_VISIBILITY", "IN_TEMPLATE", "PARAMETERS", "VERSION_KEY", "Parameter", "check_parameters",
-    "function_called", "intake_visibility", "version_parameter",
-]  # fmt: skip
-
 
 class Parameter(msgspec.Struct, frozen=True):
     """A row of the table.

@@ -22,8 +22,6 @@ from duebell_infra.errors import DeployFailed, InvalidDeployment
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["Capacity", "QueueTable", "TableSettings"]
-
 #: The table as the template makes it; a test holds this against the template.
 _KEYS, _DUE_INDEX = ["lane", "id"], "due-index"
 _PAST_INDEX = {

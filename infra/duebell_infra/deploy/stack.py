@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackEventTypeDef, StackTypeDef
 
-__all__ = ["Outcome", "Stack"]
-
 #: Seconds that a change may take; a table or a function is there in one or two minutes.
 _LIMIT = 30 * 60.0
 #: Seconds between two looks, growing: the embedded stack is quick.

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from duebell_infra.errors import DeployFailed
 
-__all__ = ["template_file", "template_text", "unknown_types", "without_types"]
-
 _NAME = "template.yaml"
 
 #: The column of the fields of an entry, such as the type of a resource.

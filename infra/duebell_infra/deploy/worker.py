@@ -17,8 +17,6 @@ from duebell_shared.bell.function import arming_event
 from duebell_shared.errors import WorkerNotStarted
 from duebell_shared.quoting import in_brief
 
-__all__ = ["call_once", "sync_declared"]
-
 #: Seconds between tries. A role that was just made may lack its permissions for some seconds, and a function
 #: in a VPC gets its network: https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
 _PAUSES = (2.0, 4.0, 8.0, 16.0, 0.0)

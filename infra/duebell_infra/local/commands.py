@@ -15,8 +15,6 @@ from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat
 
-__all__ = ["app"]
-
 app = typer.Typer(name="local", invoke_without_command=True, rich_markup_mode=None)
 
 _STATE = typer.Option(metavar="DIR", envvar=STATE_VARIABLE, help="Where everything is kept. [.duebell]")

@@ -18,8 +18,6 @@ from duebell_infra.errors import EmbeddedStackFailed
 from .session import embedded_environment
 from .state import StateFolder
 
-__all__ = ["HOST", "MiniStack", "free_port", "refuse_taken"]
-
 #: The script of the child process.
 _CHILD = Path(__file__).with_name("ministack_child.py")
 

@@ -31,8 +31,6 @@ from typing import Any, TextIO
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-__all__ = ["Application", "Guard", "Message", "Receive", "Scope", "Send"]
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -38,8 +38,6 @@ from .stack import EmbeddedStack
 from .state import StateFolder
 from .worker_log import WorkerLog
 
-__all__ = ["Registration", "Reloader", "clear", "serve", "start", "stop", "wait", "ways_in"]
-
 #: Seconds between checks of the process.
 _PAUSE = 0.1
 #: Seconds that the process has to end: MiniStack writes its state before.

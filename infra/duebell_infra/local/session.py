@@ -11,8 +11,6 @@ import botocore.session
 from botocore.client import BaseClient
 from botocore.config import Config
 
-__all__ = ["REGION", "embedded_environment", "embedded_session"]
-
 #: The embedded stack keeps resources apart by region, as AWS does; everything is in this one.
 REGION = "us-east-1"
 

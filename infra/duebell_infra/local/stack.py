@@ -25,8 +25,6 @@ from .ministack import MiniStack, free_port
 from .session import embedded_environment, embedded_session
 from .state import StateFolder
 
-__all__ = ["EmbeddedStack"]
-
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 

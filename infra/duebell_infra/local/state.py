@@ -11,8 +11,6 @@ from typing import Self
 
 from duebell_infra.errors import EmbeddedStackFailed
 
-__all__ = ["StateFolder", "access_key"]
-
 #: No descriptor.
 _NONE = -1
 

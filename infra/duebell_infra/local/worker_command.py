@@ -30,8 +30,6 @@ from .signals import at_each_signal
 if TYPE_CHECKING:
     from duebell_worker.process.process import Health
 
-__all__ = ["app", "serving_health", "worker_here"]
-
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 #: Seconds that threads without an action have to end.

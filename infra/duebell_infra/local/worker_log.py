@@ -9,8 +9,6 @@ from typing import Any
 
 from duebell_shared.instants import parse
 
-__all__ = ["WorkerLog", "readable"]
-
 #: A line of what actions log, in the format Text: `[INFO]`, time, request and message, with tabs between.
 _LAMBDA_TEXT = re.compile(r"\[(?P<level>[A-Z]+)\]\t(?P<timestamp>\S+Z)\t[^\t]*\t(?P<message>.*)")
 

@@ -21,8 +21,6 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-__all__ = ["MemoryStore"]
-
 _K = TypeVar("_K", QueueKey, PastKey)
 
 

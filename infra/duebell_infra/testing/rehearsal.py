@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
     from duebell_shared.deliveries.message import Message
 
-__all__ = ["Bell", "FrozenClock", "InlinePool", "Rehearsal"]
-
 
 class Bell:
     """EventBridge in memory: one rule, enabled, with one target."""

@@ -28,11 +28,6 @@ from .checks import Found, NotMade, Result, Wrong, expect
 from .queue import must_hold
 from .scene import Scene
 
-__all__ = [
-    "LOG", "at_once", "call", "dead_letter", "failed_runs", "intake", "intake_dead_letter", "left_overs",
-    "lost_rings", "nothing_left", "permissions", "probe", "rule", "status",
-]  # fmt: skip
-
 #: A rule that rings sooner than this is left alone: set anew, it could ring later.
 _SOON = 3 * LEAD
 

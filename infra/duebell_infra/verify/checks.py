@@ -16,8 +16,6 @@ from duebell_shared.errors import DuebellError, IndexNotReady, NotDeployed
 if TYPE_CHECKING:
     from .scene import Scene
 
-__all__ = ["Answer", "Answers", "Check", "Finding", "Found", "NotMade", "Result", "When", "Wrong", "expect"]
-
 _REPORT = "duebell relies on this: report it, with the output of --json"
 
 #: IAM's refusal. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html

@@ -24,11 +24,6 @@ from duebell_shared.tasks.task import QueueKey, Task
 from .checks import Found, NotMade, Result, Wrong, expect
 from .scene import LANE, Scene, key_of
 
-__all__ = [
-    "arithmetic", "changes", "claims", "deletions", "each", "expiry", "history", "index", "inserts", "limits",
-    "must_hold", "read", "swaps_lost", "together", "transaction", "transaction_cancelled",
-]  # fmt: skip
-
 _BATCH = "BatchExecuteStatement"
 
 _ONE_BY_ONE = "batches are not taken, so it costs more calls: see what was answered, with --json"

@@ -30,8 +30,6 @@ from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .checks import Answers, expect
 
-__all__ = ["LANE", "PREFIX", "OwnTasks", "Scene", "key_of"]
-
 _CLIENT = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
 
 #: The beginning of the ids of a verify's tasks.

@@ -25,8 +25,6 @@ from duebell_shared.errors import DuebellError, TaskNotFound
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.schedules.zones import zone_of
 
-__all__ = ["Reading", "SharedReadings", "router"]
-
 _T = TypeVar("_T")
 
 #: Seconds after which a reading is dropped.

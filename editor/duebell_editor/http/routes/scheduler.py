@@ -21,8 +21,6 @@ from duebell_shared.instants import utc_now
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 
-__all__ = ["router"]
-
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
 _STATUS = answers("SchedulerStatus", 422, *AWS)

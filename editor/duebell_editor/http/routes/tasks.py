@@ -27,15 +27,14 @@ from duebell_editor.http.requests import (
     TaskChange,
 )
 from duebell_editor.library.change_many import Selection
-from duebell_editor.library.editor import Editor, IfExists
+from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import task_fields
 from duebell_editor.listing import listing
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed, TaskChanged
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
-
-__all__ = ["ExpectedRev", "IfNoneMatch", "ReplacedRev", "etag_of", "is_known", "router"]
 
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
 _ANY = "*"

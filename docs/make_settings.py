@@ -10,10 +10,14 @@ import textwrap
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from duebell_infra.deploy.deliveries import CONDITIONS, LISTS
 from duebell_infra.deploy.parameters import PARAMETERS, Parameter
-from duebell_shared.deliveries.kinds import KINDS, SECRETS, Kind
+from duebell_shared.backoff import Backoff
+from duebell_shared.deliveries.delivery import DeliveryOptions
+from duebell_shared.deliveries.kinds import KINDS, NEEDED, Kind
 from duebell_shared.settings import SETTINGS, Setting, Settings
 
 ROOT = Path(__file__).parents[1]
@@ -81,6 +85,7 @@ def made() -> dict[Path, str]:
     after = _between(after, "\n  SendsTo", "\n  StartsFromSnapshot:", _conditions_of_deliveries())
     after = _between(after, f"\n{_DELIVERED}", "\n\n", _DELIVERED + _statements())
     deliveries = DELIVERIES.read_text(encoding="utf-8")
+    deliveries = _between(deliveries, "\n  type = map(object({", "\n  }))", _delivery_type())
     deliveries = _between(deliveries, "\n  delivery_permissions = {", "\n  }\n", _permissions())
     page = RUNNING.read_text(encoding="utf-8")
     page = _replaced(page, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
@@ -237,7 +242,7 @@ def _permissions() -> str:
     conditions = {parameter: name for name, parameter in CONDITIONS.items()}
     rows = {
         **{one.service: (one.parameter, one.sends, _parts(one)) for one in KINDS.values()},
-        **{one.service: (one.parameter, one.reads, 7) for one in SECRETS.values()},
+        **{one.service: (one.parameter, one.action, 7) for one in NEEDED},
     }
     width = max(map(len, rows))
     lines = [
@@ -246,6 +251,25 @@ def _permissions() -> str:
         for service, (parameter, action, parts) in rows.items()
     ]
     return "\n".join(["  delivery_permissions = {", *lines])
+
+
+def _delivery_type() -> str:
+    """The type of a delivery in the Terraform module."""
+    rows = {name: _type(hint) for name, hint in get_type_hints(DeliveryOptions).items()}
+    width = max(map(len, rows))
+    lines = [f"    {name:<{width}} = optional({type})" for name, type in rows.items()]
+    return "\n".join(["  type = map(object({", f"    {'to':<{width}} = string", *lines])
+
+
+def _type(hint: Any) -> str:
+    """The type of Terraform for the values of a field."""
+    hint = (
+        next((one for one in get_args(hint) if one is not NoneType), hint)
+        if get_origin(hint) is UnionType
+        else hint
+    )
+    known = {int: "number", float: "number", bool: "bool", Backoff: "map(number)"}
+    return known.get(hint, "string")
 
 
 def _sid(condition: str) -> str:

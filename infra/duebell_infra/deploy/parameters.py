@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from duebell_infra.errors import InvalidDeployment
-from duebell_shared.deliveries.kinds import KINDS, SECRETS
+from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import SETTINGS, Settings
 
@@ -208,11 +208,8 @@ PARAMETERS = {
         for kind in KINDS.values()
     },
     **{
-        store.parameter: Parameter(
-            f"ARNs of what deliveries by HTTPS are signed with, in {store.service}.",
-            kind="list", only="CloudFormation",
-        )
-        for store in SECRETS.values()
+        one.parameter: Parameter(f"ARNs of {one.means}.", kind="list", only="CloudFormation")
+        for one in NEEDED
     },
     "Intake": Parameter(
         "Whether there is an intake queue, an SQS queue whose messages add and change tasks.",

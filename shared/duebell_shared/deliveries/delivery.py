@@ -6,7 +6,7 @@ Pure: what is declared, in code or as JSON, and which permission the worker's ro
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -18,7 +18,7 @@ from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
 
 from .delivery_target import DeliverySecret, DeliveryTarget
-from .kinds import BUS, HTTPS
+from .kinds import BUS, HTTPS, Permission
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
@@ -36,6 +36,21 @@ class Form(StrEnum):
 
     PAYLOAD = "payload"
     ENVELOPE = "envelope"
+
+
+class DeliveryOptions(TypedDict, total=False):
+    """The fields of a Delivery beside the name and the target: the arguments of `Worker.deliver`."""
+
+    form: Literal["payload", "envelope"] | None
+    attempts: int
+    backoff: Backoff
+    group: str | None
+    secret: str | None
+    detail_type: str | None
+    at_most: int | None
+    per_second: float | None
+    on_failed: str | None
+    keep_answers: bool
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
@@ -140,11 +155,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         return Form(self.form or self.target.default_form)
 
     @property
-    def permissions(self) -> dict[str, str]:
-        """The permissions that the worker's role needs for it: the ARN by IAM action."""
-        kind = self.target.kind
-        needed = {kind.sends: kind.resource(self.to)} if kind.sends else {}
-        return needed if self.key is None else {**needed, self.key.reads: self.key.arn}
+    def permissions(self) -> list[Permission]:
+        """The permissions that the worker's role needs for it."""
+        kind, key = self.target.kind, self.key
+        needed = [Permission(kind.sends, kind.resource(self.to), self.to)] if kind.sends else []
+        return [*needed, Permission(key.reads, key.arn, key.arn)] if key else needed
 
 
 def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:

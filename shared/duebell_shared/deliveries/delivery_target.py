@@ -88,7 +88,7 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reads(self) -> str:
         """The permission that reading it needs, on exactly this ARN."""
-        return SECRETS[self.service].reads
+        return SECRETS[self.service].action
 
     @property
     def shown(self) -> str:

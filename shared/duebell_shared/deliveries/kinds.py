@@ -220,14 +220,33 @@ class _Https(Kind):
         return ""
 
 
-class Secret(NamedTuple):
-    """A store of secrets: the beginning of the last part of its ARNs; the others are as of Kind."""
+class Needed(NamedTuple):
+    """What a delivery may need beside its target.
+
+    service    the service in its ARN
+    beginning  the beginning of the last part of its ARN
+    action     the IAM action that the worker's role needs on it
+    parameter  the template's parameter with the ARNs
+    condition  the template's condition that there are some
+    made       the attribute with the ARN, as of Kind
+    means      what it is, for the template
+    """
 
     service: str
     beginning: str
-    reads: str
+    action: str
     parameter: str
+    condition: str
     made: str
+    means: str
+
+
+class Permission(NamedTuple):
+    """An IAM action that a delivery needs, the ARN in the policy, and the ARN as it is given."""
+
+    action: str
+    arn: str
+    given: str
 
 
 BUS, HTTPS = _Bus(), _Https()
@@ -237,12 +256,18 @@ KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _
 
 #: The stores of secrets, by the service in their ARNs.
 SECRETS = {
-    one.service: one
-    for one in (
-        Secret("secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "secret_arn"),
-        Secret("ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "parameter_arn"),
-    )
-}
+    "secretsmanager": Needed(
+        "secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "ReadsSecrets",
+        "secret_arn", "what deliveries by HTTPS are signed with, in secretsmanager",
+    ),
+    "ssm": Needed(
+        "ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "ReadsParameters",
+        "parameter_arn", "what deliveries by HTTPS are signed with, in ssm",
+    ),
+}  # fmt: skip
+
+#: All that deliveries may need beside their targets.
+NEEDED = (*SECRETS.values(),)
 
 
 def _batch_entry(place: int, message: "Message", target: "DeliveryTarget") -> dict[str, Any]:

@@ -7,17 +7,19 @@ two tables in docs/running.md.
 import json
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from msgspec.structs import fields
+
 from duebell_infra.deploy.deliveries import CONDITIONS, LISTS
 from duebell_infra.deploy.parameters import PARAMETERS, Parameter
 from duebell_shared.backoff import Backoff
 from duebell_shared.deliveries.delivery import DeliveryOptions
-from duebell_shared.deliveries.kinds import KINDS, NEEDED, Kind
+from duebell_shared.deliveries.kinds import KINDS, NEEDED, Kind, RunTask
 from duebell_shared.settings import SETTINGS, Setting, Settings
 
 ROOT = Path(__file__).parents[1]
@@ -229,10 +231,8 @@ def _statements() -> str:
     """What the worker's role may send to and read, in the template."""
     actions = {parameter: action for action, parameter in LISTS.items()}
     return "".join(
-        f"\n          - !If\n            - {name}\n"
-        f"            - Sid: {_sid(name)}\n              Effect: Allow\n"
-        f"              Action: {actions[parameter]}\n              Resource: !Ref {parameter}\n"
-        f"            - !Ref AWS::NoValue"
+        f"\n          - !If [{name}, {{Sid: {_sid(name)}, Effect: Allow, Action: '{actions[parameter]}', "
+        f"Resource: !Ref {parameter}}}, !Ref AWS::NoValue]"
         for name, parameter in CONDITIONS.items()
     )
 
@@ -255,10 +255,20 @@ def _permissions() -> str:
 
 def _delivery_type() -> str:
     """The type of a delivery in the Terraform module."""
-    rows = {name: _type(hint) for name, hint in get_type_hints(DeliveryOptions).items()}
+    rows = {name: f"optional({_type(hint)})" for name, hint in get_type_hints(DeliveryOptions).items()}
+    run = {one.name: _type(one.type) for one in fields(RunTask)}
+    run = {
+        one.name: run[one.name] if one.required else f"optional({run[one.name]})" for one in fields(RunTask)
+    }
+    del rows["run"]
+    members = _members({"to": "string", **rows}, 4)
+    return f"  type = map(object({{\n{members}\n    run = optional(object({{\n{_members(run, 6)}\n    }}))"
+
+
+def _members(rows: Mapping[str, str], indent: int) -> str:
+    """The members of an object type of Terraform."""
     width = max(map(len, rows))
-    lines = [f"    {name:<{width}} = optional({type})" for name, type in rows.items()]
-    return "\n".join(["  type = map(object({", f"    {'to':<{width}} = string", *lines])
+    return "\n".join(f"{' ' * indent}{name:<{width}} = {type}" for name, type in rows.items())
 
 
 def _type(hint: Any) -> str:
@@ -268,13 +278,20 @@ def _type(hint: Any) -> str:
         if get_origin(hint) is UnionType
         else hint
     )
-    known = {int: "number", float: "number", bool: "bool", Backoff: "map(number)"}
+    known = {
+        int: "number",
+        float: "number",
+        bool: "bool",
+        Backoff: "map(number)",
+        tuple[str, ...]: "list(string)",
+        Mapping[str, Any]: "map(string)",
+    }
     return known.get(hint, "string")
 
 
 def _sid(condition: str) -> str:
     """The id of the statement under this condition."""
-    return condition.replace("SendsTo", "DeliverTo").replace("Reads", "Read")
+    return condition.replace("SendsTo", "DeliverTo").replace("Reads", "Read").replace("Passes", "Pass")
 
 
 def _parts(kind: Kind) -> int:

@@ -3,12 +3,13 @@
 Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
 import msgspec
+from msgspec.structs import replace
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings, InvalidTask
@@ -18,7 +19,7 @@ from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
 
 from .delivery_target import DeliverySecret, DeliveryTarget
-from .kinds import BUS, HTTPS, Permission
+from .kinds import BUS, HTTPS, Permission, RunTask
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
@@ -51,6 +52,7 @@ class DeliveryOptions(TypedDict, total=False):
     per_second: float | None
     on_failed: str | None
     keep_answers: bool
+    run: Mapping[str, Any] | None
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
@@ -68,6 +70,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     per_second   attempts that are started a second, likewise
     on_failed    the action or delivery that a task is given to when it has failed for good; None for none
     keep_answers for https: whether a failed attempt tells how the answer begins; it may repeat the payload
+    run          for task definitions: see RunTask
     """
 
     name: str
@@ -82,6 +85,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     per_second: float | None = None
     on_failed: str | None = None
     keep_answers: bool = False
+    run: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -136,8 +140,15 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @cached_property
     def target(self) -> DeliveryTarget:
-        """The target that `to` names."""
-        return DeliveryTarget.parse(self.to)
+        """The target that `to` names. Raises InvalidSettings."""
+        target = DeliveryTarget.parse(self.to)
+        if (self.run is not None) != target.kind.is_run:
+            wrong = "is for task definitions only" if self.run else "is missing: give cluster and container"
+            raise InvalidSettings("run", wrong)
+        try:
+            return replace(target, run=msgspec.convert(self.run, RunTask | None))
+        except msgspec.ValidationError as error:
+            raise InvalidSettings("run", str(error.__cause__ or error)) from None
 
     @cached_property
     def key(self) -> DeliverySecret | None:
@@ -159,7 +170,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         """The permissions that the worker's role needs for it."""
         kind, key = self.target.kind, self.key
         needed = [Permission(kind.sends, kind.resource(self.to), self.to)] if kind.sends else []
-        return [*needed, Permission(key.reads, key.arn, key.arn)] if key else needed
+        roles = [Permission("iam:PassRole", role, role) for role in self.target.roles]
+        return [*needed, *roles, *([Permission(key.reads, key.arn, key.arn)] if key else [])]
 
 
 def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:

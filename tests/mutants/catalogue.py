@@ -304,20 +304,20 @@ MUTANTS = (
     ),
     Mutant(
         "a batch's own writes taken for another's",
-        "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
-        "Taken()",
+        "result_or_error(self._has_added, task) if result is False and (not is_sure) else result",
+        "result",
         _INSERTING,
     ),
     Mutant(
         "another's task taken for a batch's own write",
-        "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
-        "Inserted()",
+        "result_or_error(self._has_added, task)",
+        "True",
         _INSERTING,
     ),
     Mutant(
         "a refused statement taken as written",
-        "Inserted() if answer.is_made else None",
-        "Inserted()",
+        "full or answer.error or answer.is_made",
+        "full or answer.error or True",
         _INSERTING,
     ),
     Mutant(

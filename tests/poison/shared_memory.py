@@ -12,11 +12,11 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, next_ring
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.status import Status
@@ -65,8 +65,8 @@ class LockedStore:
     def insert(self, task: Task) -> bool:
         return self._step(lambda: self.inner.insert(task))
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
-        return [Inserted() if self.insert(task) else Taken() for task in tasks]
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [self.insert(task) for task in tasks]
 
     def save(self, old: Task, new: Task | None) -> bool:
         return self._step(lambda: self.inner.save(old, new))
@@ -74,12 +74,12 @@ class LockedStore:
     def delete(self, task: Task) -> bool:
         return self._step(lambda: self.inner.delete(task))
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return self._step(lambda: self.inner.save_many(changes))
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[Relocated | NotEligible | Failed]:
+    ) -> list[bool | DuebellError]:
         return self._step(lambda: self.inner.relocate(keys, lanes=lanes, now=now, only_new=only_new))
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -93,7 +93,7 @@ class LockedStore:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
+    ) -> list[Task | DuebellError | None]:
         return self._step(lambda: self.inner.claim_many(keys, run=run, now=now, status=status))
 
     def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:

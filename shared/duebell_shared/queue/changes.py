@@ -108,6 +108,11 @@ class ItemDeletion(NamedTuple):
 ItemChange = ItemUpdate | ItemDeletion
 
 
+def statement_of(table: str, change: ItemChange) -> dict[str, Any]:
+    """The change as a statement of a batch."""
+    return change.statement(table)
+
+
 def put_if_free(item: Item, now: datetime) -> dict[str, Any]:
     """The arguments that put the item where its key is free, or held by history that has expired by `now`."""
     return {

@@ -9,7 +9,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.queue.lanes import drop_stray_copy, lane_of
-from duebell_shared.queue.store import Failed, Relocated
 from duebell_shared.queue.taken_ids import is_same_add
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -99,9 +98,9 @@ class RuleSetter:
         """
         store, key, now = self._backend.store, queue_key(task), self._backend.clock()
         [result] = store.relocate([key], lanes=lanes, now=now, only_new=True)
-        if isinstance(result, Failed):
-            raise result.error
-        if isinstance(result, Relocated):
+        if isinstance(result, DuebellError):
+            raise result
+        if result:
             return True
         if drop_stray_copy(store, key, lanes, now):
             return False

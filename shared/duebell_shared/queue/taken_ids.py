@@ -8,7 +8,6 @@ import msgspec
 
 from duebell_shared.change_log import added_as, log_change
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
-from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, checked
@@ -79,9 +78,7 @@ def check_not_recurring(schedule: object) -> None:
         raise InvalidTask("schedule", "goes without if_exists='push': a recurring task is not put off")
 
 
-def insert_many(
-    queue: Queue, tasks: Sequence[Task], chosen: Collection[str]
-) -> list[Inserted | Taken | Failed]:
+def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:
     """`Store.insert_many`, which also finds a chosen id taken in its lane by an earlier number of lanes.
 
     The earlier lanes are read first, because a relaner moves tasks from there to the lane inserted into here.
@@ -89,10 +86,10 @@ def insert_many(
     try:
         elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
     except DuebellError as error:
-        return [Failed(error)] * len(tasks)
+        return [error] * len(tasks)
     free = [task for task in tasks if task.id not in elsewhere]
     inserted = iter(queue.store.insert_many(free) if free else ())
-    return [Taken() if task.id in elsewhere else next(inserted) for task in tasks]
+    return [False if task.id in elsewhere else next(inserted) for task in tasks]
 
 
 def is_same_add(there: Task, new: Task) -> bool:

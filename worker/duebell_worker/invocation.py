@@ -47,7 +47,7 @@ def run_invocation(event: object, context: LambdaContext, run: Run, backend: Bac
         return run(id, backend, _time_left(context), lanes_in(event))
 
     # The last failure is raised, and Lambda invokes again.
-    for pause in pauses(2.0, 32.0, tries=5, factor=4.0):
+    for pause in pauses(2.0, 32.0, 4.0, tries=5):
         try:
             return run_once()
         except (AwsUnavailable, NotArmed) as error:

@@ -6,11 +6,10 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from itertools import chain
 
-from duebell_shared.backoff import pauses
+from duebell_shared.backoff import pause
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
 from duebell_shared.parallel import Parallel
@@ -32,6 +31,9 @@ _CALLING = HOLD - CALL_LIMIT
 
 #: The longest wait of a caller for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
+
+#: Reads of the record in that time.
+_TRIES = 70
 
 _TRY_AGAIN = "call ensure_armed() to try again"
 
@@ -103,8 +105,8 @@ class Armer:
         had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
         give_up = self._clock() + PATIENCE
-        for pause in chain((0.0,), _waits()) if seen else _waits():
-            record, seen = seen or self.read(), None
+        for tries in range(_TRIES):
+            record = seen if seen and not tries else self.read()
             if applier and record.applier == applier:
                 return record
             changed = transition(record)
@@ -117,7 +119,8 @@ class Armer:
                 return swapped
             if self._clock() > give_up:
                 break
-            self._sleep(pause)
+            if tries or not seen:
+                self._sleep(_pause(tries))
         raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
     def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
@@ -131,7 +134,7 @@ class Armer:
         failure: DuebellError | None = None
         me, seen = applier or new_applier(), _Hold()
         is_mine = applier is not None and record is not None and record.applier == applier
-        for pause in _waits():
+        for tries in range(_TRIES):
             record = record or self.read()
             now = self._clock()
             if record.is_settled(now):
@@ -150,7 +153,7 @@ class Armer:
                     continue
             if self._clock() > give_up:
                 break
-            self._sleep(pause)
+            self._sleep(_pause(tries))
             record = None
         what = f"the {self._rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
         raise NotArmed(what, way_out=_TRY_AGAIN) from failure
@@ -276,6 +279,6 @@ def new_applier() -> str:
     return secrets.token_hex(16)
 
 
-def _waits() -> Iterator[float]:
-    """Seconds to wait between reads; about PATIENCE in all."""
-    return pauses(0.05, 1.0, tries=70, factor=1.5)
+def _pause(tries: int) -> float:
+    """Seconds to wait before the next read; about PATIENCE in all _TRIES."""
+    return pause(tries, 0.05, 1.0, 1.5)

@@ -16,7 +16,7 @@ import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
-from duebell_shared.backoff import pauses
+from duebell_shared.backoff import pause
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import quoted
@@ -32,6 +32,9 @@ CALL_LIMIT = timedelta(seconds=6)
 #: AWS accepts a call for so long after its signature, so an unanswered one may take effect until then.
 #: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 _ACCEPTED_FOR = timedelta(minutes=5)
+
+#: Tries of a call that fails.
+_TRIES = 8
 
 #: Refusals of a call, without an effect, that another try may not meet.
 _PASSING = {
@@ -178,7 +181,7 @@ class Bell(ABC):
         """Return the answer. `on_silence` is called after each try without one, or with status 500."""
         failure: Exception | None = None
         went_unanswered = False
-        for pause in pauses(0.1, 2.0, tries=8):
+        for tries in range(_TRIES):
             if self._clock() + CALL_LIMIT > deadline:
                 break
             try:
@@ -190,7 +193,7 @@ class Bell(ABC):
                     on_silence()
                 elif not went_unanswered:
                     self._raise_if_refused(error)
-            self._sleep(pause)
+            self._sleep(pause(tries, 0.1, 2.0))
         why = f"{failure or 'out of time'}{way_out(failure)}"
         raise AwsUnavailable(f"{self._of_whom}: {why}") from failure
 

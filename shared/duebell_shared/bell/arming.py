@@ -113,7 +113,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.echo_of or self.rings_at
 
     def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
-        """Tell whether a PutRule may be under way, or may take effect yet, by clocks that differ by `skew`."""
+        """Tell whether a PutRule may be under way, or may take effect yet; clocks differ by `skew`."""
         return self.applier is not None and self.applier_until + skew > now
 
     @property
@@ -217,7 +217,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self.renewed(relaner, until=until), relaner=relaner, relaner_until=until)
 
     def widened(self, lanes: int) -> Self:
-        """With this many lanes, by which tasks are placed now; the relaner holds all, and its lease is their watchdog."""
+        """With this many lanes, by which tasks are placed now; the relaner holds all of them."""
         dues = [lane.due for lane in self.lanes] + [NEVER] * (lanes - len(self.lanes))
         held = tuple(Lane(due=due, owner=self.relaner, until=self.relaner_until) for due in dues)
         earlier = self.earlier if lanes == len(self.lanes) else (*self.earlier, len(self.lanes))
@@ -238,11 +238,12 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def claimed(
         self, owner: str, *, now: datetime, until: datetime, only: Collection[int] | None = None
     ) -> Self:
-        """All free lanes, or `only` some, held by `owner` until then, their dues never: it will read the heads.
+        """All free lanes, or `only` some, held by `owner` until then. It will read their heads.
 
-        The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after the
-        target. Other free lanes become due as soon as any was: `lowered` relies on that. Also a run that finds no
-        free lane, because clocks differ and the lease it was rung for is held still, counts the rule as unarmed.
+        The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after
+        the target. Other free lanes become due as soon as any was: `lowered` relies on that. Also a run that
+        finds no free lane, because clocks differ and the lease it was rung for is held still, counts the rule
+        as unarmed.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         free = [] if self.is_relaned(now) else free

@@ -49,6 +49,7 @@ class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def payload(self) -> Any:
+        """The payload as JSON's own types."""
         return payloads.decode_or_text(self.payload_json)
 
 

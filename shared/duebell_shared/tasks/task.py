@@ -307,7 +307,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return with_extra._requeued(self.limited_since or self.queued or self.due)
 
     def reserved(self, reservation: str, *, until: datetime) -> Self:
-        """The new task, not to be run unless a transaction confirms this reservation until then, by any clock."""
+        """The new task, not to be run unless a transaction confirms this reservation until then."""
         expires_at = (to_utc(until) + MOST_SKEW + _ALMOST_A_SECOND).replace(microsecond=0)
         return replace(
             self,

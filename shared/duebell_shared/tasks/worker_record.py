@@ -75,6 +75,7 @@ class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[ActionDescription, ...] = ()
 
     def action(self, name: str) -> ActionDescription | None:
+        """The action of this name; None if the worker does not have it."""
         return next((one for one in self.actions if one.name == name), None)
 
 

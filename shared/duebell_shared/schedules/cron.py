@@ -160,16 +160,12 @@ def parse_classic(text: str) -> Cron:
 
 
 class _Field(NamedTuple):
-    """A field of numbers: lists of values, ranges and steps.
-
-    period   the number of values after which it begins again; 0 if it does not
-    """
+    """A field of numbers: lists of values, ranges and steps."""
 
     name: str
     least: int
     most: int
     names: dict[str, int]
-    period: int
 
     def set_of(self, text: str) -> frozenset[int]:
         """The numbers that the text means. Raises InvalidSchedule."""
@@ -196,7 +192,7 @@ class _Field(NamedTuple):
         begin = self.number(first, part)
         end = self.number(last, part) if dash else self.most if slash else begin
         if begin > end:
-            raise self.wrong(part, f"a range goes upwards: write {self.upwards(first, last, by)}")
+            raise self.wrong(part, f"a range goes upwards: write {first}-{self.most},{self.least}-{last}")
         return range(begin, end + 1, by)
 
     def number(self, text: str, part: str) -> int:
@@ -210,40 +206,17 @@ class _Field(NamedTuple):
             raise self.wrong(part, f"{text} is not within {self.least} to {self.most}")
         return int(text)
 
-    def upwards(self, first: str, last: str, by: int) -> str:
-        """The right form of a range that goes downwards: if it can go around the end, its two sides."""
-        begin, end = self.number(first, first), self.number(last, last)
-        if not self.period:
-            return self.span(end, begin, by, {})
-        names = {number: name for name, number in self.names.items() if {first, last} & self.names.keys()}
-        top = self.least + self.period - 1
-        if begin > top:  # Sunday, as 7
-            return self.span(begin - self.period, end, by, names)
-        after = range(begin, begin + self.period, by)
-        onwards = next((number - self.period for number in after if number > top), top)
-        sides = [self.span(begin, top, by, names)]
-        if onwards <= end:
-            sides.append(self.span(onwards, end, by, names))
-        return ",".join(sides)
-
-    def span(self, begin: int, end: int, by: int, names: dict[int, str]) -> str:
-        """A range with a step, as short as it can be."""
-        first, last = names.get(begin, begin), names.get(end, end)
-        if begin + by > end:
-            return f"{first}"
-        return f"{first}-{last}/{by}" if by > 1 else f"{first}-{last}"
-
     def wrong(self, part: str, why: str) -> InvalidSchedule:
         return InvalidSchedule("schedule", f"{self.name} {quoted(part)}: {why}")
 
 
-_MINUTE = _Field("minute", 0, 59, {}, 60)
-_HOUR = _Field("hour", 0, 23, {}, 24)
-_MONTH_DAY = _Field("day-of-month", 1, 31, {}, 31)
-_MONTH = _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, 1)}, 12)
-_AWS_WEEK_DAY = _Field("day-of-week", 1, 7, {name: number for number, name in enumerate(_DAY_NAMES, 1)}, 7)
-_CLASSIC_WEEK_DAY = _Field("day-of-week", 0, 7, {name: number for number, name in enumerate(_DAY_NAMES)}, 7)
-_YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {}, 0)
+_MINUTE = _Field("minute", 0, 59, {})
+_HOUR = _Field("hour", 0, 23, {})
+_MONTH_DAY = _Field("day-of-month", 1, 31, {})
+_MONTH = _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, 1)})
+_AWS_WEEK_DAY = _Field("day-of-week", 1, 7, {name: number for number, name in enumerate(_DAY_NAMES, 1)})
+_CLASSIC_WEEK_DAY = _Field("day-of-week", 0, 7, {name: number for number, name in enumerate(_DAY_NAMES)})
+_YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {})
 
 _CLASSIC = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _AWS = (*_CLASSIC, "year")

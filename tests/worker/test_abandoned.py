@@ -282,20 +282,6 @@ def test_a_last_attempt_that_may_have_been_recorded_as_begun_is_made_once(
     assert editor.get("a").status is Status.DONE
 
 
-def test_a_task_left_running_that_fails_again_is_retried_like_any_other(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock
-) -> None:
-    worker.action("fail")(lambda: 1 / 0)
-    editor.add("fail", due=NOON, id="a")
-    die_while_running(backend, clock, "a")
-    assert worker.run().retried == 1
-    task = editor.get("a")
-    assert (task.status, task.attempt) == (Status.SCHEDULED, 2)
-    assert [(one.attempt, one.type) for one in task.failures] == [(1, "WorkerDied"), (2, "ZeroDivisionError")]
-    assert task.queued is not None
-    assert timedelta(seconds=30) <= task.queued - clock.now <= timedelta(seconds=60)
-
-
 @pytest.mark.parametrize("change", ["cancel", "move"])
 def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, change: str

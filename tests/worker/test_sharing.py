@@ -227,16 +227,6 @@ def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_han
     assert max([*began, *starts.values()]) < 3 * MINUTE
 
 
-def test_lanes_that_could_not_be_handed_over_are_kept(
-    editor: Editor, backend: Backend, called: Called, stage: Stage
-) -> None:
-    called.refuses = True
-    add(editor, 120)
-    report = slow(backend, stage).run(time_left=10 * MINUTE)
-    assert report.rings_at
-    assert len(editor.list(limit=1000).tasks) + report.done == 120
-
-
 def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: Called, stage: Stage) -> None:
     add(editor, 120)
     assert slow(backend, stage).run().done == 120

@@ -1,17 +1,20 @@
 """The worker: a set of actions, and the run that the rule's ring starts."""
 
+import logging
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import count
 from random import Random, random
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, overload
 
 import msgspec
 
 from duebell_shared.backend import Backend
-from duebell_shared.backoff import Backoff
-from duebell_shared.bell.function import token_in
+from duebell_shared.backoff import Backoff, pause
+from duebell_shared.bell.function import lanes_in, token_in
+from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
 from duebell_shared.settings import Settings
@@ -19,7 +22,6 @@ from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
-from duebell_worker.process.host import Host
 from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
@@ -27,10 +29,10 @@ from .actions.actions import Actions
 from .actions.declaring import declare_among, declared_task
 from .actions.handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
 from .actions.registration import Registration
-from .invocation import FailedOnPurpose, LambdaContext, run_invocation
-from .log import invocation
+from .log import emit, invocation
 from .metrics import Metrics
-from .run.context import Deliver, RunContext, end_of_run
+from .run.context import RESERVE, Deliver, RunContext, end_of_run
+from .run.lease import new_run_id
 from .run.report import RunReport
 from .run.run import execute
 
@@ -39,11 +41,27 @@ if TYPE_CHECKING:
 
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery, DeliveryOptions
+    from duebell_worker.process.process import Host
 
 _A = ParamSpec("_A")
 _R = TypeVar("_R")
 _T = TypeVar("_T")
 _Action = TypeVar("_Action", bound=Action[..., Any])
+
+
+#: So often a run is tried again in one invocation, if AWS is unavailable.
+_MORE_TRIES = 5
+
+
+class FailedOnPurpose(Exception):
+    """The error of an invocation that `duebell verify --dead-letter` makes fail."""
+
+
+class LambdaContext(Protocol):
+    """The context that Lambda gives a handler, as far as the worker uses it."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """The time until Lambda ends this invocation, in milliseconds."""
 
 
 class Worker:
@@ -310,7 +328,18 @@ class Worker:
             raise FailedOnPurpose(token)
         if not self._is_registered:
             self.register()
-        report = run_invocation(event, context, self._run, self.backend)
+        # All tries are one run. A context that stands in for Lambda's may have no request id.
+        id = new_run_id(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
+        for tries in count():
+            try:
+                report = self._run(id, self.backend, _time_left(context), lanes_in(event))
+                break
+            except (AwsUnavailable, NotArmed) as error:
+                if tries == _MORE_TRIES or _time_left(context) < 2 * RESERVE:
+                    raise  # and Lambda invokes again
+                wait = pause(tries, 2.0, 32.0, 4.0)
+                emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=wait)
+                self.backend.sleep(wait)
         answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer
 
@@ -320,7 +349,7 @@ class Worker:
         backend: Backend,
         time_left: timedelta | None,
         lanes: tuple[int, ...] | None = None,
-        host: Host | None = None,
+        host: "Host | None" = None,
     ) -> RunReport:
         self._actions.complete()
         self._deliver = self._deliver or self._actions.deliverer(self.backend)
@@ -338,3 +367,7 @@ class Worker:
             deliver=self._deliver,
         )
         return execute(context, lanes)
+
+
+def _time_left(context: LambdaContext) -> timedelta:
+    return timedelta(milliseconds=context.get_remaining_time_in_millis())

@@ -140,7 +140,6 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @cached_property
     def target(self) -> DeliveryTarget:
-        """The target that `to` names. Raises InvalidSettings."""
         target = DeliveryTarget.parse(self.to)
         if (self.run is not None) != target.kind.is_run:
             wrong = "is for task definitions only" if self.run else "is missing: give cluster and container"
@@ -157,12 +156,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def limit(self) -> Limit:
-        """The declared limit."""
         return Limit(at_most=self.at_most, per_second=self.per_second)
 
     @property
     def sent_as(self) -> Form:
-        """The form of what is sent."""
         return Form(self.form or self.target.default_form)
 
     @property
@@ -192,7 +189,6 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
 
 
 def deliveries_text(deliveries: Iterable[Delivery]) -> str:
-    """The JSON text that declares these deliveries, as short as it can be: defaults are left out."""
     declared = {one.name: msgspec.to_builtins(one) for one in deliveries}
     for fields in declared.values():
         del fields["name"]

@@ -65,7 +65,7 @@ def arm_watchdog(context: RunContext, lease: Lease) -> None:
     If the rule cannot be set, what is due runs without a watchdog; the run then ends in an error, and
     Lambda invokes it again.
     """
-    for pause in (*pauses(1.0, 4.0, tries=2, factor=4.0), None):
+    for pause in (*pauses(1.0, 4.0, 4.0, tries=2), None):
         try:
             lease.arm()
         except (NotArmed, AwsError) as error:

@@ -121,7 +121,6 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @cached_property
     def target(self) -> DeliveryTarget:
-        """The target that `to` names."""
         return DeliveryTarget.parse(self.to)
 
     @cached_property
@@ -131,12 +130,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def limit(self) -> Limit:
-        """The declared limit."""
         return Limit(at_most=self.at_most, per_second=self.per_second)
 
     @property
     def sent_as(self) -> Form:
-        """The form of what is sent."""
         return Form(self.form or self.target.default_form)
 
     @property
@@ -165,7 +162,6 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
 
 
 def deliveries_text(deliveries: Iterable[Delivery]) -> str:
-    """The JSON text that declares these deliveries, as short as it can be: defaults are left out."""
     declared = {one.name: msgspec.to_builtins(one) for one in deliveries}
     for fields in declared.values():
         del fields["name"]

@@ -92,7 +92,6 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The text for messages."""
         return self.arn
 
     @classmethod
@@ -111,7 +110,6 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _split(field: str, arn: object) -> tuple[str, str, str, str, str]:
-    """Partition, service, region, account and the rest of an ARN."""
     matched = _ARN.fullmatch(arn) if isinstance(arn, str) else None
     if not matched or not str(arn).isprintable() or "*" in str(arn):
         either = " or an https URL" if field == "to" else ""

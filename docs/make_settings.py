@@ -1,7 +1,7 @@
 """Writes the lists of settings and parameters that their tables define: `make reference`.
 
 They are the `Parameters` of the CloudFormation template, the variables of the Terraform module, and
-two tables in docs/running.md.
+the tables in docs/settings.md and docs/parameters.md.
 """
 
 import json
@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "infra" / "template.yaml"
 VARIABLES = ROOT / "infra" / "terraform" / "variables.tf"
 DELIVERIES = VARIABLES.with_name("deliveries.tf")
-RUNNING = ROOT / "docs" / "running.md"
+SETTINGS_PAGE = ROOT / "docs" / "settings.md"
+PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
 
 MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
 
@@ -38,7 +39,7 @@ _DELIVERED = "          # What is delivered to, and nothing beside it. Made of t
 
 #: Where the docs say more of a setting or parameter.
 MORE = {
-    "DUEBELL_NAME": "[environments](#environments)",
+    "DUEBELL_NAME": "[environments](how-to/environments.md)",
     "DUEBELL_BELL": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
     "DUEBELL_INTAKE": "[intake](intake.md)",
     "DUEBELL_INTAKE_ACTIONS": "[permissions](intake.md#permissions)",
@@ -46,14 +47,14 @@ MORE = {
     "DUEBELL_CHANGED_BY": "[who changed that](operations.md#who-changed-that)",
     "DUEBELL_STRICT_ACTIONS": "[unknown actions](using.md#what-editors-know-of-the-worker)",
     "Bell": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
-    "Label": "[environments](#environments)",
+    "Label": "[environments](how-to/environments.md)",
     "LogFormat": "[the log](operations.md#the-log)",
     "Capacity": "[when](scale.md#on-demand-or-provisioned)",
     "WarmThroughput": "[what for](scale.md#warm-throughput)",
-    "SnapStart": "[SnapStart](#snapstart)",
-    "Deliveries": "[deliveries](#deliveries)",
+    "SnapStart": "[SnapStart](how-to/snapstart.md)",
+    "Deliveries": "[deliveries](how-to/deploy-deliveries.md)",
     "Intake": "[intake](intake.md)",
-    "SubnetIds": "[in a VPC](#in-a-vpc)",
+    "SubnetIds": "[in a VPC](how-to/vpc.md)",
     "KmsKeyArn": "[encryption](security.md#encryption)",
 }
 
@@ -89,16 +90,18 @@ def made() -> dict[Path, str]:
     deliveries = DELIVERIES.read_text(encoding="utf-8")
     deliveries = _between(deliveries, "\n  type = map(object({", "\n  }))", _delivery_type())
     deliveries = _between(deliveries, "\n  delivery_permissions = {", "\n  }\n", _permissions())
-    page = RUNNING.read_text(encoding="utf-8")
-    page = _replaced(page, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
-    page = _replaced(
-        page, "| option of `deploy` | parameter | default | meaning |\n|---|---|---|---|\n", _of_stack()
+    settings = _replaced(SETTINGS_PAGE, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
+    stack = _replaced(
+        PARAMETERS_PAGE,
+        "| option of `deploy` | parameter | default | meaning |\n|---|---|---|---|\n",
+        _of_stack(),
     )
     return {
         TEMPLATE: f"{before}\nParameters:\n  {MADE}\n{parameters}{after}",
         VARIABLES: f"{MADE}\n\n" + "\n".join(variables),
         DELIVERIES: deliveries,
-        RUNNING: page,
+        SETTINGS_PAGE: settings,
+        PARAMETERS_PAGE: stack,
     }
 
 
@@ -305,9 +308,9 @@ def _between(text: str, start: str, end: str, made: str) -> str:
     return text[:first] + made + text[text.index(end, first) :]
 
 
-def _replaced(page: str, head: str, rows: str) -> str:
+def _replaced(page: Path, head: str, rows: str) -> str:
     """The page with other rows in the table of this head."""
-    before, after = page.split(head)
+    before, after = page.read_text(encoding="utf-8").split(head)
     return before + head + rows + re.sub(r"\A(\|.*\n)*", "", after)
 
 

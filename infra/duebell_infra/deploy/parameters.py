@@ -1,6 +1,6 @@
 """The parameters of a stack: one row each, and those that follow from others.
 
-The `Parameters` of template.yaml, Terraform's variables.tf and the table in docs/running.md are made of these
+The `Parameters` of template.yaml, Terraform's variables.tf and docs/parameters.md are made of these
 rows by `make reference`. The Terraform variable has the same name in snake case. A parameter that worker and
 editors read as a setting has its meaning, bounds and default from there.
 

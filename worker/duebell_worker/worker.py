@@ -25,7 +25,7 @@ from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
-from .actions.actions import Actions, DeliveryOptions
+from .actions.actions import Actions
 from .actions.declaring import declare_among, declared_task
 from .actions.handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
 from .actions.registration import Registration
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import boto3
 
     from duebell_editor.library.editor import Editor
-    from duebell_shared.deliveries.delivery import Delivery
+    from duebell_shared.deliveries.delivery import Delivery, DeliveryOptions
     from duebell_worker.process.process import Host
 
 _A = ParamSpec("_A")
@@ -241,7 +241,7 @@ class Worker:
         return register(name) if callable(name) else register
 
     def deliver(
-        self, name: str, to: str, **options: Unpack[DeliveryOptions]
+        self, name: str, to: str, **options: "Unpack[DeliveryOptions]"
     ) -> PayloadAction[Any, [Any], None]:
         """Register an action of this name that sends its tasks to a service, instead of calling a function.
 

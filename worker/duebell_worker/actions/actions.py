@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
-from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import RESERVED, is_reserved
@@ -21,21 +20,6 @@ if TYPE_CHECKING:
 
 #: The environment variable that declares deliveries; the module that reads it is loaded where it is set.
 _DELIVERIES = "DUEBELL_DELIVERIES"
-
-
-class DeliveryOptions(TypedDict, total=False):
-    """The arguments of `Worker.deliver` beside the name and the target."""
-
-    form: Literal["payload", "envelope"] | None
-    attempts: int
-    backoff: Backoff
-    group: str | None
-    secret: str | None
-    detail_type: str | None
-    at_most: int | None
-    per_second: float | None
-    on_failed: str | None
-    keep_answers: bool
 
 
 class Actions(dict[str, Action[..., Any]]):

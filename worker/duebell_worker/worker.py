@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery
-    from duebell_worker.process.process import Host
+    from duebell_worker.process.process import Process
 
 _A = ParamSpec("_A")
 _R = TypeVar("_R")
@@ -432,7 +432,7 @@ class Worker:
         backend: Backend,
         time_left: timedelta | None,
         lanes: tuple[int, ...] | None = None,
-        host: "Host | None" = None,
+        host: "Process | None" = None,
     ) -> RunReport:
         self._complete()
         settings = backend.settings

@@ -52,6 +52,14 @@ def make_function(session: boto3.Session) -> str:
     return str(made["FunctionArn"])
 
 
+def make_task_definition(session: boto3.Session) -> str:
+    ecs = session.client("ecs")
+    made = ecs.register_task_definition(
+        family="made", containerDefinitions=[{"name": "app", "image": "app", "memory": 128}]
+    )
+    return str(made["taskDefinition"]["taskDefinitionArn"])
+
+
 def role(session: boto3.Session) -> str:
     trust = {"Version": "2012-10-17", "Statement": []}
     made = session.client("iam").create_role(RoleName="made", AssumeRolePolicyDocument=json.dumps(trust))
@@ -65,6 +73,7 @@ KINDS = {
     "bus": (make_bus, "events", "DescribeEventBus"),
     "function": (make_function, "lambda", "GetFunctionConfiguration"),
     "state machine": (make_state_machine, "stepfunctions", "DescribeStateMachine"),
+    "task definition": (make_task_definition, "ecs", "DescribeTaskDefinition"),
 }
 
 
@@ -96,7 +105,7 @@ def test_a_target_is_there_or_it_is_a_problem(
     deliver(backend, remind=arn)
     assert editor.doctor().status.healthy
     # One that was never made, or is gone
-    missing = arn.removesuffix("made") + "gone"
+    missing = arn.replace("made", "gone")
     deliver(backend, remind=arn, end=missing)
     diagnosis = editor.doctor()
     [problem] = diagnosis.status.problems

@@ -123,7 +123,7 @@ MUTANTS = (
         _PROTOCOL,
         "ArmingRecord.released",
     ),
-    Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "KnownRule.applying"),
+    Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "ArmingRecord.applying"),
     Mutant("another's confirmation counts", "self.applier != applier", "False", _PROTOCOL),
     Mutant("confirmed after the hold", "self.applier_until <= now", "False", _PROTOCOL),
     Mutant(

@@ -12,11 +12,9 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
-    Literal,
     ParamSpec,
     Protocol,
     Self,
-    TypedDict,
     TypeVar,
     Unpack,
     overload,
@@ -62,7 +60,7 @@ if TYPE_CHECKING:
     import boto3
 
     from duebell_editor.library.editor import Editor
-    from duebell_shared.deliveries.delivery import Delivery
+    from duebell_shared.deliveries.delivery import Delivery, DeliveryOptions
     from duebell_worker.process.process import Process
 
 _A = ParamSpec("_A")
@@ -87,21 +85,6 @@ class LambdaContext(Protocol):
 
     def get_remaining_time_in_millis(self) -> int:
         """The time until Lambda ends this invocation, in milliseconds."""
-
-
-class DeliveryOptions(TypedDict, total=False):
-    """The arguments of `Worker.deliver` beside the name and the target."""
-
-    form: Literal["payload", "envelope"] | None
-    attempts: int
-    backoff: Backoff
-    group: str | None
-    secret: str | None
-    detail_type: str | None
-    at_most: int | None
-    per_second: float | None
-    on_failed: str | None
-    keep_answers: bool
 
 
 class Worker:
@@ -283,7 +266,7 @@ class Worker:
         return register(name) if callable(name) else register
 
     def deliver(
-        self, name: str, to: str, **options: Unpack[DeliveryOptions]
+        self, name: str, to: str, **options: "Unpack[DeliveryOptions]"
     ) -> PayloadAction[Any, [Any], None]:
         """Register an action of this name that sends its tasks to a service, instead of calling a function.
 

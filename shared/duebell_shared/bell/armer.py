@@ -72,8 +72,8 @@ class Armer:
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
         """Have these lanes looked at no later than this, with the rule set; return the record as it is then.
 
-        Most often they are already, and this is one read. `lanes` is the number of lanes that new tasks were
-        placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
+        `lanes` is the number of lanes that new tasks were placed by. Raises LanesChanged when the queue has
+        more by now, and NotArmed.
         """
 
         def lower(record: ArmingRecord) -> ArmingRecord:
@@ -126,9 +126,9 @@ class Armer:
     def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
         """Set the rule to where the record wants it, unless it is confirmed to be there.
 
-        At most one PutRule is under way at any time; everyone else waits for it, so that a burst of adds
-        costs one, not one each. `record` is the newest one if the caller has just seen it, and `applier` the
-        one that `change` was called with then. Raises NotArmed when it cannot be confirmed.
+        At most one PutRule is under way at any time, and everyone else waits for it. `record` is the newest
+        one if the caller has just seen it, and `applier` that of its `change`. Raises NotArmed when it cannot
+        be confirmed.
         """
         give_up = self._clock() + PATIENCE
         failure: DuebellError | None = None
@@ -205,11 +205,9 @@ class Armer:
         return self.ensure(record)
 
     def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
-        """Become the applier. Returns the record as it is then; None if it has changed."""
         return self._store.swap_record(record, record.applying(me, until=now + HOLD))
 
     def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
-        """Set the rule as its applier, and confirm. Returns the record as it is then."""
         taken_at = held.applier_until - HOLD
         minute = ring_minute(held.target, taken_at)
         try:
@@ -233,7 +231,7 @@ class Armer:
         )
 
     def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
-        """Make a record from the lanes' heads: the first one, or one in place of a damaged one.
+        """Make a record from the lanes' heads.
 
         Lanes that have tasks in them count, whatever the settings say now.
         """
@@ -256,11 +254,7 @@ class Armer:
 
 
 class _Hold:
-    """The time for which another process has been seen to hold the rule.
-
-    Its hold ends by its own clock, which may be behind. But no hold is longer than HOLD, so one that was seen
-    for so long is over, whatever the clocks say.
-    """
+    """The time for which another process has been seen to hold the rule; no hold is longer than HOLD."""
 
     def __init__(self) -> None:
         self._holder: tuple[str | None, datetime] | None = None
@@ -275,7 +269,6 @@ class _Hold:
 
 
 def new_applier() -> str:
-    """The name of one that may set the rule, once."""
     return secrets.token_hex(16)
 
 

@@ -1,8 +1,8 @@
 """The bell, which wakes the worker: read it, and set it to a minute. It is created by the stack, never here.
 
-It is one EventBridge rule, or one schedule of EventBridge Scheduler. Both
-ring by the same cron expressions, in UTC, somewhere within the minute. Both take an unspecified short time
-until a change takes effect, have no compare-and-set, and reset what they are not given.
+It is one EventBridge rule, or one schedule of EventBridge Scheduler. Both ring by the same cron expressions,
+in UTC, somewhere within the minute. Both take a short time until a change takes effect, and have no
+compare-and-set.
 """
 
 import time
@@ -130,12 +130,9 @@ class Bell(ABC):
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
         """Set the bell to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
 
-        `within` is as in `read`. Returns False if a try before the one that succeeded went unanswered: it may
-        take effect yet.
-
-        Setting resets what it is not given. So the bell is read first and its values given back; one that an
-        operator disabled stays disabled, and it goes on waking what it woke. Raises NotDeployed, AwsError;
-        after AwsUnavailable the bell may be set yet.
+        `within` is as in `read`. Returns False if an earlier try went unanswered: it may take effect yet.
+        Setting resets what it is not given, so the values that were read are given back: one that an operator
+        disabled stays disabled. Raises NotDeployed, AwsError; after AwsUnavailable the bell may be set yet.
         """
         deadline = self._clock() + within
         found = self._find(deadline)
@@ -159,12 +156,10 @@ class Bell(ABC):
         """Count what the bell wakes. Raises NotDeployed, AwsError."""
 
     @abstractmethod
-    def _find(self, deadline: datetime) -> dict[str, Any]:
-        """The bell as AWS answers it."""
+    def _find(self, deadline: datetime) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _state_of(self, found: dict[str, Any]) -> BellState:
-        """The state in this answer."""
+    def _state_of(self, found: dict[str, Any]) -> BellState: ...
 
     @abstractmethod
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
@@ -254,13 +249,9 @@ class Rule(Bell):
 class RingSchedule(Bell):
     """The schedule of this name in the default group, where AWS's newer service is wanted.
 
-    It rings by the cron expression that a rule would have, in UTC. A one-time schedule, `at(…)`, would ring
-    only once: its echoes, which a run that died relies on, would be missing. Nor would it be more exact: all
-    schedules ring within their minute.
+    It rings by the cron expression that a rule would have. A one-time schedule, `at(…)`, would ring only
+    once: its echoes would be missing, and it would not be more exact. All else is given back as it was found.
     https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
-
-    When it rings is ours: its expression in UTC, no flexible window, no start and no end, and it is never
-    deleted. All else is given back as it was found.
     """
 
     kind = BellKind.SCHEDULE

@@ -1,9 +1,7 @@
 """Reading and writing many items with one call of DynamoDB.
 
-Writes are statements in PartiQL, each under conditions of its own. One BatchExecuteStatement takes 25. Each
-is made or refused by itself, and costs what a PutItem or an UpdateItem costs. A transaction would cost twice
-that, and one refusal would undo it all. INSERT is refused when its key is there, UPDATE when its item is not
-as its WHERE says. Reads are BatchGetItem, which gives back the keys that it had no units to read.
+Writes are statements in PartiQL, 25 in one BatchExecuteStatement. Each has conditions of its own and costs
+what a single write costs; a transaction would cost twice that, and one refusal would undo it all.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
@@ -94,7 +92,6 @@ class BatchWrite(Generic[_T]):
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`statement` makes the statement of a write for the table of this name."""
         self._table = table
         self._client = client
         self._statement = statement
@@ -106,8 +103,8 @@ class BatchWrite(Generic[_T]):
     def __call__(self, writes: Collection[_T]) -> Written | None:
         """Make those of the writes, 25 at most and of different keys, whose conditions hold.
 
-        Returns None where batches are refused: then nothing was written. Raises what botocore raises: then
-        any of them may be written.
+        Returns None where batches are refused: nothing was written. Raises botocore's errors: any may be
+        written.
         """
         writes = list(writes)
         if (response := self._first_answer(writes)) is None:
@@ -133,9 +130,9 @@ class BatchWrite(Generic[_T]):
         return Written([answers[place] for place in range(len(writes))], is_sure)
 
     def _first_answer(self, writes: list[_T]) -> Any:
-        """The answer to a first try; None where batches are refused, or were twice in a row minutes ago.
+        """The answer to a first try; None where batches are refused.
 
-        One refusal is not enough, for it may be due to a bad statement.
+        One refusal may be due to a bad statement.
         """
         if self._rests_until is not None and self._clock() < self._rests_until:
             return None
@@ -182,7 +179,6 @@ def _is_sure(answer: Any) -> bool:
 
 
 def _code_of(response: Any) -> str | None:
-    """The code of a statement's error; None if it was made."""
     code: str | None = response.get("Error", {}).get("Code")
     return code
 
@@ -210,8 +206,8 @@ class BatchRead:
     def __call__(self, keys: Sequence[Item]) -> Iterator[Item]:
         """The items of these different keys, those that are there, in no order.
 
-        Items that DynamoDB had no units to read are asked for again, after a pause that grows as long as none
-        is read. Raises AwsUnavailable when the pauses are used up, and what botocore raises.
+        Asks again for those that DynamoDB had no units to read. Raises AwsUnavailable when the pauses are
+        used up.
         """
         for first in range(0, len(keys), _MOST):
             yield from self._read(keys[first : first + _MOST])

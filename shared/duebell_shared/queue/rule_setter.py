@@ -48,8 +48,8 @@ class RuleSetter:
     def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
         """`arm` for tasks that were just inserted; `lanes` is the number of lanes that they were placed by.
 
-        If the queue was given more lanes meanwhile, each moves to the lane of its id, where others look for
-        it. A task whose id is taken there is deleted. Returns the deleted ones.
+        If the queue was given more lanes meanwhile, each moves to the lane of its id. A task whose id is
+        taken there is deleted. Returns the deleted ones.
         """
         deleted: list[Task] = []
         while True:

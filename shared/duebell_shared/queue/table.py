@@ -1,15 +1,12 @@
-"""The queue in DynamoDB: the contract of `store.py`, kept by one table.
+"""The queue in DynamoDB: the contract of `store.py`, kept by one table, which the stack creates.
 
-The table is created by the stack (`infra/template.yaml`), never here. Keys are `lane` and `id`; the *local*
-index `due-index` sorts the tasks of a lane by `queued`. A local index, because only that can be read strongly
-consistently (a global one can miss a task that was just added, and a missed task is a lost task).
+Keys are `lane` and `id`; the *local* index `due-index` sorts the tasks of a lane by `queued`. A global index
+cannot be read strongly consistently: it can miss a task that was just added, and so lose it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
-A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
-of a repeated call, the stored item is compared.
-
-A lane that is nearly full (`lane_sizes.py`) takes no new items. One that is full takes no item that is larger
-than it was: an outcome is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
+A write whose answer was lost may find its condition refused by itself, so after a refusal of a repeated call
+the stored item is compared. A nearly full lane (`lane_sizes.py`) takes no new items, and a full one no item
+that is larger than it was: an outcome is written in a shorter form (`item_size.py`).
 """
 
 import logging
@@ -346,7 +343,6 @@ class DynamoTable:
         return counted
 
     def _query(self, asked: Mapping[str, Any], *, behind: Item | None, most: int) -> Any:
-        """One page of a query, of at most so many, from behind this key on."""
         start: Any = {"ExclusiveStartKey": behind} if behind else {}
         with self._aws():
             return self._client.query(**asked, **start, Limit=most)
@@ -417,7 +413,6 @@ class DynamoTable:
         raise QueueFull(old.id, old.lane)
 
     def _read(self, key: Item) -> Item | None:
-        """The item with this key as it is stored."""
         answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
         item: Item | None = answer.get("Item")
         return item
@@ -449,10 +444,7 @@ class DynamoTable:
             return error
 
     def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[bool | DuebellError]:
-        """Insert the tasks that a batch did not: an id is taken, perhaps by expired history, or it failed.
-
-        Unless `is_sure`, the batch may have stored the task itself.
-        """
+        """Insert the tasks that a batch did not. Unless `is_sure`, it may have stored them itself."""
         try:
             found = self.get_many(list(map(queue_key, tasks))) if tasks else {}
         except DuebellError as error:
@@ -507,7 +499,6 @@ def _apart(
 
 
 def _readable(read: Callable[..., Task | None], *arguments: Any) -> Task | None:
-    """The task that is read so; None if this version cannot read it."""
     try:
         return read(*arguments)
     except UnreadableTask as error:

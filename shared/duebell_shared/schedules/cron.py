@@ -52,7 +52,6 @@ class Days(msgspec.Struct, frozen=True, kw_only=True):
     last: frozenset[int] = frozenset()
 
     def of(self, year: int, month: int) -> set[int]:
-        """The days of this month that match."""
         first, length = calendar.monthrange(year, month)
         days = {day for day in self.numbers if day <= length}
         days.update(length - back for back in self.from_end if back < length)
@@ -73,12 +72,11 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     """The times that an expression matches, by the clock on the wall.
 
     minutes         of the day, in order: 0 to 1439
-    month_days      by the day of the month; None if that says nothing
-    week_days       by the day of the week; None if that says nothing
+    month_days, week_days  the days by either; None if that says nothing
     either          whether one of the two is enough, where both say something
     months, years   those that match; None for all years
     by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
-    fields          as given: minute, hour, day of month, month, day of week, and year if there is one
+    fields          as given, in their order
     """
 
     minutes: tuple[int, ...]
@@ -172,14 +170,12 @@ class _Field(NamedTuple):
         return frozenset(number for part in self.parts(text) for number in self.numbers(part))
 
     def parts(self, text: str) -> list[str]:
-        """The parts of a list."""
         parts = text.split(",")
         if not all(parts):
             raise self.wrong(text, "a list has values between its commas")
         return parts
 
     def numbers(self, part: str) -> range:
-        """The numbers that one part of a list means."""
         span, slash, step = part.partition("/")
         if slash and not re.fullmatch(r"[0-9]{1,4}", step):
             raise self.wrong(part, "after / comes how many to go on by, a number")
@@ -196,7 +192,6 @@ class _Field(NamedTuple):
         return range(begin, end + 1, by)
 
     def number(self, text: str, part: str) -> int:
-        """The number that the text is, or names."""
         if text in self.names:
             return self.names[text]
         if not re.fullmatch(r"[0-9]{1,4}", text):
@@ -278,12 +273,10 @@ def _aws_week_days(text: str) -> Days:
 
 
 def _monday_is_0(aws: int) -> int:
-    """From AWS's 1 (Sunday) to 7 (Saturday)."""
     return (aws - 2) % 7
 
 
 def _nearest_workday(day: int, first: int, length: int) -> int:
-    """The Monday to Friday nearest to a day of a month that begins on the weekday `first`."""
     weekday = (first + day - 1) % 7
     if weekday == calendar.SATURDAY:
         return day - 1 if day > 1 else day + 2

@@ -55,7 +55,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         zone_of(self.timezone)
 
     def first(self, now: datetime) -> datetime | None:
-        """The first occurrence after `now`, which may be the start itself; None if there is none."""
         return self.next_after(now)
 
     def next_after(self, instant: datetime) -> datetime | None:
@@ -112,11 +111,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         return anchor + max(0, (instant - anchor) // meaning + 1) * meaning
 
     def _bounded(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
-        """These two in UTC, and within the schedule's start and end and the years of a rule.
-
-        In UTC, because differences of local times are wrong where clocks are changed; within bounds, so that
-        no arithmetic overflows.
-        """
+        """These two in UTC, within the schedule's bounds and the years of a rule."""
         after = min(max(after, _BEFORE_ALL), LATEST).astimezone(UTC)
         if self.start is not None and self.start > after:
             after = self.start - MILLISECOND
@@ -177,7 +172,6 @@ def make_schedule(
 
 
 def _with_time_zone(error: InvalidSchedule, timezone: str | None) -> InvalidSchedule:
-    """The error of an expression, with that of the time zone beside it, if it has one."""
     try:
         zone_of("UTC" if timezone is None else timezone)
     except InvalidSchedule as of_zone:

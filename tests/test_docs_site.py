@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from docs import make_reference, make_site
 
 import duebell
-from docs import make_reference, make_site
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CODE = "https://github.com/duebell/duebell"

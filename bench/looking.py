@@ -16,7 +16,7 @@ from duebell import Editor, Settings
 from duebell_editor.listing.queue_counts import Watched, look
 from duebell_shared.backend import Backend
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.store import AT_ONCE, Inserted
+from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
@@ -101,7 +101,7 @@ def _fill(backend: Backend, editor: Editor, tasks: int) -> None:
     ended = (_ended(backend, number, now) for number in range(tasks))
     with ThreadPoolExecutor(_THREADS) as pool:
         for made in pool.map(backend.store.insert_many, _batches(ended)):
-            if not all(one == Inserted() for one in made):
+            if not all(one is True for one in made):
                 raise RuntimeError("a task could not be written")
 
 

@@ -137,7 +137,7 @@ would have half the processor.
 
 ### SnapStart
 
-[SnapStart](running.md#snapstart) is off unless asked for, because it costs more than the start that it saves. At {memory} MB a million
+[SnapStart](how-to/snapstart.md) is off unless asked for, because it costs more than the start that it saves. At {memory} MB a million
 starts from a snapshot cost ${restore:.2f} for the restoring alone, beside the ${start:.2f} above for the whole start with its run, and
 the snapshot ${snapshot:.2f} a month for each version that is kept. `duebell cost --snap-start` computes a month of yours. What it
 saves is the processor time of the [cold start](#cold-start), {saved:.2f} s at {memory} MB; restoring takes a time for which AWS gives

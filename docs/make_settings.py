@@ -1,26 +1,33 @@
 """Writes the lists of settings and parameters that their tables define: `make reference`.
 
 They are the `Parameters` of the CloudFormation template, the variables of the Terraform module, and
-two tables in docs/running.md.
+the tables in docs/settings.md and docs/parameters.md.
 """
 
 import json
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from msgspec.structs import fields
 
 from duebell_infra.deploy.deliveries import CONDITIONS, LISTS
 from duebell_infra.deploy.parameters import PARAMETERS, Parameter
-from duebell_shared.deliveries.kinds import KINDS, SECRETS, Kind
+from duebell_shared.backoff import Backoff
+from duebell_shared.deliveries.delivery import DeliveryOptions
+from duebell_shared.deliveries.kinds import KINDS, NEEDED, Kind, RunTask
 from duebell_shared.settings import SETTINGS, Setting, Settings
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "infra" / "template.yaml"
 VARIABLES = ROOT / "infra" / "terraform" / "variables.tf"
 DELIVERIES = VARIABLES.with_name("deliveries.tf")
-RUNNING = ROOT / "docs" / "running.md"
+SETTINGS_PAGE = ROOT / "docs" / "settings.md"
+PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
 
 MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
 
@@ -32,7 +39,7 @@ _DELIVERED = "          # What is delivered to, and nothing beside it. Made of t
 
 #: Where the docs say more of a setting or parameter.
 MORE = {
-    "DUEBELL_NAME": "[environments](#environments)",
+    "DUEBELL_NAME": "[environments](how-to/environments.md)",
     "DUEBELL_BELL": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
     "DUEBELL_INTAKE": "[intake](intake.md)",
     "DUEBELL_INTAKE_ACTIONS": "[permissions](intake.md#permissions)",
@@ -40,14 +47,14 @@ MORE = {
     "DUEBELL_CHANGED_BY": "[who changed that](operations.md#who-changed-that)",
     "DUEBELL_STRICT_ACTIONS": "[unknown actions](using.md#what-editors-know-of-the-worker)",
     "Bell": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
-    "Label": "[environments](#environments)",
+    "Label": "[environments](how-to/environments.md)",
     "LogFormat": "[the log](operations.md#the-log)",
     "Capacity": "[when](scale.md#on-demand-or-provisioned)",
     "WarmThroughput": "[what for](scale.md#warm-throughput)",
-    "SnapStart": "[SnapStart](#snapstart)",
-    "Deliveries": "[deliveries](#deliveries)",
+    "SnapStart": "[SnapStart](how-to/snapstart.md)",
+    "Deliveries": "[deliveries](how-to/deploy-deliveries.md)",
     "Intake": "[intake](intake.md)",
-    "SubnetIds": "[in a VPC](#in-a-vpc)",
+    "SubnetIds": "[in a VPC](how-to/vpc.md)",
     "KmsKeyArn": "[encryption](security.md#encryption)",
 }
 
@@ -81,17 +88,20 @@ def made() -> dict[Path, str]:
     after = _between(after, "\n  SendsTo", "\n  StartsFromSnapshot:", _conditions_of_deliveries())
     after = _between(after, f"\n{_DELIVERED}", "\n\n", _DELIVERED + _statements())
     deliveries = DELIVERIES.read_text(encoding="utf-8")
+    deliveries = _between(deliveries, "\n  type = map(object({", "\n  }))", _delivery_type())
     deliveries = _between(deliveries, "\n  delivery_permissions = {", "\n  }\n", _permissions())
-    page = RUNNING.read_text(encoding="utf-8")
-    page = _replaced(page, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
-    page = _replaced(
-        page, "| option of `deploy` | parameter | default | meaning |\n|---|---|---|---|\n", _of_stack()
+    settings = _replaced(SETTINGS_PAGE, "| variable | default | meaning |\n|---|---|---|\n", _of_settings())
+    stack = _replaced(
+        PARAMETERS_PAGE,
+        "| option of `deploy` | parameter | default | meaning |\n|---|---|---|---|\n",
+        _of_stack(),
     )
     return {
         TEMPLATE: f"{before}\nParameters:\n  {MADE}\n{parameters}{after}",
         VARIABLES: f"{MADE}\n\n" + "\n".join(variables),
         DELIVERIES: deliveries,
-        RUNNING: page,
+        SETTINGS_PAGE: settings,
+        PARAMETERS_PAGE: stack,
     }
 
 
@@ -224,10 +234,8 @@ def _statements() -> str:
     """What the worker's role may send to and read, in the template."""
     actions = {parameter: action for action, parameter in LISTS.items()}
     return "".join(
-        f"\n          - !If\n            - {name}\n"
-        f"            - Sid: {_sid(name)}\n              Effect: Allow\n"
-        f"              Action: {actions[parameter]}\n              Resource: !Ref {parameter}\n"
-        f"            - !Ref AWS::NoValue"
+        f"\n          - !If [{name}, {{Sid: {_sid(name)}, Effect: Allow, Action: '{actions[parameter]}', "
+        f"Resource: !Ref {parameter}}}, !Ref AWS::NoValue]"
         for name, parameter in CONDITIONS.items()
     )
 
@@ -237,7 +245,7 @@ def _permissions() -> str:
     conditions = {parameter: name for name, parameter in CONDITIONS.items()}
     rows = {
         **{one.service: (one.parameter, one.sends, _parts(one)) for one in KINDS.values()},
-        **{one.service: (one.parameter, one.reads, 7) for one in SECRETS.values()},
+        **{one.service: (one.parameter, one.action, 7) for one in NEEDED},
     }
     width = max(map(len, rows))
     lines = [
@@ -248,9 +256,45 @@ def _permissions() -> str:
     return "\n".join(["  delivery_permissions = {", *lines])
 
 
+def _delivery_type() -> str:
+    """The type of a delivery in the Terraform module."""
+    rows = {name: f"optional({_type(hint)})" for name, hint in get_type_hints(DeliveryOptions).items()}
+    run = {one.name: _type(one.type) for one in fields(RunTask)}
+    run = {
+        one.name: run[one.name] if one.required else f"optional({run[one.name]})" for one in fields(RunTask)
+    }
+    del rows["run"]
+    members = _members({"to": "string", **rows}, 4)
+    return f"  type = map(object({{\n{members}\n    run = optional(object({{\n{_members(run, 6)}\n    }}))"
+
+
+def _members(rows: Mapping[str, str], indent: int) -> str:
+    """The members of an object type of Terraform."""
+    width = max(map(len, rows))
+    return "\n".join(f"{' ' * indent}{name:<{width}} = {type}" for name, type in rows.items())
+
+
+def _type(hint: Any) -> str:
+    """The type of Terraform for the values of a field."""
+    hint = (
+        next((one for one in get_args(hint) if one is not NoneType), hint)
+        if get_origin(hint) is UnionType
+        else hint
+    )
+    known = {
+        int: "number",
+        float: "number",
+        bool: "bool",
+        Backoff: "map(number)",
+        tuple[str, ...]: "list(string)",
+        Mapping[str, Any]: "map(string)",
+    }
+    return known.get(hint, "string")
+
+
 def _sid(condition: str) -> str:
     """The id of the statement under this condition."""
-    return condition.replace("SendsTo", "DeliverTo").replace("Reads", "Read")
+    return condition.replace("SendsTo", "DeliverTo").replace("Reads", "Read").replace("Passes", "Pass")
 
 
 def _parts(kind: Kind) -> int:
@@ -264,9 +308,9 @@ def _between(text: str, start: str, end: str, made: str) -> str:
     return text[:first] + made + text[text.index(end, first) :]
 
 
-def _replaced(page: str, head: str, rows: str) -> str:
+def _replaced(page: Path, head: str, rows: str) -> str:
     """The page with other rows in the table of this head."""
-    before, after = page.split(head)
+    before, after = page.read_text(encoding="utf-8").split(head)
     return before + head + rows + re.sub(r"\A(\|.*\n)*", "", after)
 
 

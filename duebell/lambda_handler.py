@@ -14,7 +14,7 @@ from duebell_worker.entry import handler as run
 
 if TYPE_CHECKING:
     from duebell_editor.intake import Intake
-    from duebell_worker.invocation import LambdaContext
+    from duebell_worker.worker import LambdaContext
 
 
 def handler(event: object, context: "LambdaContext") -> dict[str, Any]:

@@ -8,9 +8,12 @@ from typing import Any
 
 import duebell_editor
 import duebell_shared
+import duebell_worker
+from duebell import Worker
+from duebell_infra.testing import InlinePool
 from tests.editor.memory import Scheduler
 
-OURS = tuple(package.__path__[0] for package in (duebell_shared, duebell_editor))
+OURS = tuple(package.__path__[0] for package in (duebell_shared, duebell_editor, duebell_worker))
 
 
 def calls_of_ours(call: Any) -> Counter[str]:
@@ -39,3 +42,27 @@ def test_an_add_goes_through_few_functions_and_modules() -> None:
     # Then it goes through few, those of the store in memory included
     assert calls.total() <= 64
     assert len(calls) <= 24
+
+
+class Context:
+    """What Lambda gives an invocation."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 300_000
+
+
+def test_a_run_of_one_task_goes_through_few_functions_and_modules() -> None:
+    # Given a worker that has run before, and a task that is due
+    scheduler = Scheduler.start()
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    worker.handler(None, Context())
+    scheduler.editor.add("act", due=timedelta(hours=1))
+    scheduler.clock.advance(timedelta(hours=1, seconds=10))
+    # When it is run
+    answers: list[Any] = []
+    calls = calls_of_ours(lambda: answers.append(worker.handler(None, Context())))
+    # Then it goes through few, with four lanes
+    assert answers[0]["done"] == 1
+    assert calls.total() <= 450
+    assert len(calls) <= 39

@@ -40,6 +40,7 @@ whose one EventBridge rule always rings for the earliest task.
 | **an always-on poller** | a machine runs anyway, and seconds matter | nobody looks after a machine |
 | **DynamoDB TTL** | hours or days late are no harm: cleaning up, reminders of the kind "some time tomorrow" | there is a time at which it should happen |
 | **S3 expiry** | what expires is the object itself, by the day | there is a time of day at which it should happen |
+| **Celery, ETA and beat** (not run here) | its workers run anyway and tasks are due within minutes | tasks are due in days: they wait in a worker's memory, and Celery [advises against that](https://docs.celeryq.dev/en/stable/userguide/calling.html#eta-and-countdown) |
 | **EventBridge rules** | a few dozen recurring jobs that are part of the template | users add them: a bus has 300, and AWS calls scheduled rules legacy |
 | **duebell** | people ask what is due, what failed and whether it can be moved; an action that fails must be tried again and not be forgotten; hundreds are due at one moment | one managed service is enough: Scheduler is cheaper, and nothing of it is yours to upgrade |
 """

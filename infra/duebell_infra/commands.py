@@ -123,8 +123,8 @@ def bundle(
     if built.hint:
         typer.echo(f"{output}: {built.hint}", err=True)
     for one in built.deliveries or ():
-        for action, arn in one.permissions.items():
-            typer.echo(f"{output}: the delivery {one.name} needs {action} on {arn}")
+        for needed in one.permissions:
+            typer.echo(f"{output}: the delivery {one.name} needs {needed.action} on {needed.arn}")
 
 
 @app.command()

@@ -13,6 +13,16 @@ variable "deliveries" {
     per_second   = optional(number)
     on_failed    = optional(string)
     keep_answers = optional(bool)
+    run = optional(object({
+      cluster         = string
+      container       = string
+      roles           = optional(list(string))
+      subnets         = optional(list(string))
+      security_groups = optional(list(string))
+      public_ip       = optional(bool)
+      launch_type     = optional(string)
+      overrides       = optional(map(string))
+    }))
   }))
   default = {}
 }
@@ -20,12 +30,20 @@ variable "deliveries" {
 # The deliveries as the worker reads them, and the ARNs in them by what the worker may do with each.
 locals {
   deliveries = jsonencode({
-    for name, one in var.deliveries : name => { for field, value in one : field => value if value != null }
+    for name, one in var.deliveries : name => merge(
+      { for field, value in one : field => value if value != null && field != "run" },
+      { for field, run in { run = one.run } : field => { for key, value in run : key => value if value != null } if run != null },
+    )
   })
 
   delivery_arns = distinct(concat(
     var.delivery_arns,
-    [for one in var.deliveries : one.to if startswith(one.to, "arn:")],
+    # Of a task definition without a revision, the latest one is run: the permission is for each.
+    [
+      for one in var.deliveries : one.run != null && length(split(":", one.to)) == 6 ? "${one.to}:*" : one.to
+      if startswith(one.to, "arn:")
+    ],
+    flatten([for one in var.deliveries : coalesce(one.run.roles, []) if one.run != null]),
     [for one in var.deliveries : one.secret if one.secret != null],
   ))
 
@@ -38,8 +56,10 @@ locals {
     events         = { sid = "DeliverToBuses", action = "events:PutEvents", parts = 8 }
     lambda         = { sid = "DeliverToFunctions", action = "lambda:InvokeFunction", parts = 8 }
     states         = { sid = "DeliverToStateMachines", action = "states:StartExecution", parts = 7 }
+    ecs            = { sid = "DeliverToTaskDefinitions", action = "ecs:RunTask", parts = 8 }
     secretsmanager = { sid = "ReadSecrets", action = "secretsmanager:GetSecretValue", parts = 7 }
     ssm            = { sid = "ReadParameters", action = "ssm:GetParameter", parts = 7 }
+    iam            = { sid = "PassRoles", action = "iam:PassRole", parts = 7 }
   }
 
   deliveries_allowed = {

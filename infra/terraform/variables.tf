@@ -133,7 +133,7 @@ variable "timeout" {
 }
 
 variable "snap_start" {
-  description = "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python 3.12 or newer. Lambda charges for the snapshot that it keeps and for each one that it restores."
+  description = "Whether Lambda starts the worker from a snapshot of the process. Needs Python 3.12 or newer. Lambda charges for keeping it, and for each start from it."
   type        = bool
   default     = false
 }
@@ -265,7 +265,7 @@ variable "permissions_boundary_arn" {
 }
 
 variable "subnet_ids" {
-  description = "Subnets of a VPC for the worker. Without any it is in none. From there it must reach DynamoDB, EventBridge and Lambda, by a NAT gateway or by endpoints of the VPC."
+  description = "Subnets of a VPC for the worker, from which it reaches DynamoDB, EventBridge and Lambda by a NAT gateway or by endpoints of the VPC. Empty: no VPC."
   type        = list(string)
   default     = []
 }
@@ -289,7 +289,7 @@ variable "tracing" {
 }
 
 variable "metrics" {
-  description = "Whether the worker writes metrics without alarms; with alarms it always does. Each of its actions has five, and all that it does not know together; CloudWatch charges for each metric."
+  description = "Whether the worker writes metrics without alarms; with alarms it always does. CloudWatch charges for each metric, and each action has five."
   type        = bool
   default     = false
 }
@@ -301,7 +301,7 @@ variable "alarms" {
 }
 
 variable "alarm_mail" {
-  description = "An address that the alarms are mailed to; it gets a topic of its own. AWS first sends it a mail with a link, by which it must agree."
+  description = "An address that the alarms are mailed to. AWS first sends it a mail with a link to agree."
   type        = string
   default     = ""
   validation {

@@ -87,7 +87,7 @@ resource "aws_lambda_function" "worker" {
 }
 
 # What everybody calls where snap_start is on: the newest version. Terraform leaves the versions before it, and each has a
-# snapshot that is paid for until somebody deletes it: docs/running.md, SnapStart.
+# snapshot that is paid for until somebody deletes it: docs/how-to/snapstart.md.
 resource "aws_lambda_alias" "live" {
   count            = var.snap_start ? 1 : 0
   name             = "live"

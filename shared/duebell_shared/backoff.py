@@ -1,7 +1,7 @@
 """The waits between tries: of duebell's own calls, and of the users' attempts."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from random import Random
 
@@ -40,14 +40,22 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     def wait(self, attempt: int, random: Random) -> timedelta:
         """The wait after this attempt, counted from 1."""
         first, longest = self.first.total_seconds(), self.longest.total_seconds()
-        return timedelta(seconds=_pause(attempt - 1, first, longest, self.factor) * random.uniform(0.5, 1.0))
+        return timedelta(seconds=pause(attempt - 1, first, longest, self.factor, chance=random.uniform))
 
 
-def pauses(first: float, longest: float, *, tries: int, factor: float = 2.0) -> Iterator[float]:
-    """Yield the seconds to wait after each failed try, growing and jittered as those of a Backoff."""
+def pause(
+    earlier: int,
+    first: float,
+    longest: float,
+    factor: float = 2.0,
+    *,
+    chance: Callable[[float, float], float] = random.uniform,
+) -> float:
+    """Seconds to wait after a failed try, and so many `earlier` ones: growing and random, as in Backoff."""
+    return min(first * factor ** min(earlier, _MOST_GROWTHS), longest) * chance(0.5, 1.0)
+
+
+def pauses(first: float, longest: float, factor: float = 2.0, *, tries: int) -> Iterator[float]:
+    """Yield the seconds to wait after each of so many failed tries."""
     for earlier in range(tries):
-        yield _pause(earlier, first, longest, factor) * random.uniform(0.5, 1.0)
-
-
-def _pause(earlier: int, first: float, longest: float, factor: float) -> float:
-    return min(first * factor ** min(earlier, _MOST_GROWTHS), longest)
+        yield pause(earlier, first, longest, factor)

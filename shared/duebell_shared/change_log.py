@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from duebell_shared.log_lines import log_event
-from duebell_shared.queue.store import Inserted
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
@@ -40,7 +39,7 @@ def logged(what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[
     def insert_and_log(tasks: Sequence[Task]) -> list[_T]:
         inserted = insert(tasks)
         for task, result in zip(tasks, inserted, strict=True):
-            if isinstance(result, Inserted):
+            if result is True:
                 log_change(what, None, task)
         return inserted
 

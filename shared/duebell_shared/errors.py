@@ -213,7 +213,6 @@ class ItemRefusal(msgspec.Struct, frozen=True, kw_only=True):
     item: Mapping[str, Mapping[str, Any]] | None = None
 
     def __str__(self) -> str:
-        """The write, and the reason in a few words."""
         return f"{self.what or f'item {self.index}'}: {self.message or self.code}"
 
 

@@ -33,7 +33,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc_now() -> datetime:
-    """The wall clock, in UTC. Only the edges read it; everything else is given the time."""
     return datetime.now(UTC)
 
 
@@ -81,12 +80,10 @@ _encoder = msgspec.json.Encoder(enc_hook=time_text)
 
 
 def floor(instant: datetime) -> datetime:
-    """The last whole millisecond that is not after `instant`."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def ceil_to_minute(instant: datetime) -> datetime:
-    """The first whole minute that is not before `instant`."""
     return instant + (-(instant - _EPOCH) % _MINUTE)
 
 

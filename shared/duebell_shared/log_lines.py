@@ -34,7 +34,6 @@ class JsonLines(logging.Formatter):
     """Formats a record as a JSON object: an event with its fields, or the message of anybody else."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of this record, with all its times in the form of the queue's."""
         line: dict[str, Any] = {
             "timestamp": render(datetime.fromtimestamp(record.created, UTC)),
             "level": record.levelname,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from .errors import DuebellError
@@ -11,6 +12,14 @@ _T = TypeVar("_T")
 
 #: Up to this many calls are made one after the other: starting a pool of threads takes a Lambda as long.
 _FEW = 4
+
+
+def result_or_error(call: Callable[[_A], _T], argument: _A) -> _T | DuebellError:
+    """Make the call; return its result, or the DuebellError that it raised."""
+    try:
+        return call(argument)
+    except DuebellError as error:
+        return error
 
 
 class Parallel:
@@ -23,13 +32,7 @@ class Parallel:
     def __call__(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T | DuebellError]:
         """Make the calls; return their results in order, each of them or the DuebellError that it raised."""
         arguments = list(arguments)
-
-        def outcome(argument: _A) -> _T | DuebellError:
-            try:
-                return call(argument)
-            except DuebellError as error:
-                return error
-
+        outcome = partial(result_or_error, call)
         if len(arguments) <= _FEW or self._threads == 1:
             return [outcome(argument) for argument in arguments]
         threads = min(self._threads, len(arguments))

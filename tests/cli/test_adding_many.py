@@ -13,7 +13,7 @@ import pytest
 from duebell import Editor, Task
 from duebell_editor.cli import add as add_file
 from duebell_shared import errors
-from duebell_shared.queue.store import Failed, Inserted, Taken
+from duebell_shared.errors import DuebellError
 from tests.cli.program import Duebell, lines
 from tests.support import Clock
 
@@ -174,7 +174,7 @@ def test_what_means_nothing_beside_a_file_is_refused(duebell: Duebell, option: t
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given AWS that does not answer, and more lines than are written at once
     monkeypatch.setattr(add_file, "_CHUNK", 10)
-    insert = mock.Mock(side_effect=lambda tasks: [Failed(errors.AwsUnavailable("throttled"))] * len(tasks))
+    insert = mock.Mock(side_effect=lambda tasks: [errors.AwsUnavailable("throttled")] * len(tasks))
     with mock.patch.object(editor._store, "insert_many", insert):
         status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(60)))
     # Then after some more than one call would write the rest is not tried
@@ -189,8 +189,8 @@ def test_one_line_that_aws_does_not_take_stops_no_other(
     monkeypatch.setattr(add_file, "_CHUNK", 1)
     insert = editor._store.insert_many
 
-    def but_one(tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
-        return [Failed(errors.AwsUnavailable("throttled"))] if tasks[0].id == "t1" else insert(tasks)
+    def but_one(tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [errors.AwsUnavailable("throttled")] if tasks[0].id == "t1" else insert(tasks)
 
     monkeypatch.setattr(editor._store, "insert_many", but_one)
     status, out, _ = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(4)))

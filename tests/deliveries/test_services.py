@@ -1,13 +1,14 @@
 """Deliveries to each service of AWS, in moto: what arrives, and in how many calls."""
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import boto3
 import pytest
 
-from duebell import Editor, Worker
+from duebell import Editor, InvalidSettings, Worker
 from duebell_shared.instants import render
 from duebell_shared.tasks.status import Status
 from tests.support import NOON, REGION, Calls, Clock
@@ -234,6 +235,96 @@ def test_a_function_is_invoked_asynchronously_with_the_payload(
     assert call["headers"]["X-Amz-Invocation-Type"] == "Event"
     assert call["url_path"].endswith("function%3Aremind%3Alive/invocations")
     assert json.loads(call["body"]) == {"user": 7}
+
+
+TASK_DEFINITION = f"arn:aws:ecs:{REGION}:123456789012:task-definition/report"
+ROLES = ["arn:aws:iam::123456789012:role/report", "arn:aws:iam::123456789012:role/service/start"]
+RUN = {"cluster": "main", "container": "app", "subnets": ["subnet-1"], "roles": ROLES}
+
+
+@pytest.fixture
+def ecs(session: boto3.Session) -> Iterator[list[dict[str, Any]]]:
+    """The requests for runs, which are answered by the words in a payload: moto knows no tokens."""
+    asked: list[dict[str, Any]] = []
+
+    def answer(model: Any, params: dict[str, Any], **_: Any) -> tuple[Any, dict[str, Any]]:
+        asked.append(request := json.loads(params["body"]))
+        [container] = request["overrides"]["containerOverrides"]
+        told: dict[str, Any] = {"tasks": [{}], "failures": []}
+        status = 200
+        if "no room" in container["environment"][0]["value"]:
+            told = {"failures": [{"reason": "RESOURCE:CPU", "detail": "no room"}]}
+        elif [one["clientToken"] for one in asked].count(request["clientToken"]) > 1:
+            status, told = 400, {"Error": {"Code": "ConflictException", "Message": "other parameters"}}
+        response = type("Response", (), {"status_code": status, "headers": {}})()
+        return response, {**told, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+    emitter: Any = session.events
+    emitter.register("before-call.ecs.RunTask", answer)
+    yield asked
+    emitter.unregister("before-call.ecs.RunTask", answer)
+
+
+def test_an_ecs_task_is_run_once_for_an_occurrence_with_the_payload_in_its_environment(
+    worker: Worker, editor: Editor, clock: Clock, ecs: list[dict[str, Any]]
+) -> None:
+    worker.deliver("report", to=f"{TASK_DEFINITION}:3", run={**RUN, "overrides": {"cpu": "512"}})
+    task = editor.add("report", due=HOUR, id="report-7", payload={"user": 7})
+    assert run_at(worker, clock).done == 1
+    [request] = ecs
+    told = {"PAYLOAD": '{"user":7}', "ID": "report-7", "ACTION": "report", "DUE": render(NOON + HOUR)}
+    environment = [{"name": f"DUEBELL_{name}", "value": value} for name, value in told.items()]
+    network = {"subnets": ["subnet-1"], "securityGroups": [], "assignPublicIp": "DISABLED"}
+    assert request == {
+        "taskDefinition": "report:3",
+        "cluster": "main",
+        "launchType": "FARGATE",
+        "clientToken": request["clientToken"],
+        "startedBy": "duebell",
+        "networkConfiguration": {"awsvpcConfiguration": network},
+        "overrides": {
+            "cpu": "512",
+            "containerOverrides": [{"name": "app", "environment": environment}],
+        },
+    }
+    assert len(request["clientToken"]) == 64
+    # An attempt whose answer was lost is made again, by the same token
+    assert worker._deliver
+    assert worker._deliver([(worker.deliveries[0], task)]) == [None]
+    assert ecs[1] == request
+
+
+def test_an_ecs_task_for_which_there_is_no_room_is_tried_again(
+    worker: Worker, editor: Editor, clock: Clock, ecs: list[dict[str, Any]]
+) -> None:
+    worker.deliver(
+        "report", to=TASK_DEFINITION, run={"cluster": "c", "container": "app", "launch_type": "EC2"}
+    )
+    editor.add("report", due=HOUR, id="r", payload="no room")
+    assert run_at(worker, clock).retried == 1
+    failure = editor.get("r").failure
+    assert failure
+    assert "RESOURCE:CPU: no room" in failure.message
+    assert "networkConfiguration" not in ecs[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "wrong"),
+    [
+        (None, "run: is missing: give cluster and container"),
+        ({"cluster": "main"}, "run: .*missing required field `container`"),
+        ({**RUN, "cluster": ""}, "run: needs a cluster and a container"),
+        ({**RUN, "subnets": []}, "run: needs subnets"),
+        ({**RUN, "roles": [*ROLES, ROLES[0]]}, "run: roles must be at most two ARNs"),
+        ({**RUN, "roles": ["report"]}, "run: roles must be at most two ARNs"),
+        ({**RUN, "zone": "a"}, "run: .*unknown field `zone`"),
+    ],
+)
+def test_how_an_ecs_task_cannot_be_run_is_refused(worker: Worker, run: Any, wrong: str) -> None:
+    with pytest.raises(InvalidSettings, match=wrong):
+        worker.deliver("report", to=TASK_DEFINITION, run=run)
+    with pytest.raises(InvalidSettings, match="run: is for task definitions only"):
+        worker.deliver("report", to="https://example.com", run=RUN)
 
 
 def test_each_occurrence_of_a_recurring_task_has_a_key_of_its_own(

@@ -9,7 +9,7 @@ import pytest
 
 from duebell import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
 from duebell_shared.backend import Backend
-from duebell_shared.queue.store import Failed, Inserted
+from duebell_shared.errors import DuebellError
 from duebell_shared.tasks.task import Task
 from tests.support import NOON, REGION, Calls
 
@@ -139,9 +139,9 @@ def test_what_aws_did_not_take_is_reported_and_the_rest_is_armed(
     # Given a table that does not answer for one of three
     insert = backend.store.insert
 
-    def insert_but_one(tasks: Sequence[Task]) -> list[Inserted | Failed]:
-        away = Failed(AwsUnavailable("no answer"))
-        return [away if task.id == "two" or not insert(task) else Inserted() for task in tasks]
+    def insert_but_one(tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        away = AwsUnavailable("no answer")
+        return [away if task.id == "two" or not insert(task) else True for task in tasks]
 
     monkeypatch.setattr(backend.store, "insert_many", insert_but_one)
     # When they are added

@@ -45,6 +45,14 @@ def make_function(session: boto3.Session) -> str:
     return create_function(session, "made")
 
 
+def make_task_definition(session: boto3.Session) -> str:
+    ecs = session.client("ecs")
+    made = ecs.register_task_definition(
+        family="made", containerDefinitions=[{"name": "app", "image": "app", "memory": 128}]
+    )
+    return str(made["taskDefinition"]["taskDefinitionArn"])
+
+
 #: How to make each kind, and the call that the doctor makes.
 KINDS = {
     "queue": (make_queue, "sqs", "GetQueueAttributes"),
@@ -52,6 +60,7 @@ KINDS = {
     "bus": (make_bus, "events", "DescribeEventBus"),
     "function": (make_function, "lambda", "GetFunctionConfiguration"),
     "state machine": (make_state_machine, "stepfunctions", "DescribeStateMachine"),
+    "task definition": (make_task_definition, "ecs", "DescribeTaskDefinition"),
 }
 
 
@@ -83,7 +92,7 @@ def test_a_target_is_there_or_it_is_a_problem(
     deliver(backend, remind=arn)
     assert editor.doctor().status.healthy
     # One that was never made, or is gone
-    missing = arn.removesuffix("made") + "gone"
+    missing = arn.replace("made", "gone")
     deliver(backend, remind=arn, end=missing)
     diagnosis = editor.doctor()
     [problem] = diagnosis.status.problems

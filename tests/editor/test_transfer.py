@@ -8,8 +8,7 @@ import pytest
 
 from duebell import InvalidTask, ProblemKind, Status
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.store import Failed, Inserted
+from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -86,9 +85,9 @@ def test_progress_is_told_and_failures_are_reported(
 ) -> None:
     insert = there.store.insert
 
-    def sometimes(tasks: Sequence[Task]) -> list[Inserted | Failed]:
-        away = Failed(AwsUnavailable("throttled"))
-        return [away if task.id == "recurring" or not insert(task) else Inserted() for task in tasks]
+    def sometimes(tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        away = AwsUnavailable("throttled")
+        return [away if task.id == "recurring" or not insert(task) else True for task in tasks]
 
     monkeypatch.setattr(there.store, "insert_many", sometimes)
     told: list[int] = []

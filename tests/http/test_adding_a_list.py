@@ -8,7 +8,6 @@ from fastapi.testclient import TestClient
 
 from duebell import AwsRefused, AwsUnavailable
 from duebell_editor.http import create_app
-from duebell_shared.queue.store import Failed
 from tests.editor.memory import Scheduler
 
 DUE = "2026-12-31T00:00:00Z"
@@ -123,9 +122,7 @@ def test_when_aws_takes_none_of_them_that_is_the_answer(
     client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = AwsUnavailable("no answer")
-    monkeypatch.setattr(
-        type(scheduler.store), "insert_many", lambda _, tasks: [Failed(error=away) for _ in tasks]
-    )
+    monkeypatch.setattr(type(scheduler.store), "insert_many", lambda _, tasks: [away for _ in tasks])
     refused = client.post("/api/tasks", json=named("a", "b"))
     assert (refused.status_code, refused.json()["type"]) == (503, "urn:duebell:aws-unavailable")
 

@@ -122,6 +122,8 @@ def _named(service: str, params: dict[str, Any]) -> list[str]:
             return [f"{here}:function:{str(params['FunctionName']).removeprefix(f'{here}:function:')}"]
         case "sqs":
             return [f"{here}:{params.get('QueueName') or params['QueueUrl'].rpartition('/')[2]}"]
+        case "ecs":
+            return [f"{here}:task-definition/{params['taskDefinition']}"]
         case "scheduler":
             return [f"{here}:schedule/{params.get('GroupName', 'default')}/{params['Name']}"]
         case "events":

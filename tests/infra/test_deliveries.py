@@ -23,6 +23,10 @@ MACHINE = f"arn:aws:states:{HERE}:stateMachine:dunning"
 SECRET = f"arn:aws:secretsmanager:{HERE}:secret:signing-AbCdEf"
 PARAMETER = f"arn:aws:ssm:{HERE}:parameter/signing"
 
+TASK_DEFINITION = f"arn:aws:ecs:{HERE}:task-definition/report"
+ROLE = "arn:aws:iam::123456789012:role/report"
+RUN = {"cluster": "main", "container": "app", "subnets": ["subnet-1"], "roles": [ROLE]}
+
 #: What each list is for, and an ARN for it.
 PERMISSIONS = {
     "SendsToQueues": ("DeliveryQueues", "sqs:SendMessage", QUEUE),
@@ -34,6 +38,8 @@ PERMISSIONS = {
         f"arn:aws:lambda:{HERE}:function:remind",
     ),
     "SendsToStateMachines": ("DeliveryStateMachines", "states:StartExecution", MACHINE),
+    "SendsToTaskDefinitions": ("DeliveryTaskDefinitions", "ecs:RunTask", TASK_DEFINITION),
+    "PassesRoles": ("DeliveryRoles", "iam:PassRole", ROLE),
     "ReadsSecrets": ("DeliverySecrets", "secretsmanager:GetSecretValue", SECRET),
     "ReadsParameters": ("DeliveryParameters", "ssm:GetParameter", PARAMETER),
 }
@@ -132,6 +138,7 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
         Delivery(name="remind", to=QUEUE),
         Delivery(name="again", to=QUEUE),
         Delivery(name="start", to=f"{MACHINE}:live"),
+        Delivery(name="report", to=TASK_DEFINITION, run=RUN),
         Delivery(name="tell", to="https://example.com/hook", secret=SECRET),
         Delivery(name="told", to="https://example.com/hook", secret=PARAMETER),
     ]
@@ -140,6 +147,8 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
     assert {parameter: text for parameter, text in lists.items() if text} == {
         "DeliveryQueues": QUEUE,
         "DeliveryStateMachines": MACHINE,
+        "DeliveryTaskDefinitions": f"{TASK_DEFINITION}:*",
+        "DeliveryRoles": ROLE,
         "DeliverySecrets": SECRET,
         "DeliveryParameters": PARAMETER,
     }

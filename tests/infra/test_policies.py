@@ -17,7 +17,6 @@ from duebell_editor.intake import Intake
 from duebell_infra.deploy.template import template_file
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.queue.store import Saved
 from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
@@ -146,7 +145,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
     editor.add("act", due=timedelta(0))
     assert worker.over(deleting).run().done
     together = [editor.add("act", due=HOUR) for _ in range(2)]
-    assert deleting.store.save_many([(task, None) for task in together]) == [Saved(), Saved()]
+    assert deleting.store.save_many([(task, None) for task in together]) == [True, True]
 
     assert guarded.made == {one for one in granted(allowed) if one[0] not in BY_LAMBDA}
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA

@@ -64,6 +64,13 @@ run "with" {
         at_most    = 3
         per_second = 0.5
       }
+      run    = {
+        to  = "arn:aws:ecs:eu-central-1:123456789012:task-definition/report"
+        run = {
+          cluster = "main", container = "app", subnets = ["subnet-1"]
+          roles = ["arn:aws:iam::123456789012:role/report"]
+        }
+      }
       start  = { to = "arn:aws:states:eu-central-1:123456789012:stateMachine:dunning:live" }
       tell   = {
         to      = "https://example.com/hook"
@@ -82,6 +89,13 @@ run "with" {
         at_most    = 3
         per_second = 0.5
       }
+      run    = {
+        to  = "arn:aws:ecs:eu-central-1:123456789012:task-definition/report"
+        run = {
+          cluster = "main", container = "app", subnets = ["subnet-1"]
+          roles = ["arn:aws:iam::123456789012:role/report"]
+        }
+      }
       start  = { to = "arn:aws:states:eu-central-1:123456789012:stateMachine:dunning:live" }
       tell   = {
         to      = "https://example.com/hook"
@@ -93,6 +107,8 @@ run "with" {
   }
   assert {
     condition = { for service, arns in local.deliveries_allowed : service => arns if length(arns) > 0 } == {
+      ecs    = tolist(["arn:aws:ecs:eu-central-1:123456789012:task-definition/report:*"])
+      iam    = tolist(["arn:aws:iam::123456789012:role/report"])
       lambda = tolist(["arn:aws:lambda:eu-central-1:123456789012:function:remind:live"])
       sqs    = tolist(["arn:aws:sqs:eu-central-1:123456789012:reminders"])
       ssm    = tolist(["arn:aws:ssm:eu-central-1:123456789012:parameter/signing"])

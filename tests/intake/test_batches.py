@@ -20,7 +20,6 @@ from duebell_editor.library.adder import Adder
 from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
-from duebell_shared.queue.store import Failed
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, REGION, Calls, Clock
 
@@ -235,7 +234,7 @@ def test_what_may_be_better_another_time_comes_again(
 def test_a_full_lane_keeps_its_messages_waiting(intake: Intake, queues: Queues) -> None:
     queues.send({**ADD, "id": "a"})
     [message] = queues.received()
-    full = Failed(QueueFull("a", 0))
+    full = QueueFull("a", 0)
     with patch("duebell_editor.library.adder.insert_many", lambda _, tasks, __: [full for _ in tasks]):
         assert again(intake.take([{**message, "attributes": {"ApproximateReceiveCount": "90"}}]))
     assert queues.dead() == []

@@ -123,7 +123,7 @@ MUTANTS = (
         _PROTOCOL,
         "ArmingRecord.released",
     ),
-    Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "KnownRule.applying"),
+    Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "ArmingRecord.applying"),
     Mutant("another's confirmation counts", "self.applier != applier", "False", _PROTOCOL),
     Mutant("confirmed after the hold", "self.applier_until <= now", "False", _PROTOCOL),
     Mutant(
@@ -304,20 +304,20 @@ MUTANTS = (
     ),
     Mutant(
         "a batch's own writes taken for another's",
-        "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
-        "Taken()",
+        "result_or_error(self._has_added, task) if result is False and (not is_sure) else result",
+        "result",
         _INSERTING,
     ),
     Mutant(
         "another's task taken for a batch's own write",
-        "or_failed(lambda: Inserted() if self._has_added(task) else Taken())",
-        "Inserted()",
+        "result_or_error(self._has_added, task)",
+        "True",
         _INSERTING,
     ),
     Mutant(
         "a refused statement taken as written",
-        "Inserted() if answer.is_made else None",
-        "Inserted()",
+        "full or answer.error or answer.is_made",
+        "full or answer.error or True",
         _INSERTING,
     ),
     Mutant(

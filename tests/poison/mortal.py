@@ -17,8 +17,6 @@ from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of
 
-__all__ = ["DIED", "Queue"]
-
 #: The exit status of a process that an action ended.
 DIED = 17
 
@@ -31,13 +29,16 @@ class Queue(LockedStore):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        store, expression = pickle.loads(path.read_bytes()) if path.exists() else (MemoryStore(), None)
+        super().__init__()
+        self._kept = tuple(vars(MemoryStore()))
+        state, expression = pickle.loads(path.read_bytes()) if path.exists() else ({}, None)
+        vars(self).update(state)
         self.rule = FakeRule(*([expression] if expression else []))
-        super().__init__(store)
 
     def after_step(self) -> None:
+        state = {name: vars(self)[name] for name in self._kept}
         written = self._path.with_suffix(".new")
-        written.write_bytes(pickle.dumps((self.inner, self.rule.expression)))
+        written.write_bytes(pickle.dumps((state, self.rule.expression)))
         written.replace(self._path)
 
     def backend(self, now: datetime = NOON) -> Backend:

@@ -73,7 +73,7 @@ def test_five_thousand_tasks_due_in_one_minute_are_each_done_once() -> None:
     assert most_running <= PLACES
     assert pools[0].most <= PLACES
     assert report.rings_at is None
-    assert {task.status for task in store.inner.tasks.values()} == {Status.DONE}
+    assert {task.status for task in store.tasks.values()} == {Status.DONE}
 
 
 def test_editors_that_flood_the_queue_while_a_run_drains_it_lose_nothing() -> None:
@@ -114,5 +114,5 @@ def test_editors_that_flood_the_queue_while_a_run_drains_it_lose_nothing() -> No
     assert len(acknowledged) == 450
     assert set(done) == {"first", *acknowledged}
     assert set(done.values()) == {1}
-    assert {task.status for task in store.inner.tasks.values()} == {Status.DONE}
+    assert {task.status for task in store.tasks.values()} == {Status.DONE}
     assert not rule.overlapped

@@ -6,8 +6,6 @@ from . import transitions as t
 from .steps import Steps
 from .world import HOLD, NEVER_AT, Proc, State, alarm, at, instant
 
-__all__ = ["Armers"]
-
 
 class Armers(Steps):
     """The steps of arming, which end where `then` of the process says."""

@@ -11,8 +11,6 @@ from duebell_shared.bell.expression import echo_after
 
 from .world import Ingredients
 
-__all__ = ["BROKEN"]
-
 
 class _NoLock(ArmingRecord, frozen=True, kw_only=True):
     """Whoever wants to calls PutRule."""

@@ -2,8 +2,6 @@
 
 from .world import Case, Edit
 
-__all__ = ["CASES", "DEEP"]
-
 _ALL = frozenset({"crash", "stall", "refuse", "timeout", "hurry"})
 _CRASH_OR_STALL = frozenset({"crash", "stall"})
 

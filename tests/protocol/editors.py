@@ -4,8 +4,6 @@ from . import transitions as t
 from .armers import Armers
 from .world import DONE, NEVER_AT, Edit, Proc, State
 
-__all__ = ["Editors"]
-
 
 class Editors(Armers):
     """The steps of an editor's call: it writes its task, lowers the lane's due, arms, and returns."""

@@ -16,8 +16,6 @@ from .cases import CASES, DEEP
 from .model import Model
 from .world import NEVER_AT, Case, Ingredients, State, at
 
-__all__ = ["Finding", "explore"]
-
 
 @dataclass(frozen=True)
 class Finding:

@@ -13,8 +13,6 @@ from duebell_shared.instants import NEVER
 from .model import Model
 from .world import Case, Edit, Proc, State, instant
 
-__all__ = ["CASES", "DEEP", "TO_A_DEAD_RUN", "GivenForEver", "GivingModel"]
-
 _ADDS = (Edit(0, due=1), Edit(1, due=2))
 
 _SHARE = frozenset({"share", "crash"})

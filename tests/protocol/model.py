@@ -13,8 +13,6 @@ from .runs import Runs
 from .steps import Step
 from .world import DONE, NEVER_AT, Proc, State, at, echo, start
 
-__all__ = ["Model"]
-
 
 class Model(Editors, Runs):
     """All that can happen in a case."""

@@ -13,8 +13,6 @@ from duebell_shared.instants import NEVER
 from .model import Model
 from .world import DONE, LEASE, NEVER_AT, Case, Edit, Ingredients, Proc, State, instant
 
-__all__ = ["BROKEN", "CASES", "DEEP", "RelaningModel"]
-
 _CRASH = frozenset({"crash"})
 _STALL = frozenset({"stall"})
 

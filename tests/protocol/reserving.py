@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from .model import Model
 from .world import DONE, NEVER_AT, Case, Edit, Ingredients, Proc, State
 
-__all__ = ["CASES", "DEEP", "GRACE", "Broken", "ReservingModel"]
-
 #: Moments from the write of a reserved task until runs drop it.
 GRACE = 2
 

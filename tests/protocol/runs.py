@@ -4,8 +4,6 @@ from . import transitions as t
 from .armers import Armers
 from .world import DONE, LEASE, NEVER_AT, Proc, State
 
-__all__ = ["Runs"]
-
 
 class Runs(Armers):
     """The steps of a run: it claims lanes, runs what is due, gives the lanes back, and arms."""

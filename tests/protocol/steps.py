@@ -2,8 +2,6 @@
 
 from .world import Case, Ingredients, Proc, Records, State, instant
 
-__all__ = ["Step", "Steps"]
-
 #: Who did what, and the state after it.
 Step = tuple[str, str, State]
 

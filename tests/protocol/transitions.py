@@ -5,19 +5,6 @@ from duebell_shared.bell.expression import ring_minute
 
 from .world import HOLD, instant
 
-__all__ = [
-    "applying",
-    "claimed",
-    "cleared",
-    "given_back",
-    "handed_over",
-    "lowered",
-    "put_done",
-    "put_refused",
-    "released",
-    "renewed",
-]
-
 
 def lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
     """`Armer.lower`."""

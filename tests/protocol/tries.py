@@ -14,8 +14,6 @@ from duebell_worker.run.lease import other_try_ends, request_of
 from .model import Model
 from .world import Case, Edit, Proc, State, at, instant
 
-__all__ = ["CASES", "DEEP", "DiesUnarmed", "TakesOverAtOnce", "TriesModel"]
-
 _ADDS = (Edit(0, due=1), Edit(1, due=2))
 _STALL = frozenset({"crash", "stall"})
 _TWICE = frozenset({"twice", "crash"})

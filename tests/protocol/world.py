@@ -16,25 +16,6 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.expression import echo_after, ring_minute
 from duebell_shared.instants import NEVER
 
-__all__ = [
-    "DONE",
-    "HOLD",
-    "LATE_IN_THE_HOUR",
-    "LEASE",
-    "NEVER_AT",
-    "Case",
-    "Edit",
-    "Ingredients",
-    "Proc",
-    "Records",
-    "State",
-    "alarm",
-    "at",
-    "echo",
-    "instant",
-    "start",
-]
-
 HOLD, LEASE = 1, 2
 
 #: NEVER in model time: the sentinel, an empty lane.

@@ -2,8 +2,6 @@
 
 from hypothesis import strategies as st
 
-__all__ = ["AWS", "CLASSIC", "ZONES"]
-
 ZONES = (
     "UTC",
     "America/New_York",

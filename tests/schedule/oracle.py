@@ -9,8 +9,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from duebell_shared.schedules.zones import zone_of
 
-__all__ = ["fires"]
-
 MINUTE = timedelta(minutes=1)
 _NAMES = {
     "month": "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(),  # noqa: SIM905

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.schedules.cron import parse_aws, parse_classic
 from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_names, zone_of
 from tests.schedule.expressions import AWS, CLASSIC, ZONES
@@ -153,29 +152,3 @@ def test_the_zone_that_an_instant_is_given_in_does_not_matter(expression: str) -
             instant = change + timedelta(minutes=minutes)
             there = instant.astimezone(ZoneInfo("Europe/Berlin"))
             assert schedule.preview(2, there) == schedule.preview(2, instant)
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 9), st.integers(0, 23), st.integers(0, 23))
-def test_the_advice_for_a_range_that_goes_around_the_end_means_the_same(
-    day: int, last_day: int, by: int, hour: int, last_hour: int
-) -> None:
-    around = {number % 24 for number in range(hour, last_hour + 24 + 1, by)}
-    if hour > last_hour:
-        advice = _advice(f"0 {hour}-{last_hour}/{by} * * *")
-        assert {minute // 60 for minute in parse_classic(f"0 {advice} * * *").minutes} == around
-    if day > last_day:
-        days = {(number - 1) % 7 for number in range(day, last_day + 7 + 1, by)}
-        classic = parse_classic(f"0 9 * * {_advice(f'0 9 * * {day}-{last_day}/{by}')}").week_days
-        assert classic
-        assert classic.weekdays == days
-        field = f"{day + 1}-{last_day + 1}/{by}"
-        aws = parse_aws(f"0 9 ? * {_advice(f'cron(0 9 ? * {field} *)')} *").week_days
-        assert aws
-        assert aws.weekdays == days
-
-
-def _advice(expression: str) -> str:
-    with pytest.raises(InvalidSchedule) as raised:
-        make_schedule(expression, now=NOW)
-    return raised.value.reason.rpartition("write ")[2]

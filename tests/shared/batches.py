@@ -21,20 +21,6 @@ from tests.simulation.wire.statements import Statement
 from tests.support import NOON, REGION, create_table
 from tests.worker.hooks import Hooks
 
-__all__ = [
-    "BATCH",
-    "THREE",
-    "THROTTLED",
-    "Fail",
-    "answer_nothing",
-    "aws",
-    "bare_moto",
-    "fail",
-    "sent",
-    "store",
-    "task",
-]
-
 BATCH = "BatchExecuteStatement"
 
 

@@ -14,8 +14,6 @@ from tests.support import SCHEDULED, Clock
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
-__all__ = ["FakeEvents", "FakeScheduler", "refusal", "silence"]
-
 Trouble = Callable[[], None]
 
 

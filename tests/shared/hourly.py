@@ -13,8 +13,6 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
-__all__ = ["FAILURE", "HOUR", "KEEP", "MINUTE", "NOON_PLUS", "SECOND", "done", "failed", "hourly", "started"]
-
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 KEEP = timedelta(days=30)
 FAILURE = Failure(type="ValueError", message="no", traceback="here\n" * 100)

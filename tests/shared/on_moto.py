@@ -11,8 +11,6 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import CALL_LIMIT
 from tests.support import Clock, minute_of
 
-__all__ = ["at_put_rule", "rings_at", "swap", "unanswered"]
-
 
 def at_put_rule(backend: Backend, *happenings: Callable[[], None], when: str = "before") -> None:
     """What happens before each PutRule (or after it, and before its answer arrives), in order."""

@@ -11,8 +11,6 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 
-__all__ = ["SharedStore"]
-
 
 class SharedStore(MemoryStore):
     """Each verb is one step, whatever threads do. `getting_in_first` comes before the next swaps, in turn."""

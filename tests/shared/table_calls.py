@@ -16,8 +16,6 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON
 
-__all__ = ["KEY", "SOON", "client_of", "lose_the_next_answer", "store", "task", "verbs"]
-
 SOON = NOON + timedelta(hours=1)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.store import Inserted
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.tasks.task import QueueKey
 from tests.shared.batches import THREE, store, task
@@ -25,7 +24,7 @@ LeaveUnread = Callable[[Callable[[int], int]], None]
 @pytest.fixture
 def leave_unread(store: DynamoTable) -> LeaveUnread:
     """Have DynamoDB give back so many of the keys that it is asked for, by how many these are."""
-    assert store.insert_many(THREE) == [Inserted()] * 3
+    assert store.insert_many(THREE) == [True] * 3
 
     def register(how_many: Callable[[int], int]) -> None:
         def cut(parsed: dict[str, Any], **_: Any) -> None:

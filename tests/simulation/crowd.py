@@ -20,13 +20,13 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.function import Function
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
@@ -142,7 +142,7 @@ class _SteadyStore:
     def insert(self, task: Task) -> bool:
         return self._call(lambda: self._store.insert(task))
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         return self._call(lambda: self._store.insert_many(tasks))
 
     def save(self, old: Task, new: Task | None) -> bool:
@@ -151,14 +151,14 @@ class _SteadyStore:
     def delete(self, task: Task) -> bool:
         return self._call(lambda: self._store.delete(task), {task.lane: _OUTCOME})
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         tasks_of = Counter(old.lane for old, _ in changes)
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
         return self._call(lambda: self._store.save_many(changes), units)
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[Relocated | NotEligible | Failed]:
+    ) -> list[bool | DuebellError]:
         return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now, only_new=only_new))
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -172,7 +172,7 @@ class _SteadyStore:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
+    ) -> list[Task | DuebellError | None]:
         tasks_of = Counter(key.lane for key in keys)
         return self._call(
             lambda: self._store.claim_many(keys, run=run, now=now, status=status),

@@ -7,12 +7,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.errors import AwsUnavailable, ItemRefusal
+from duebell_shared.errors import AwsUnavailable, DuebellError, ItemRefusal
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
@@ -66,11 +65,11 @@ class StoreOverNetwork:
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         try:
             return self._call("insert_many", lambda: self._store.insert_many(tasks))
         except AwsUnavailable as error:
-            return [Failed(error)] * len(tasks)
+            return [error] * len(tasks)
 
     def save(self, old: Task, new: Task | None) -> bool:
         what = f"save {old.id} {new and new.status}"
@@ -79,16 +78,14 @@ class StoreOverNetwork:
     def delete(self, task: Task) -> bool:
         return self._call(f"delete {task.id}", lambda: self._store.delete(task), lane=task.lane)
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
-        def save(old: Task, new: Task | None) -> Saved | NotEligible:
-            return Saved() if self._store.save(old, new) else NotEligible()
-
-        return self._many("save_many", [(old.lane, partial(save, old, new)) for old, new in changes])
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+        saves = [(old.lane, partial(self._store.save, old, new)) for old, new in changes]
+        return self._many("save_many", saves)
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[Relocated | NotEligible | Failed]:
-        def relocate(key: QueueKey) -> Relocated | NotEligible | Failed:
+    ) -> list[bool | DuebellError]:
+        def relocate(key: QueueKey) -> bool | DuebellError:
             [moved] = self._store.relocate([key], lanes=lanes, now=now, only_new=only_new)
             return moved
 
@@ -106,11 +103,8 @@ class StoreOverNetwork:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
-        def claim(key: QueueKey) -> Claimed | NotEligible:
-            task = self._store.claim(key, run=run, now=now, status=status)
-            return Claimed(task) if task else NotEligible()
-
+    ) -> list[Task | DuebellError | None]:
+        claim = partial(self._store.claim, run=run, now=now, status=status)
         return self._many(f"claim_many, {status}", [(key.lane, partial(claim, key)) for key in keys])
 
     def queued(
@@ -160,19 +154,19 @@ class StoreOverNetwork:
     def lane_sizes(self) -> dict[int, int]:
         return self._store.lane_sizes()
 
-    def _many(self, what: str, effects: Sequence[tuple[int, Callable[[], _T]]]) -> list[_T | Failed]:
+    def _many(self, what: str, effects: Sequence[tuple[int, Callable[[], _T]]]) -> list[_T | DuebellError]:
         """One call; each of its statements, which is for a lane, may be refused by itself."""
 
-        def execute() -> list[_T | Failed]:
+        def execute() -> list[_T | DuebellError]:
             return [
-                Failed(AwsUnavailable("throttled")) if self._aws.refuses(lane) else effect()
+                AwsUnavailable("throttled") if self._aws.refuses(lane) else effect()
                 for lane, effect in effects
             ]
 
         try:
             return self._call(f"{what} {len(effects)}", execute)
         except AwsUnavailable as error:
-            return [Failed(error)] * len(effects)
+            return [error] * len(effects)
 
     def _call(self, what: str, effect: Callable[[], _T], *, lane: int | None = None) -> _T:
         refusal = AwsUnavailable("simulated throttling")

@@ -10,8 +10,6 @@ from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON
 
-__all__ = ["LATER", "key", "keys", "task"]
-
 LATER = NOON + timedelta(hours=1)
 
 

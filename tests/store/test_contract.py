@@ -11,7 +11,7 @@ import pytest
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.store import Inserted, Store
+from duebell_shared.queue.store import Store
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
@@ -268,7 +268,7 @@ def test_the_queue_goes_on_behind_a_key_whether_it_is_still_there_or_not(store: 
     # Given more tasks of one moment than are read at a time, and some before and behind it
     dues = {f"at-noon-{n:03}": NOON for n in range(450)}
     dues |= {"sooner": NOON - timedelta(minutes=1), "later": LATER}
-    assert all(store.insert_many([task(id, due)]) == [Inserted()] for id, due in dues.items())
+    assert all(store.insert_many([task(id, due)]) == [True] for id, due in dues.items())
     every = list(store.queued(0))
     assert len(every) == 452
     for place in (0, 1, 199, 200, 201, 449, 450, 451):

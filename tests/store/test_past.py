@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey
-from duebell_shared.queue.store import Inserted, NotEligible, Saved, Store
+from duebell_shared.queue.store import Store
 from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
@@ -245,8 +245,8 @@ def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -
     for outcome in (running.done(now=LATER, keep=KEEP), None):
         assert not store.save(running, outcome)
         assert store.save_many([(running, outcome), (task("none"), task("none").paused())]) == [
-            NotEligible(),
-            NotEligible(),
+            False,
+            False,
         ]
     # Then it is nothing to the second
     assert store.get(0, "one") == other
@@ -254,11 +254,11 @@ def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -
 
 def test_many_are_changed_and_deleted_at_once(store: Store) -> None:
     tasks = [task(f"t{number}") for number in range(4)]
-    assert store.insert_many(tasks) == [Inserted()] * 4
+    assert store.insert_many(tasks) == [True] * 4
     there = [claimed(store, one) for one in tasks]
     done = there[1].done(now=LATER, keep=KEEP)
     old = tasks[3]  # at another rev
     assert store.save_many([(there[0], None), (there[1], done), (there[2], None), (old, None)]) == [
-        Saved(), Saved(), Saved(), NotEligible(),
+        True, True, True, False,
     ]  # fmt: skip
     assert [store.get(0, one.id) for one in tasks] == [None, done, None, there[3]]

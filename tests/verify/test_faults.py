@@ -62,22 +62,6 @@ def test_batches_that_are_not_taken_are_the_slower_path(account: Account) -> Non
     assert all_ok(found, *BATCHES, "arithmetic", "at-once", "intake", "probe", "dead-letter")
 
 
-def test_the_longer_form_of_a_statement_is_told_as_such(account: Account) -> None:
-    def shorter_is_refused(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        is_shorter = b"VALUE ?" in params["body"]
-        return (400, {"Error": {"Code": "ValidationException", "Message": "VALUE ?"}}) if is_shorter else None
-
-    account.on("BatchExecuteStatement", shorter_is_refused)
-
-    found = account.check("insert-many", when=QUICK)
-
-    assert (found.result, found.way_out) == (
-        Result.SLOWER,
-        "the shorter form of the statement is not taken: nothing needs to be done",
-    )
-    assert found.found.startswith("in batches, in the longer form")
-
-
 def test_a_batch_that_does_not_return_what_it_claimed_is_the_slower_path(account: Account) -> None:
     def nothing_returned(params: dict[str, Any]) -> None:
         body = json.loads(params["body"])

@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any
 
 from duebell_infra.testing import MemoryStore
-from duebell_shared.errors import AwsError, AwsUnavailable
-from duebell_shared.queue.store import Claimed, Failed, NotEligible, Saved, or_failed
+from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError
+from duebell_shared.parallel import result_or_error
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-
-__all__ = ["READS", "WRITES", "RefusingStore"]
 
 READS = frozenset({"queued", "head", "count"})
 WRITES = frozenset({"claim", "save"})
@@ -49,22 +47,16 @@ class RefusingStore(MemoryStore):
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
-        def claim(key: QueueKey) -> Claimed | NotEligible:
-            task = self.claim(key, run=run, now=now, status=status)
-            return Claimed(task) if task else NotEligible()
-
-        return [or_failed(partial(claim, key)) for key in keys]
+    ) -> list[Task | DuebellError | None]:
+        claim = partial(self.claim, run=run, now=now, status=status)
+        return [result_or_error(claim, key) for key in keys]
 
     def save(self, old: Task, new: Task | None) -> bool:
         self._call("save", old.lane)
         return super().save(old, new)
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
-        def save(old: Task, new: Task | None) -> Saved | NotEligible:
-            return Saved() if self.save(old, new) else NotEligible()
-
-        return [or_failed(partial(save, old, new)) for old, new in changes]
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+        return [result_or_error(lambda change: self.save(*change), change) for change in changes]
 
     def _call(self, verb: str, lane: int) -> None:
         self.calls[verb, lane] += 1

@@ -9,7 +9,6 @@ import pytest
 from duebell import Editor, ProblemKind, Status, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.store import Failed
 from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
@@ -237,7 +236,7 @@ def test_a_beginning_that_is_not_answered_is_looked_up(
         if is_stored:
             save_many(changes)
         monkeypatch.undo()
-        return [Failed(AwsUnavailable("nobody answered")) for _ in changes]
+        return [AwsUnavailable("nobody answered") for _ in changes]
 
     monkeypatch.setattr(backend.store, "save_many", unanswered)
     # When a run comes, and another one if that fails
@@ -268,7 +267,7 @@ def test_a_last_attempt_that_may_have_been_recorded_as_begun_is_made_once(
         if is_stored:
             save_many(changes)
         monkeypatch.setattr(backend.store, "save_many", save_many)
-        return [Failed(AwsUnavailable("nobody answered")) for _ in changes]
+        return [AwsUnavailable("nobody answered") for _ in changes]
 
     def unread(*_: object) -> Any:
         monkeypatch.undo()
@@ -281,20 +280,6 @@ def test_a_last_attempt_that_may_have_been_recorded_as_begun_is_made_once(
     # Then its outcome is recorded over whichever of the two is stored
     assert (called, report.done) == (["act"], 1)
     assert editor.get("a").status is Status.DONE
-
-
-def test_a_task_left_running_that_fails_again_is_retried_like_any_other(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock
-) -> None:
-    worker.action("fail")(lambda: 1 / 0)
-    editor.add("fail", due=NOON, id="a")
-    die_while_running(backend, clock, "a")
-    assert worker.run().retried == 1
-    task = editor.get("a")
-    assert (task.status, task.attempt) == (Status.SCHEDULED, 2)
-    assert [(one.attempt, one.type) for one in task.failures] == [(1, "WorkerDied"), (2, "ZeroDivisionError")]
-    assert task.queued is not None
-    assert timedelta(seconds=30) <= task.queued - clock.now <= timedelta(seconds=60)
 
 
 @pytest.mark.parametrize("change", ["cancel", "move"])

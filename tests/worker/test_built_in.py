@@ -10,7 +10,7 @@ from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.function import failing_event, token_in
 from duebell_shared.tasks.checks import VERIFY
-from duebell_worker.invocation import FailedOnPurpose
+from duebell_worker.worker import FailedOnPurpose
 from tests.support import Calls
 
 CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))

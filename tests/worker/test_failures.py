@@ -16,44 +16,6 @@ def failure_of(editor: Editor, id: str) -> Failure:
     return failure
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ValueError("no"),
-        SystemExit(3),
-        KeyboardInterrupt("stop"),
-        GeneratorExit("closed"),
-        BaseException("bare"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-@pytest.mark.parametrize("concurrency", [1, 16])
-def test_whatever_an_action_raises_it_fails_alone(
-    editor: Editor, worker: Worker, error: BaseException, concurrency: int
-) -> None:
-    # Given a task that fails between others that do not
-    worker._concurrency = concurrency
-
-    @worker.action("fail")
-    def fail() -> None:
-        raise error
-
-    @worker.action("act")
-    def act() -> None: ...
-
-    for number in range(3):
-        editor.add("act", due=NOON - timedelta(minutes=number), id=f"good-{number}")
-    editor.add("fail", due=NOON - timedelta(seconds=30), id="bad")
-
-    # When they are run
-    report = worker.run()
-
-    # Then the others are done, and it is to be retried
-    assert (report.done, report.retried) == (3, 1)
-    assert editor.get("bad").status is Status.SCHEDULED
-    assert failure_of(editor, "bad").type == type(error).__name__
-
-
 def test_attempts_are_made_until_they_are_used_up(editor: Editor, worker: Worker, clock: Clock) -> None:
     # Given an action that fails each time
     made = []
@@ -109,25 +71,6 @@ def test_the_task_tells_when_each_attempt_failed_and_why(
     assert (second.attempt, second.type, second.message) == (2, "KeyError", "'b'")
     for one, at in zip(task.failures, started, strict=False):
         assert (one.due, one.started_at, one.finished_at) == (NOON, at, at + timedelta(seconds=3))
-
-
-def test_a_success_after_failures_leaves_no_last_one_behind(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    answers = iter([ValueError("once"), None])
-
-    @worker.action("act")
-    def act() -> None:
-        if error := next(answers):
-            raise error
-
-    editor.add("act", due=NOON, id="a")
-    worker.run()
-    assert failure_of(editor, "a").message == "once"
-    clock.advance(timedelta(minutes=1))
-    worker.run()
-    task = editor.get("a")
-    assert (task.status, task.attempt, task.failure) == (Status.DONE, 2, None)
 
 
 def test_the_traceback_begins_in_the_action(editor: Editor, worker: Worker) -> None:
@@ -214,15 +157,6 @@ def test_a_retry_at_once_comes_in_the_same_run_as_far_as_attempts_go(editor: Edi
     report = worker.run()
     assert (report.retried, report.failed) == (3, 1)
     assert editor.get("a").attempt == 4
-
-
-def test_an_unknown_action_fails_at_once(editor: Editor, worker: Worker) -> None:
-    worker.action("mail")(lambda: None)
-    editor.add("male", due=NOON, id="a")
-    assert worker.run().failed == 1
-    failure = failure_of(editor, "a")
-    assert failure.type == "UnknownAction"
-    assert failure.message.startswith("this worker has no action 'male': did you mean mail? It has mail.")
 
 
 def test_a_failed_task_can_be_retried_and_has_all_attempts_to_come(editor: Editor, worker: Worker) -> None:

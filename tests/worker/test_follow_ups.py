@@ -219,15 +219,6 @@ def test_each_occurrence_has_its_follow_up(scene: Scene, clock: Clock) -> None:
     assert scene.worker.backend.armer.read().target == NOON + 4 * HOUR
 
 
-def test_the_last_occurrence_ends_the_task(scene: Scene, clock: Clock) -> None:
-    scene.editor.add("act", schedule="rate(1 hour)", start=NOON, id="r", max_runs=1, then=Then("hear"))
-    clock.advance(HOUR)
-    scene.run()
-
-    assert scene.ids == ["r/then"]
-    assert scene.editor.get("r").status is Status.DONE
-
-
 @pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
 def test_a_follow_up_that_could_not_be_added_is_owed(
     scene: Scene, clock: Clock, aws: Hooks, recurs: bool

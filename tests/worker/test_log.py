@@ -7,12 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell import Editor, NotArmed, Worker
-from duebell_infra.testing import InlinePool
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.instants import render
 from duebell_worker.log import emit
-from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
@@ -86,51 +84,9 @@ def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> 
     assert "card" not in log.stream.getvalue().replace("payload.card", "")
 
 
-@pytest.mark.parametrize("text", ["two\nlines", 'a "quote"', "Grüße \U0001f514", "\ud800"])
-def test_a_line_is_a_line_whatever_is_in_it(editor: Editor, worker: Worker, log: Log, text: str) -> None:
-    @worker.action("fail", attempts=1)
-    def fail() -> None:
-        raise ValueError(text)
-
-    editor.add("fail", due=NOON)
-    worker.run()
-    assert [line["message"] for line in log.lines("task")] == [text.replace("\ud800", "?")]
-
-
 def test_fields_that_are_none_are_left_out(log: Log) -> None:
     emit("odd", level=logging.ERROR, here=0, there=None, when=NOON)
     assert log.lines() == [{"event": "odd", "level": "ERROR", "here": 0, "when": "2026-11-21T12:00:00.000Z"}]
-
-
-def test_a_rule_that_cannot_be_set_is_said_at_once(
-    editor: Editor, worker: Worker, aws: Hooks, log: Log
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON)
-    aws.refuse("events.PutRule", "AccessDeniedException")
-    with pytest.raises(NotArmed):
-        worker.run()
-    assert [line["event"] for line in log.lines()] == [*["not_armed"] * 3, "task"]
-    assert log.lines("not_armed")[0]["level"] == "ERROR"
-    assert "AccessDenied" in log.lines("not_armed")[0]["error"]
-
-
-def test_a_lost_lease_is_said(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, log: Log
-) -> None:
-    other = Worker(backend=backend, pool=lambda _: InlinePool())
-    other.action("slow")(lambda: None)
-
-    @worker.action("slow")
-    def slow() -> None:
-        clock.advance(LEASE)
-        other.run()
-
-    editor.add("slow", due=NOON)
-    report = worker.run()
-    lost = log.lines("lease_lost")
-    assert lost == [{"event": "lease_lost", "level": "WARNING", "run": report.run, "still_running": 0}]
-    assert [line["lost_lease"] for line in log.lines("run")] == [False, True]
 
 
 def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
@@ -182,3 +138,14 @@ def test_a_report_has_no_field_that_the_log_does_not_say(worker: Worker, log: Lo
     said = set(log.lines("run")[0]) - {"event", "level"}
     given = {name for name, value in msgspec.structs.asdict(report).items() if value is not None}
     assert said == given
+
+
+@pytest.mark.parametrize("text", ["two\nlines", 'a "quote"', "Grüße \U0001f514", "\ud800"])
+def test_a_line_is_a_line_whatever_is_in_it(editor: Editor, worker: Worker, log: Log, text: str) -> None:
+    @worker.action("fail", attempts=1)
+    def fail() -> None:
+        raise ValueError(text)
+
+    editor.add("fail", due=NOON)
+    worker.run()
+    assert [line["message"] for line in log.lines("task")] == [text.replace("\ud800", "?")]

@@ -59,14 +59,6 @@ def failure_of(task: Task) -> Failure:
     return task.failure
 
 
-def test_a_success_is_history() -> None:
-    task, outcome = attempted(None)
-    assert outcome is Outcome.DONE
-    assert (task.status, task.queued, task.finished_at) == (Status.DONE, None, NOON)
-    assert task.expires_at == NOON + DAY
-    assert task.rev == 8
-
-
 def test_after_a_success_a_former_failure_is_gone() -> None:
     failed = msgspec.structs.replace(task_at(2), failure=Failure(type="ValueError", message="once"))
     task, _ = attempted(None, task=failed)
@@ -92,10 +84,6 @@ def test_the_back_off_doubles_up_to_an_hour_and_chance_takes_up_to_half(attempt:
     assert 0.95 * whole < max(pauses) <= whole
 
 
-def test_the_same_chance_gives_the_same_back_off() -> None:
-    assert Backoff().wait(3, Random(42)) == Backoff().wait(3, Random(42))
-
-
 @pytest.mark.parametrize(
     ("after", "pause"),
     [
@@ -112,11 +100,6 @@ def test_retry_says_when(after: timedelta | float, pause: timedelta) -> None:
     task, outcome = attempted(Retry("busy", after=after))
     assert (outcome, task.queued) == (Outcome.RETRIED, NOON + pause)
     assert failure_of(task) == Failure(type="Retry", message="busy", traceback="")
-
-
-def test_retry_needs_no_reason() -> None:
-    task, _ = attempted(Retry(after=1))
-    assert failure_of(task).message == "the action asked for a retry"
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), Retry("no", after=1), Unfinished()])

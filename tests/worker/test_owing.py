@@ -11,7 +11,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
 from duebell_shared.queue.items import stored
-from duebell_shared.queue.store import Failed
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.test_follow_ups import Scene, refuse_follow_ups
@@ -131,7 +130,7 @@ def test_a_follow_up_that_was_changed_meanwhile_is_not_added_again(
 
     def refused(changes: Sequence[Any]) -> Sequence[Any]:
         is_second = any(old.owes for old, _ in changes)
-        return [Failed(AwsUnavailable("as told"))] * len(changes) if is_second else save_many(changes)
+        return [AwsUnavailable("as told")] * len(changes) if is_second else save_many(changes)
 
     with monkeypatch.context() as patch:
         patch.setattr(backend.store, "save_many", refused)

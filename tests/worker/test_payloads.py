@@ -123,19 +123,6 @@ def test_the_payload_comes_as_the_type_that_is_asked_for(
     assert type(got[0]) is type(payload)
 
 
-@pytest.mark.parametrize(
-    "payload", [SaleClass(42), SaleStruct(42), SaleModel(item=42), SalePydanticClass(42)]
-)
-def test_what_an_editor_adds_as_a_type_comes_as_one(editor: Editor, worker: Worker, payload: Any) -> None:
-    def act(payload: Any) -> None: ...
-
-    act.__annotations__ = {"payload": type(payload)}
-    got = register(worker, act)
-    editor.add("act", due=editor._clock(), payload=payload)
-    worker.run()
-    assert got == [payload]
-
-
 @pytest.mark.parametrize("function", [not_annotated, anything, plain])
 def test_plain_json_comes_unchanged_to_the_last_digit(
     editor: Editor, worker: Worker, function: Callable[..., None]
@@ -195,14 +182,6 @@ def test_a_payload_that_does_not_fit_fails_at_once_and_the_field_is_named(
     assert failure.type == "InvalidPayload"
     assert field in failure.message
     assert failure.traceback == ""
-
-
-def test_what_a_misfit_says_is_for_people(editor: Editor, worker: Worker) -> None:
-    register(worker, a_struct)
-    editor.add("act", due=editor._clock(), payload={"item": "x"}, id="misfit")
-    worker.run()
-    failure = cast("Failure", editor.get("misfit").failure)
-    assert failure.message == "Expected `int`, got `str` - at `payload.item`"
 
 
 def test_every_fault_of_a_pydantic_payload_is_named(editor: Editor, worker: Worker) -> None:

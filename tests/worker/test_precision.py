@@ -29,11 +29,6 @@ def backend(session: boto3.Session, calls: Calls, clock: Clock) -> Backend:
 
 
 @pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
-
-
-@pytest.fixture
 def starts(worker: Worker, clock: Clock) -> list[datetime]:
     """When the action `act` of `worker` was started."""
     starts: list[datetime] = []
@@ -62,15 +57,6 @@ def test_a_run_waits_for_the_due_date_and_starts_then(
     report = worker.run(time_left=5 * MINUTE)
     assert starts == [due]
     assert report.lateness_max_ms == 0
-
-
-def test_it_waits_for_one_after_the_other(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
-) -> None:
-    dues = [NOON + MINUTE + n * timedelta(seconds=17.25) for n in range(6)]
-    editor.add_many({"action": "act", "due": due} for due in dues)
-    worker.run(time_left=5 * MINUTE)
-    assert starts == dues
 
 
 def test_it_does_not_wait_for_what_the_rule_can_ring_for_in_time(
@@ -111,23 +97,6 @@ def test_a_task_that_is_added_meanwhile_is_started_in_time_and_the_rule_left_alo
     # Then these are started in time as well, and adding them has not set the rule
     assert starts == [NOON + 11.5 * SECOND, NOON + 40 * SECOND, NOON + 100 * SECOND]
     assert puts == [0, 0]
-
-
-def test_what_is_due_at_once_while_a_run_waits_is_started_at_once(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], aws: Hooks
-) -> None:
-    editor.add("act", due=NOON + 100 * SECOND)
-    added: list[datetime] = []
-
-    def add(**_: object) -> None:
-        if clock.now > NOON + 10 * SECOND and not added:
-            added.append(clock.now)
-            editor.add("act", due=timedelta(0))
-
-    aws.before("dynamodb.GetItem", add)
-    worker.run(time_left=5 * MINUTE)
-    assert len(starts) == 2
-    assert starts[0] - added[0] <= timedelta(seconds=0.25)
 
 
 def test_while_an_action_takes_long_others_start_in_time(
@@ -198,19 +167,6 @@ def test_who_lost_its_lanes_while_it_waited_starts_nothing(
     report = worker.run(time_left=10 * MINUTE)
     assert (starts, report.lost_lease) == ([], True)
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
-
-
-def test_aws_that_does_not_answer_for_a_while_does_not_end_the_waiting(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], aws: Hooks
-) -> None:
-    editor.add("act", due=NOON + 30 * SECOND)
-    aws.refuse(
-        "dynamodb.GetItem",
-        "ThrottlingException",
-        when=lambda _: NOON + 5 * SECOND < clock.now < NOON + 20 * SECOND,
-    )
-    worker.run(time_left=5 * MINUTE)
-    assert starts == [NOON + 30 * SECOND]
 
 
 def test_it_stops_waiting_in_good_time_and_gives_the_lanes_back(

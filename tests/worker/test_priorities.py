@@ -44,19 +44,6 @@ def test_of_what_waits_higher_priorities_are_started_first_then_the_earliest(
     assert started == ["9-1", "9-4", "5-3", "5-6", "0-0", "0-2", "0-5"]
 
 
-def test_what_is_not_due_yet_waits_whatever_its_priority(
-    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
-) -> None:
-    editor.add("act", due=NOON + timedelta(days=1), id="urgent", priority=9)
-    editor.add("act", due=NOON, id="plain")
-    clock.advance(MINUTE)
-    assert one_by_one.run().done == 1
-    assert started == ["plain"]
-    clock.advance(timedelta(days=1))
-    one_by_one.run()
-    assert started == ["plain", "urgent"]
-
-
 def test_a_retry_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:
     started: list[str] = []
     worker = Worker(backend=backend, concurrency=1)
@@ -76,19 +63,6 @@ def test_a_retry_keeps_its_priority(editor: Editor, backend: Backend, clock: Clo
     worker.run()
     assert started == ["urgent", "urgent", "plain"]
     assert editor.get("urgent").status == "done"
-
-
-def test_a_recurring_task_keeps_its_priority(
-    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
-) -> None:
-    editor.add("act", schedule="rate(1 hour)", start=NOON + MINUTE, id="hourly", priority=4)
-    clock.advance(2 * MINUTE)
-    one_by_one.run()
-    editor.add("act", due=NOON + 30 * MINUTE, id="plain")
-    clock.advance(2 * 60 * MINUTE)
-    one_by_one.run()
-    assert started[:3] == ["hourly", "hourly", "plain"]
-    assert editor.get("hourly").priority == 4
 
 
 def keys(*priorities: int) -> Iterator[QueueKey]:
@@ -158,18 +132,3 @@ def test_tasks_of_one_moment_are_in_order_over_all_lanes(backend: Backend, edito
     reader = Lanes(run, run, Trouble("run", backend.clock))
     _, found = reader.queued(range(4), now=NOON)
     assert [key.priority for key in found] == sorted((number % 3 for number in range(40)), reverse=True)
-
-
-def test_a_burst_is_in_order_of_priority_beyond_what_is_in_sight_at_first(
-    editor: Editor,
-    one_by_one: Worker,
-    clock: Clock,
-    started: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("duebell_worker.run.lanes._AT_ONCE", 2)
-    for number in range(20):
-        editor.add("act", due=NOON + number * SECOND, id=f"{number:02}", priority=9 * (number == 8))
-    clock.advance(MINUTE)
-    one_by_one.run()
-    assert started.index("08") == 3

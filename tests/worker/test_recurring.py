@@ -83,20 +83,6 @@ def test_a_failing_occurrence_neither_delays_nor_cancels_the_next(
     assert (task.runs, task.consecutive_failures) == (3, 0)
 
 
-def test_an_unknown_action_fails_an_occurrence_and_the_chain_goes_on(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    editor.add("unknown", schedule="rate(1 hour)", id="r")
-    for _ in range(3):
-        clock.advance(HOUR)
-        worker.run()
-    task = editor.get("r")
-    assert (task.runs, task.consecutive_failures, task.status) == (3, 3, Status.SCHEDULED)
-    assert task.last
-    assert task.last.failure
-    assert task.last.failure.startswith("UnknownAction: ")
-
-
 def test_an_occurrence_never_starts_while_an_earlier_one_runs(
     editor: Editor, staged: Worker, worker: Worker, stage: Stage, clock: Clock
 ) -> None:

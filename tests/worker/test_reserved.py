@@ -9,7 +9,6 @@ import pytest
 from duebell import Editor, Reservation, Status, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.store import Failed
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 
@@ -206,7 +205,7 @@ def test_a_drop_that_fails_is_made_again(scene: Scene, monkeypatch: pytest.Monke
     # Given a reservation that has ended, and a delete that is not answered
     scene.reserve()
     scene.clock.now = NOON + 10 * MINUTE
-    save_many, failed = scene.store.save_many, [Failed(AwsUnavailable("no answer"))]
+    save_many, failed = scene.store.save_many, [AwsUnavailable("no answer")]
     monkeypatch.setattr(
         scene.store, "save_many", lambda changes: [failed.pop()] if failed else save_many(changes)
     )

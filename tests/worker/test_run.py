@@ -97,11 +97,6 @@ def test_an_empty_run_parks_the_rule(
     assert expression(events) == SENTINEL
 
 
-def test_the_first_run_of_a_queue_that_was_never_used(worker: Worker, events: "EventBridgeClient") -> None:
-    assert worker.run().rings_at is None
-    assert expression(events) == SENTINEL
-
-
 def test_the_report_counts_what_was_done_and_how_late(editor: Editor, worker: Worker, clock: Clock) -> None:
     # Given two that succeed, one that fails for good, one that is to be retried, one for later
     worker.action("act")(lambda: None)

@@ -7,39 +7,26 @@ from typing import Any, cast
 import pytest
 
 from duebell import Editor, Status, Task, Worker
-from duebell_infra.testing import Bell, MemoryStore
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
-from duebell_shared.settings import Settings
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.shares import Pace, dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
-@pytest.fixture
-def called() -> Called:
-    return Called()
-
-
 def scheduler(clock: Clock, called: Called, *, most: int = 4) -> Backend:
     """A scheduler in memory: these tests make many calls."""
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    settings = Settings(lanes=4, max_runs=most)
-    return called.by(Backend(settings, MemoryStore(), rule, clock=clock, sleep=clock.sleep))
+    return called.by(memory_backend(clock, MemoryStore(), max_runs=most))
 
 
 @pytest.fixture
 def backend(clock: Clock, called: Called) -> Backend:
     return scheduler(clock, called)
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 def slow(backend: Backend, stage: Stage, seconds: float = 1) -> Worker:
@@ -225,16 +212,6 @@ def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_han
 
     # Then each is started, or left to another run, about as soon as one run alone would have started it
     assert max([*began, *starts.values()]) < 3 * MINUTE
-
-
-def test_lanes_that_could_not_be_handed_over_are_kept(
-    editor: Editor, backend: Backend, called: Called, stage: Stage
-) -> None:
-    called.refuses = True
-    add(editor, 120)
-    report = slow(backend, stage).run(time_left=10 * MINUTE)
-    assert report.rings_at
-    assert len(editor.list(limit=1000).tasks) + report.done == 120
 
 
 def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: Called, stage: Stage) -> None:

@@ -242,26 +242,6 @@ def test_only_runs_with_snoozes_write_their_metric(backend: Backend, editor: Edi
     assert not any("Superseded" in line for line in by_action.values())
 
 
-def test_it_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:
-    # Given a task of priority 7 that is snoozed until another, of none, is due
-    started: list[str] = []
-    worker = Worker(backend=backend, concurrency=1)
-
-    @worker.action("poll")
-    def poll(payload: object, task: Task) -> None:
-        started.append(task.id)
-        if task.id == "urgent" and not task.snoozes:
-            raise Snooze(HOUR)
-
-    editor.add("poll", due=NOON, id="urgent", priority=7)
-    worker.run()
-    editor.add("poll", due=NOON + 30 * MINUTE, id="plain")
-    # When a run comes after both are due
-    clock.advance(2 * HOUR)
-    worker.run()
-    assert started == ["urgent", "urgent", "plain"]
-
-
 def test_a_long_running_process_wakes_it_to_the_second(hosted: Hosted) -> None:
     called = polls(hosted.worker, Snooze(90), Snooze(HOUR), None)
     task = hosted.add("poll", NOON + 3 * SECOND)
@@ -291,13 +271,3 @@ def test_an_export_has_it_as_it_waits(editor: Editor, worker: Worker, clock: Clo
         (task.queued, task.snoozes, task.payload) for task in before
     ]
     assert after[1].recurrence == before[1].recurrence
-
-
-def test_a_rehearsal_wakes_it_again() -> None:
-    worker = Worker()
-    called = polls(worker, Snooze(HOUR), None)
-    with Rehearsal(worker) as rehearsal:
-        rehearsal.editor.add("poll", due=MINUTE)
-        reports = rehearsal.let_time_pass(2 * HOUR)
-    assert [(report.snoozed, report.done) for report in reports] == [(1, 0), (0, 1)]
-    assert called[1].snoozes == 1

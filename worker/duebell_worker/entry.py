@@ -30,9 +30,8 @@ from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
 from .actions.registration import Registration
-from .invocation import LambdaContext
 from .log import emit, to_stdout
-from .worker import Worker
+from .worker import LambdaContext, Worker
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, the log is its owner's matter
     to_stdout()

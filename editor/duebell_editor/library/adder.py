@@ -20,7 +20,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.store import AT_ONCE, Failed, Inserted, Taken
+from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.queue.taken_ids import (
     Added,
     Policy,
@@ -198,7 +198,7 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
 
 def _write_batches(
     tasks: Sequence[Task],
-    insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]],
+    insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
     settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
     progress: Callable[[int], None],
 ) -> tuple[list[Task], AddReport]:
@@ -210,11 +210,11 @@ def _write_batches(
     def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
         """The stored task or the error, and whether the id was taken, for each task."""
         results = list(zip(batch, insert(batch), strict=True))
-        settled = iter(settle([task for task, result in results if isinstance(result, Taken)]))
+        settled = iter(settle([task for task, result in results if result is False]))
         return [
             (next(settled), True)
-            if isinstance(result, Taken)
-            else (result.error if isinstance(result, Failed) else task, False)
+            if result is False
+            else (result if isinstance(result, DuebellError) else task, False)
             for task, result in results
         ]
 

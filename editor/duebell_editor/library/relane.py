@@ -37,7 +37,6 @@ from duebell_shared.errors import (
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import drop_stray_copy, lane_of
 from duebell_shared.queue.past_index import Past
-from duebell_shared.queue.store import Failed, NotEligible, Relocated
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.tasks.task import QueueKey
@@ -205,10 +204,10 @@ class _Relaner:
                 if isinstance(outcomes, DuebellError):
                     errors.append(outcomes)
                     continue
-                self._moved += outcomes.count(Relocated())
-                errors += [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
+                self._moved += outcomes.count(True)
+                errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
                 for key, outcome in zip(group, outcomes, strict=True):
-                    if isinstance(outcome, NotEligible) and not self._is_settled(key):
+                    if outcome is False and not self._is_settled(key):
                         errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
             self._renew(some)
             self._progress(f"{self._moved:,} tasks moved")
@@ -221,7 +220,7 @@ class _Relaner:
             errors.append(error)
             return []
 
-    def _relocate(self, keys: Sequence[QueueKey]) -> list[Relocated | NotEligible | Failed]:
+    def _relocate(self, keys: Sequence[QueueKey]) -> list[bool | DuebellError]:
         return self._store.relocate(keys, lanes=self._lanes, now=self._clock())
 
     def _misplaced(self) -> Iterator[QueueKey]:

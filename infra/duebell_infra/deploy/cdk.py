@@ -19,7 +19,7 @@ from duebell_infra.bundle.import_check import Surroundings
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
-from duebell_shared.deliveries.kinds import KINDS, SECRETS
+from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
 
 from .deliveries import CONDITIONS, DELIVERIES, LISTS
@@ -34,7 +34,7 @@ _HERE = "eu-central-1:123456789012"
 #: checks, as the CDK does not know it before CloudFormation makes it.
 _KINDS = {
     **{kind.made: f"arn:aws:{kind.service}:{_HERE}:{kind.example}" for kind in KINDS.values()},
-    **{one.made: f"arn:aws:{one.service}:{_HERE}:{one.beginning}made" for one in SECRETS.values()},
+    **{one.made: f"arn:aws:{one.service}:{_HERE}:{one.beginning}made" for one in NEEDED},
 }
 
 
@@ -50,21 +50,23 @@ class CdkDeliveries:
         for name, one in given.items():
             fields: dict[str, Any] = dict(one) if isinstance(one, Mapping) else {"to": one}
             checked = dict(fields)
+            made: dict[str, str] = {}
             for field in {"to", "secret"} & fields.keys():
                 fields[field], checked[field] = _arn_of(name, field, fields[field])
+                if Token.is_unresolved(fields[field]):
+                    made[checked[field]] = fields[field]
             [delivery] = deliveries_in(json.dumps({name: checked}, default=str), where="deliveries").values()
-            for action, arn in delivery.permissions.items():
-                field = "to" if delivery.target.kind.sends == action else "secret"
-                is_made = Token.is_unresolved(fields[field])
-                self._arns.setdefault(LISTS[action], []).append(fields[field] if is_made else arn)
+            for needed in delivery.permissions:
+                arn = made.get(needed.given, needed.arn)
+                self._arns.setdefault(LISTS[needed.action], []).append(arn)
             self.fields[name] = fields
 
     def lists(self, in_code: Iterable[Delivery] | None) -> dict[str, list[str]]:
         """The template's parameters with ARNs: of these deliveries, and of those that the code declares."""
         arns = {parameter: list(several) for parameter, several in self._arns.items()}
         for one in in_code or ():
-            for action, arn in one.permissions.items():
-                arns.setdefault(LISTS[action], []).append(arn)
+            for needed in one.permissions:
+                arns.setdefault(LISTS[needed.action], []).append(needed.arn)
         return {parameter: list(dict.fromkeys(several)) for parameter, several in arns.items()}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
-from duebell_shared.deliveries.kinds import KINDS, SECRETS
+from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
 
 #: The fields of deliveries as they are given, by their names; None takes one away.
@@ -18,13 +18,13 @@ DELIVERIES = "Deliveries"
 #: The template's parameters with ARNs, by the one action that the worker's role gets on them.
 LISTS = {
     **{kind.sends: kind.parameter for kind in KINDS.values()},
-    **{store.reads: store.parameter for store in SECRETS.values()},
+    **{one.action: one.parameter for one in NEEDED},
 }
 
 #: The same, by the template's conditions that there are some.
 CONDITIONS = {
     **{f"SendsTo{kind.parameter.removeprefix('Delivery')}": kind.parameter for kind in KINDS.values()},
-    **{f"Reads{store.parameter.removeprefix('Delivery')}": store.parameter for store in SECRETS.values()},
+    **{one.condition: one.parameter for one in NEEDED},
 }
 
 #: Bytes of a parameter's value.
@@ -72,8 +72,8 @@ def permitted(deliveries: Iterable[Delivery], *, before: Mapping[str, str]) -> d
         for parameter in LISTS.values()
     }
     for delivery in deliveries:
-        for action, arn in delivery.permissions.items():
-            arns[LISTS[action]].add(arn)
+        for needed in delivery.permissions:
+            arns[LISTS[needed.action]].add(needed.arn)
     lists = {parameter: ",".join(sorted(several)) for parameter, several in arns.items()}
     for parameter, text in lists.items():
         if len(text) > _MOST_OF_A_PARAMETER:

@@ -1,6 +1,6 @@
 """The parameters of a stack: one row each, and those that follow from others.
 
-The `Parameters` of template.yaml, Terraform's variables.tf and the table in docs/running.md are made of these
+The `Parameters` of template.yaml, Terraform's variables.tf and docs/parameters.md are made of these
 rows by `make reference`. The Terraform variable has the same name in snake case. A parameter that worker and
 editors read as a setting has its meaning, bounds and default from there.
 
@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from duebell_infra.errors import InvalidDeployment
-from duebell_shared.deliveries.kinds import KINDS, SECRETS
+from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import SETTINGS, Settings
 
@@ -127,15 +127,13 @@ PARAMETERS = {
         kind="number", default="300", least=30, most=900, option="--timeout",
     ),
     "SnapStart": Parameter(
-        "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python "
-        "3.12 or newer. Lambda charges for the snapshot that it keeps and for each one that it "
-        "restores.",
+        "Whether Lambda starts the worker from a snapshot of the process. Needs Python 3.12 or newer. "
+        "Lambda charges for keeping it, and for each start from it.",
         kind="yes", option="--snap-start",
     ),
     "VersionKey": Parameter(
-        "Names the version that the snapshot is made of. Set by duebell deploy. Where something else "
-        "deploys, give another one with each change of the bundle or of a parameter, or Lambda goes "
-        "on with the version before.",
+        "Names the version of the snapshot. Set by duebell deploy. Another tool must change it with "
+        "each change of the bundle or of a parameter.",
         only="CloudFormation",
     ),
     "Precision": _same("precision", option="--precision"),
@@ -202,17 +200,14 @@ PARAMETERS = {
     ),
     **{
         kind.parameter: Parameter(
-            f"ARNs of the targets of deliveries, each a {kind.word}.",
+            f"The {kind.word} ARNs that deliveries go to.",
             kind="list", only="CloudFormation",
         )
         for kind in KINDS.values()
     },
     **{
-        store.parameter: Parameter(
-            f"ARNs of what deliveries by HTTPS are signed with, in {store.service}.",
-            kind="list", only="CloudFormation",
-        )
-        for store in SECRETS.values()
+        one.parameter: Parameter(f"ARNs of {one.means}.", kind="list", only="CloudFormation")
+        for one in NEEDED
     },
     "Intake": Parameter(
         "Whether there is an intake queue, an SQS queue whose messages add and change tasks.",
@@ -227,8 +222,8 @@ PARAMETERS = {
         "An IAM policy that bounds what the worker's role may do, where your organisation wants one.",
     ),
     "SubnetIds": Parameter(
-        "Subnets of a VPC for the worker. Without any it is in none. From there it must reach "
-        "DynamoDB, EventBridge and Lambda, by a NAT gateway or by endpoints of the VPC.",
+        "Subnets of a VPC for the worker, from which it reaches DynamoDB, EventBridge and Lambda by a "
+        "NAT gateway or by endpoints of the VPC. Empty: no VPC.",
         kind="list",
     ),
     "SecurityGroupIds": Parameter(
@@ -244,9 +239,8 @@ PARAMETERS = {
         kind="yes",
     ),
     "Metrics": Parameter(
-        "Whether the worker writes metrics without alarms; with alarms it always does. Each of its "
-        "actions has five, and all that it does not know together; CloudWatch charges for each "
-        "metric.",
+        "Whether the worker writes metrics without alarms; with alarms it always does. CloudWatch "
+        "charges for each metric, and each action has five.",
         kind="on",
     ),
     "Alarms": Parameter(
@@ -255,8 +249,7 @@ PARAMETERS = {
         kind="yes",
     ),
     "AlarmMail": Parameter(
-        "An address that the alarms are mailed to; it gets a topic of its own. AWS first sends it a "
-        "mail with a link, by which it must agree.",
+        "An address that the alarms are mailed to. AWS first sends it a mail with a link to agree.",
         pattern=r"([^@\s]+@[^@\s]+)?", says="an address of mail, such as oncall@example.com",
         option="--alarm-mail",
     ),

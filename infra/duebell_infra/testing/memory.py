@@ -9,13 +9,12 @@ from typing import Generic, TypeVar
 import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.errors import ItemRefusal
+from duebell_shared.errors import DuebellError, ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey, key_of
-from duebell_shared.queue.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
@@ -83,8 +82,8 @@ class MemoryStore:
         self._put(task)
         return True
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
-        return [Inserted() if self.insert(task) else Taken() for task in tasks]
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [self.insert(task) for task in tasks]
 
     def save(self, old: Task, new: Task | None) -> bool:
         there = self.tasks.get((old.lane, old.id))
@@ -100,14 +99,13 @@ class MemoryStore:
     def delete(self, task: Task) -> bool:
         return self._is_as(task) and self.save(task, None)
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
-        return [Saved() if self.save(old, new) else NotEligible() for old, new in changes]
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+        return [self.save(old, new) for old, new in changes]
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[Relocated | NotEligible | Failed]:
-        moved = (self._relocate(key, lane_of(key.id, lanes), now, only_new=only_new) for key in keys)
-        return [Relocated() if is_moved else NotEligible() for is_moved in moved]
+    ) -> list[bool | DuebellError]:
+        return [self._relocate(key, lane_of(key.id, lanes), now, only_new=only_new) for key in keys]
 
     def get(self, lane: int, id: str) -> Task | None:
         return self.tasks.get((lane, id))
@@ -146,9 +144,8 @@ class MemoryStore:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
-        claimed = (self.claim(key, run=run, now=now, status=status) for key in keys)
-        return [Claimed(task) if task else NotEligible() for task in claimed]
+    ) -> list[Task | DuebellError | None]:
+        return [self.claim(key, run=run, now=now, status=status) for key in keys]
 
     def queued(
         self,

@@ -1,8 +1,7 @@
 """Sessions of the AWS SDK, which make its clients by settings that the SDK finds in the environment.
 
-A client is made of several descriptions of AWS's services. The SDK reads these with Python's own JSON, and
-first looks into the folders of all four hundred services for what they hold. That is half of the time that
-its clients take, so a loader of our own reads them.
+The SDK reads the descriptions of AWS's services with Python's own JSON, and looks into four hundred folders.
+That is half of the time that its clients take, so a loader of our own reads them.
 """
 
 import gzip
@@ -30,7 +29,6 @@ def way_out(failure: object) -> str:
 
 
 def is_here(url: str) -> bool:
-    """Tell whether this address is of this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -41,8 +39,8 @@ def is_here(url: str) -> bool:
 def client_maker(session: "boto3.Session | None") -> Callable[..., Any]:
     """The function that makes clients, by the name of a service: the session's, or the environment's own.
 
-    The environment's own session is botocore's. boto3 makes the same clients of it, and what it adds takes a
-    cold start a tenth longer to import. Raises the SDK's ProfileNotFound.
+    The environment's own session is botocore's: boto3 takes a cold start a tenth longer to import. Raises the
+    SDK's ProfileNotFound.
     """
     return _environments_session().create_client if session is None else session.client
 

@@ -6,11 +6,10 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from itertools import chain
 
-from duebell_shared.backoff import pauses
+from duebell_shared.backoff import pause
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
 from duebell_shared.parallel import Parallel
@@ -32,6 +31,9 @@ _CALLING = HOLD - CALL_LIMIT
 
 #: The longest wait of a caller for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
+
+#: Reads of the record in that time.
+_TRIES = 70
 
 _TRY_AGAIN = "call ensure_armed() to try again"
 
@@ -70,8 +72,8 @@ class Armer:
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
         """Have these lanes looked at no later than this, with the rule set; return the record as it is then.
 
-        Most often they are already, and this is one read. `lanes` is the number of lanes that new tasks were
-        placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
+        `lanes` is the number of lanes that new tasks were placed by. Raises LanesChanged when the queue has
+        more by now, and NotArmed.
         """
 
         def lower(record: ArmingRecord) -> ArmingRecord:
@@ -103,8 +105,8 @@ class Armer:
         had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
         give_up = self._clock() + PATIENCE
-        for pause in chain((0.0,), _waits()) if seen else _waits():
-            record, seen = seen or self.read(), None
+        for tries in range(_TRIES):
+            record = seen if seen and not tries else self.read()
             if applier and record.applier == applier:
                 return record
             changed = transition(record)
@@ -117,21 +119,22 @@ class Armer:
                 return swapped
             if self._clock() > give_up:
                 break
-            self._sleep(pause)
+            if tries or not seen:
+                self._sleep(_pause(tries))
         raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
     def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
         """Set the rule to where the record wants it, unless it is confirmed to be there.
 
-        At most one PutRule is under way at any time; everyone else waits for it, so that a burst of adds
-        costs one, not one each. `record` is the newest one if the caller has just seen it, and `applier` the
-        one that `change` was called with then. Raises NotArmed when it cannot be confirmed.
+        At most one PutRule is under way at any time, and everyone else waits for it. `record` is the newest
+        one if the caller has just seen it, and `applier` that of its `change`. Raises NotArmed when it cannot
+        be confirmed.
         """
         give_up = self._clock() + PATIENCE
         failure: DuebellError | None = None
         me, seen = applier or new_applier(), _Hold()
         is_mine = applier is not None and record is not None and record.applier == applier
-        for pause in _waits():
+        for tries in range(_TRIES):
             record = record or self.read()
             now = self._clock()
             if record.is_settled(now):
@@ -150,7 +153,7 @@ class Armer:
                     continue
             if self._clock() > give_up:
                 break
-            self._sleep(pause)
+            self._sleep(_pause(tries))
             record = None
         what = f"the {self._rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
         raise NotArmed(what, way_out=_TRY_AGAIN) from failure
@@ -202,11 +205,9 @@ class Armer:
         return self.ensure(record)
 
     def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
-        """Become the applier. Returns the record as it is then; None if it has changed."""
         return self._store.swap_record(record, record.applying(me, until=now + HOLD))
 
     def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
-        """Set the rule as its applier, and confirm. Returns the record as it is then."""
         taken_at = held.applier_until - HOLD
         minute = ring_minute(held.target, taken_at)
         try:
@@ -230,7 +231,7 @@ class Armer:
         )
 
     def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
-        """Make a record from the lanes' heads: the first one, or one in place of a damaged one.
+        """Make a record from the lanes' heads.
 
         Lanes that have tasks in them count, whatever the settings say now.
         """
@@ -253,11 +254,7 @@ class Armer:
 
 
 class _Hold:
-    """The time for which another process has been seen to hold the rule.
-
-    Its hold ends by its own clock, which may be behind. But no hold is longer than HOLD, so one that was seen
-    for so long is over, whatever the clocks say.
-    """
+    """The time for which another process has been seen to hold the rule; no hold is longer than HOLD."""
 
     def __init__(self) -> None:
         self._holder: tuple[str | None, datetime] | None = None
@@ -272,10 +269,9 @@ class _Hold:
 
 
 def new_applier() -> str:
-    """The name of one that may set the rule, once."""
     return secrets.token_hex(16)
 
 
-def _waits() -> Iterator[float]:
-    """Seconds to wait between reads; about PATIENCE in all."""
-    return pauses(0.05, 1.0, tries=70, factor=1.5)
+def _pause(tries: int) -> float:
+    """Seconds to wait before the next read; about PATIENCE in all _TRIES."""
+    return pause(tries, 0.05, 1.0, 1.5)

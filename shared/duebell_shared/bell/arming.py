@@ -29,84 +29,6 @@ from .expression import LEAD, echo_after, minute_for
 ECHO_SOON = timedelta(minutes=2)
 
 
-class KnownRule(msgspec.Struct, frozen=True, kw_only=True):
-    """The rule, as far as it is confirmed.
-
-    armed          the target that the rule is confirmed to ring for, or the end of a lease that an echo rings
-                   for; None when unknown
-    rings_at       the minute it will ring in; None at the sentinel, or when unknown
-    echo_of        the minute it is set to, if `rings_at` is an echo of that; else None
-    applier        who may call PutRule, until `applier_until`
-    """
-
-    armed: Instant | None = None
-    rings_at: Instant | None = None
-    echo_of: Instant | None = None
-    applier: str | None = None
-    applier_until: Instant = NEVER
-
-    @property
-    def set_to(self) -> datetime | None:
-        """The minute that the rule is set to; None at the sentinel, or when unknown."""
-        return self.echo_of or self.rings_at
-
-    def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
-        """Tell whether a PutRule may be under way at this moment, or may take effect yet.
-
-        The clock of the process that holds the rule may be behind by `skew`.
-        """
-        return self.applier is not None and self.applier_until + skew > now
-
-    def applying(self, applier: str, *, until: datetime) -> Self:
-        """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""
-        return replace(self.unarmed(), applier=applier, applier_until=until)
-
-    def confirmed(
-        self,
-        applier: str,
-        target: datetime,
-        rings_at: datetime | None,
-        *,
-        now: datetime,
-        may_land_again: bool,
-    ) -> Self:
-        """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
-
-        Within its hold that is certain, and it gives up its hold, unless a try of its call may still take
-        effect. After its hold it is not: the minute may be over, or another process may have set the rule.
-        """
-        if self.applier != applier:
-            return self.disputed()
-        if self.applier_until <= now:
-            return self.disputed().unheld()
-        confirmed = replace(self, armed=target, rings_at=rings_at, echo_of=None)
-        return confirmed if may_land_again else confirmed.unheld()
-
-    def unheld(self) -> Self:
-        """With no applier, so that another process may set the rule."""
-        return replace(self, applier=None, applier_until=NEVER)
-
-    def disputed(self) -> Self:
-        """The rule's minute is unknown. A process that is setting it cannot confirm, but keeps its hold."""
-        return replace(self.unarmed(), applier=self.applier and "disputed")
-
-    def unarmed(self) -> Self:
-        """The rule's minute is unknown."""
-        return replace(self, armed=None, rings_at=None, echo_of=None)
-
-    def rung(self, now: datetime, lease_end: datetime) -> Self:
-        """The rule has rung. If that was in the minute it is set to, its echo may be the watchdog."""
-        has_rung = self.rings_at is not None and self.rings_at <= now and self.echo_of is None
-        return self.echoing(self.rings_at, lease_end) if self.rings_at and has_rung else self.unarmed()
-
-    def echoing(self, minute: datetime, lease_end: datetime) -> Self:
-        """The rule is set to `minute`, which is over: armed if an echo comes soon after the lease's end."""
-        echo = echo_after(minute, lease_end)
-        if echo is None or echo > lease_end + ECHO_SOON:
-            return self.unarmed()
-        return replace(self, armed=lease_end, rings_at=echo, echo_of=minute)
-
-
 #: A ring counts as missed when no claim follows within this time of its minute.
 GRACE = timedelta(minutes=2)
 
@@ -136,7 +58,6 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         return self.until if self.owner else before(self.due, head_start)
 
     def is_free(self, now: datetime) -> bool:
-        """Tell whether a run may claim the lane: nobody holds it, or the lease has run out."""
         return self.owner is None or self.until <= now
 
 
@@ -145,10 +66,15 @@ def before(due: datetime, head_start: timedelta) -> datetime:
     return due if due == NEVER or due < FIRST + head_start else due - head_start
 
 
-class ArmingRecord(KnownRule, frozen=True, kw_only=True):
+class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The time that the rule must ring for, by the lanes, and what is known of the rule.
 
     lanes          each lane's due and lease
+    armed          the target that the rule is confirmed to ring for, or the end of a lease that an echo rings
+                   for; None when unknown
+    rings_at       the minute it will ring in; None at the sentinel, or when unknown
+    echo_of        the minute it is set to, if `rings_at` is an echo of that; else None
+    applier        who may call PutRule, until `applier_until`
     head_start     how long before a due date it must ring; set by the worker, which waits for so long
     called_at      when a run was called directly that has not come yet
     last_run       the results of the run that ended last
@@ -163,6 +89,11 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     """
 
     lanes: tuple[Lane, ...]
+    armed: Instant | None = None
+    rings_at: Instant | None = None
+    echo_of: Instant | None = None
+    applier: str | None = None
+    applier_until: Instant = NEVER
     head_start: timedelta = timedelta(0)
     called_at: Instant | None = None
     last_run: LastRun | None = None
@@ -175,6 +106,15 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     fullest: Fullest | None = None
     limits: int = 0
     rev: int = 0
+
+    @property
+    def set_to(self) -> datetime | None:
+        """The minute that the rule is set to; None at the sentinel, or when unknown."""
+        return self.echo_of or self.rings_at
+
+    def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
+        """Tell whether a PutRule may be under way, or may take effect yet; clocks differ by `skew`."""
+        return self.applier is not None and self.applier_until + skew > now
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -194,8 +134,8 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     def is_settled(self, now: datetime) -> bool:
         """Tell whether the rule is where it must be, and has not missed its minute.
 
-        If the target became earlier, the rule may ring so soon that setting it anew would only put that off.
-        An echo may ring a while after the end of a lease, but not after what is due in a free lane.
+        An earlier target is no reason to set it if it rings soon enough. An echo may ring a while after the
+        end of a lease, but not after what is due in a free lane.
         """
         if self.armed is None:
             return False
@@ -213,8 +153,7 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     def rings_too_late(self, now: datetime) -> bool:
         """Tell whether a run should be called directly, as the rule rings too late for what is due.
 
-        Lanes that are held do not count, for their runs look at them; nor what is due after the called run
-        ends.
+        Lanes that are held do not count, for their runs look at them.
         """
         if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
             return False
@@ -231,7 +170,6 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
 
     def is_relaned(self, now: datetime) -> bool:
-        """Tell whether the queue is being given more lanes, so that runs are to leave."""
         return self.relaner is not None and self.relaner_until > now
 
     def is_held_too_long(self, now: datetime) -> bool:
@@ -242,11 +180,9 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return max(ends, default=now) > now + _LONGEST
 
     def lanes_of(self, owner: str) -> tuple[int, ...]:
-        """The lanes that this run holds, its lease run out or not."""
         return tuple(number for number, lane in enumerate(self.lanes) if lane.owner == owner)
 
     def owners(self, now: datetime) -> set[str]:
-        """The runs that hold lanes, and whose leases have not run out."""
         return {lane.owner for lane in self.lanes if lane.owner and not lane.is_free(now)}
 
     def taker_for(self, owner: str, now: datetime) -> str | None:
@@ -271,10 +207,7 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return record
 
     def limited(self, rev: int, *, now: datetime) -> Self:
-        """With limits at this `rev`, and every lane looked at now: tasks may wait for what was changed.
-
-        A run reads the limits when it sees another `rev` here; so they are written before.
-        """
+        """With limits at this `rev`, which are written before, and every lane looked at now."""
         return replace(self.lowered(dict.fromkeys(range(len(self.lanes)), now)), limits=max(rev, self.limits))
 
     # Transitions of a relaner, which gives the queue more lanes.
@@ -284,10 +217,7 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return replace(self.renewed(relaner, until=until), relaner=relaner, relaner_until=until)
 
     def widened(self, lanes: int) -> Self:
-        """With this many lanes, all held by the relaner; tasks are placed by this number from now on.
-
-        Their watchdog is the relaner's lease, and what rang for the lanes will not ring again.
-        """
+        """With this many lanes, by which tasks are placed now; the relaner holds all of them."""
         dues = [lane.due for lane in self.lanes] + [NEVER] * (lanes - len(self.lanes))
         held = tuple(Lane(due=due, owner=self.relaner, until=self.relaner_until) for due in dues)
         earlier = self.earlier if lanes == len(self.lanes) else (*self.earlier, len(self.lanes))
@@ -308,15 +238,12 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     def claimed(
         self, owner: str, *, now: datetime, until: datetime, only: Collection[int] | None = None
     ) -> Self:
-        """All free lanes held by `owner` until then, their dues never: the run will read the heads.
+        """All free lanes, or `only` some, held by `owner` until then. It will read their heads.
 
         The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after
-        the target. With `only`, other free lanes are not claimed, and each becomes due as soon as any was:
-        `lowered` relies on that.
-
-        Problem: clocks differ, so a run may come by the ring for the end of a lease, and find it held still;
-        then nothing would ring any more. Solution: the rule counts as unarmed then too. While the queue is
-        given more lanes, no run gets any.
+        the target. Other free lanes become due as soon as any was: `lowered` relies on that. Also a run that
+        finds no free lane, because clocks differ and the lease it was rung for is held still, counts the rule
+        as unarmed.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         free = [] if self.is_relaned(now) else free
@@ -375,7 +302,6 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return self if self.taker_for(owner, now) else replace(self, taker=owner)
 
     def not_taking(self, owner: str) -> Self:
-        """`owner` takes over no lanes from now on."""
         return replace(self, taker=None) if self.taker == owner else self
 
     def given(
@@ -383,9 +309,9 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     ) -> Self:
         """The lanes of `heads` that `owner` holds given to the run that takes lanes over, if one does.
 
-        They are due as in `released`, and never free in between. Their watchdog is the taker's lease, and the
-        rule rings soon enough for it: with one lease less the target can only be later. The taker finds the
-        lanes when it reads the record next, and clears them before it reads their heads.
+        They are due as in `released`, and never free in between. The taker's lease is their watchdog, and the
+        rule rings soon enough for it. The taker finds them when it reads the record next, and clears them
+        first.
         """
         taker = self.taker_for(owner, now)
         mine = [number for number in self.lanes_of(owner) if number in heads]
@@ -405,6 +331,53 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return replace(self, called_at=now) if self.rings_too_late(now) else self
 
     # Transitions of a process that sets the rule.
+
+    def applying(self, applier: str, *, until: datetime) -> Self:
+        """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""
+        return replace(self.unarmed(), applier=applier, applier_until=until)
+
+    def confirmed(
+        self,
+        applier: str,
+        target: datetime,
+        rings_at: datetime | None,
+        *,
+        now: datetime,
+        may_land_again: bool,
+    ) -> Self:
+        """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
+
+        Within its hold that is certain, and it gives up its hold, unless a try of its call may still take
+        effect. Later the minute may be over, or another process may have set the rule.
+        """
+        if self.applier != applier:
+            return self.disputed()
+        if self.applier_until <= now:
+            return self.disputed().unheld()
+        confirmed = replace(self, armed=target, rings_at=rings_at, echo_of=None)
+        return confirmed if may_land_again else confirmed.unheld()
+
+    def unheld(self) -> Self:
+        return replace(self, applier=None, applier_until=NEVER)
+
+    def disputed(self) -> Self:
+        """The rule's minute is unknown. A process that is setting it cannot confirm, but keeps its hold."""
+        return replace(self.unarmed(), applier=self.applier and "disputed")
+
+    def unarmed(self) -> Self:
+        return replace(self, armed=None, rings_at=None, echo_of=None)
+
+    def rung(self, now: datetime, lease_end: datetime) -> Self:
+        """The rule has rung. If that was in the minute it is set to, its echo may be the watchdog."""
+        has_rung = self.rings_at is not None and self.rings_at <= now and self.echo_of is None
+        return self.echoing(self.rings_at, lease_end) if self.rings_at and has_rung else self.unarmed()
+
+    def echoing(self, minute: datetime, lease_end: datetime) -> Self:
+        """The rule is set to `minute`, which is over: armed if an echo comes soon after the lease's end."""
+        echo = echo_after(minute, lease_end)
+        if echo is None or echo > lease_end + ECHO_SOON:
+            return self.unarmed()
+        return replace(self, armed=lease_end, rings_at=echo, echo_of=minute)
 
     def ringing_ahead(self, head_start: timedelta) -> Self:
         """With the rule to ring this long before due dates: as long as the worker waits for them."""

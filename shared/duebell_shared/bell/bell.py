@@ -1,8 +1,8 @@
 """The bell, which wakes the worker: read it, and set it to a minute. It is created by the stack, never here.
 
-It is one EventBridge rule, or one schedule of EventBridge Scheduler. Both
-ring by the same cron expressions, in UTC, somewhere within the minute. Both take an unspecified short time
-until a change takes effect, have no compare-and-set, and reset what they are not given.
+It is one EventBridge rule, or one schedule of EventBridge Scheduler. Both ring by the same cron expressions,
+in UTC, somewhere within the minute. Both take a short time until a change takes effect, and have no
+compare-and-set.
 """
 
 import time
@@ -16,7 +16,7 @@ import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
-from duebell_shared.backoff import pauses
+from duebell_shared.backoff import pause
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.quoting import quoted
@@ -32,6 +32,9 @@ CALL_LIMIT = timedelta(seconds=6)
 #: AWS accepts a call for so long after its signature, so an unanswered one may take effect until then.
 #: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 _ACCEPTED_FOR = timedelta(minutes=5)
+
+#: Tries of a call that fails.
+_TRIES = 8
 
 #: Refusals of a call, without an effect, that another try may not meet.
 _PASSING = {
@@ -127,12 +130,9 @@ class Bell(ABC):
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
         """Set the bell to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
 
-        `within` is as in `read`. Returns False if a try before the one that succeeded went unanswered: it may
-        take effect yet.
-
-        Setting resets what it is not given. So the bell is read first and its values given back; one that an
-        operator disabled stays disabled, and it goes on waking what it woke. Raises NotDeployed, AwsError;
-        after AwsUnavailable the bell may be set yet.
+        `within` is as in `read`. Returns False if an earlier try went unanswered: it may take effect yet.
+        Setting resets what it is not given, so the values that were read are given back: one that an operator
+        disabled stays disabled. Raises NotDeployed, AwsError; after AwsUnavailable the bell may be set yet.
         """
         deadline = self._clock() + within
         found = self._find(deadline)
@@ -156,12 +156,10 @@ class Bell(ABC):
         """Count what the bell wakes. Raises NotDeployed, AwsError."""
 
     @abstractmethod
-    def _find(self, deadline: datetime) -> dict[str, Any]:
-        """The bell as AWS answers it."""
+    def _find(self, deadline: datetime) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _state_of(self, found: dict[str, Any]) -> BellState:
-        """The state in this answer."""
+    def _state_of(self, found: dict[str, Any]) -> BellState: ...
 
     @abstractmethod
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
@@ -178,7 +176,7 @@ class Bell(ABC):
         """Return the answer. `on_silence` is called after each try without one, or with status 500."""
         failure: Exception | None = None
         went_unanswered = False
-        for pause in pauses(0.1, 2.0, tries=8):
+        for tries in range(_TRIES):
             if self._clock() + CALL_LIMIT > deadline:
                 break
             try:
@@ -190,7 +188,7 @@ class Bell(ABC):
                     on_silence()
                 elif not went_unanswered:
                     self._raise_if_refused(error)
-            self._sleep(pause)
+            self._sleep(pause(tries, 0.1, 2.0))
         why = f"{failure or 'out of time'}{way_out(failure)}"
         raise AwsUnavailable(f"{self._of_whom}: {why}") from failure
 
@@ -251,13 +249,9 @@ class Rule(Bell):
 class RingSchedule(Bell):
     """The schedule of this name in the default group, where AWS's newer service is wanted.
 
-    It rings by the cron expression that a rule would have, in UTC. A one-time schedule, `at(…)`, would ring
-    only once: its echoes, which a run that died relies on, would be missing. Nor would it be more exact: all
-    schedules ring within their minute.
+    It rings by the cron expression that a rule would have. A one-time schedule, `at(…)`, would ring only
+    once: its echoes would be missing, and it would not be more exact. All else is given back as it was found.
     https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
-
-    When it rings is ours: its expression in UTC, no flexible window, no start and no end, and it is never
-    deleted. All else is given back as it was found.
     """
 
     kind = BellKind.SCHEDULE

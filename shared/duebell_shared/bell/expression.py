@@ -41,9 +41,7 @@ _MINUTES, _HOURS, _DAYS, _MONTHS = range(60), range(24), range(1, 32), range(1, 
 def ring_minute(target: datetime, now: datetime) -> datetime | None:
     """The minute to set the rule to: the first whole one neither before `target` nor nearer than LEAD.
 
-    EventBridge rings somewhere within a minute, so a target of 10:05:30 rung for at 10:05 might find
-    nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for, or
-    nothing that a rule can ring for.
+    None means the sentinel: nothing to ring for, or nothing that a rule can ring for.
     """
     return None if target > LATEST else minute_for(target, now)
 
@@ -51,8 +49,7 @@ def ring_minute(target: datetime, now: datetime) -> datetime | None:
 def early_minute(minute: datetime | None, target: datetime, now: datetime) -> datetime | None:
     """The minute before `minute`, to ring in as well if only LEAD keeps the rule from ringing that early.
 
-    A changed rule most often takes effect within seconds, and a ring for nothing does no harm; but nothing
-    relies on this ring. None at a full hour: one cron expression cannot ring in just two minutes of two
+    Nothing relies on this ring. None at a full hour: one expression cannot ring in just two minutes of two
     hours.
     """
     if minute is None or minute.minute == 0:
@@ -72,7 +69,6 @@ def echo_after(minute: datetime, target: datetime) -> datetime | None:
 
 
 def minute_for(target: datetime, now: datetime) -> datetime:
-    """The first whole minute that is neither before `target` nor nearer than LEAD."""
     return ceil_to_minute(max(target, now + LEAD))
 
 
@@ -163,7 +159,6 @@ def _times_before(minute: datetime) -> Iterator[datetime]:
 
 
 def _field(values: set[int], every: range | None = None) -> str:
-    """The values as a star, a range or a list."""
     numbers = sorted(values)
     if every and numbers == list(every):
         return "*"

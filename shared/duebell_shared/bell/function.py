@@ -63,7 +63,6 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
 
 
 def arming_event() -> dict[str, object]:
-    """An event that makes the worker set the rule, and run nothing."""
     return {"duebell": {"lanes": []}}
 
 

@@ -53,9 +53,9 @@ def _put_back_schedule(client: Callable[..., Any], name: str, function: str) -> 
 
 
 def _role_of_schedule(iam: Any, worker: str) -> str:
-    """The ARN of the role of the schedule: the one that the worker's role, of this name, may pass to it.
+    """The ARN of the role that the worker's role may pass to the schedule.
 
-    Stacks choose the role's name. Raises LookupError if there is none.
+    Raises LookupError if there is none.
     """
     for policy in iam.list_role_policies(RoleName=worker)["PolicyNames"]:
         document = iam.get_role_policy(RoleName=worker, PolicyName=policy)["PolicyDocument"]
@@ -112,5 +112,4 @@ def is_permitted(functions: Any, worker: str, rule: str) -> bool:
 
 
 def _source_of(statement: dict[str, dict[str, dict[str, str]]]) -> str:
-    """The ARN of the one resource that a permission of a function is for."""
     return statement.get("Condition", {}).get("ArnLike", {}).get("AWS:SourceArn", "")

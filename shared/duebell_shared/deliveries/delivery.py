@@ -3,12 +3,13 @@
 Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
+from msgspec.structs import replace
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings, InvalidTask
@@ -18,7 +19,7 @@ from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
 
 from .delivery_target import DeliverySecret, DeliveryTarget
-from .kinds import BUS, HTTPS
+from .kinds import BUS, HTTPS, Permission, RunTask
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
@@ -38,6 +39,22 @@ class Form(StrEnum):
     ENVELOPE = "envelope"
 
 
+class DeliveryOptions(TypedDict, total=False):
+    """The fields of a Delivery beside the name and the target: the arguments of `Worker.deliver`."""
+
+    form: Literal["payload", "envelope"] | None
+    attempts: int
+    backoff: Backoff
+    group: str | None
+    secret: str | None
+    detail_type: str | None
+    at_most: int | None
+    per_second: float | None
+    on_failed: str | None
+    keep_answers: bool
+    run: Mapping[str, Any] | None
+
+
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """An action of this name that sends its tasks to a target. Raises InvalidSettings.
 
@@ -53,6 +70,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     per_second   attempts that are started a second, likewise
     on_failed    the action or delivery that a task is given to when it has failed for good; None for none
     keep_answers for https: whether a failed attempt tells how the answer begins; it may repeat the payload
+    run          for task definitions: see RunTask
     """
 
     name: str
@@ -67,6 +85,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     per_second: float | None = None
     on_failed: str | None = None
     keep_answers: bool = False
+    run: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -121,8 +140,14 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @cached_property
     def target(self) -> DeliveryTarget:
-        """The target that `to` names."""
-        return DeliveryTarget.parse(self.to)
+        target = DeliveryTarget.parse(self.to)
+        if (self.run is not None) != target.kind.is_run:
+            wrong = "is for task definitions only" if self.run else "is missing: give cluster and container"
+            raise InvalidSettings("run", wrong)
+        try:
+            return replace(target, run=msgspec.convert(self.run, RunTask | None))
+        except msgspec.ValidationError as error:
+            raise InvalidSettings("run", str(error.__cause__ or error)) from None
 
     @cached_property
     def key(self) -> DeliverySecret | None:
@@ -131,20 +156,19 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def limit(self) -> Limit:
-        """The declared limit."""
         return Limit(at_most=self.at_most, per_second=self.per_second)
 
     @property
     def sent_as(self) -> Form:
-        """The form of what is sent."""
         return Form(self.form or self.target.default_form)
 
     @property
-    def permissions(self) -> dict[str, str]:
-        """The permissions that the worker's role needs for it: the ARN by IAM action."""
-        kind = self.target.kind
-        needed = {kind.sends: kind.resource(self.to)} if kind.sends else {}
-        return needed if self.key is None else {**needed, self.key.reads: self.key.arn}
+    def permissions(self) -> list[Permission]:
+        """The permissions that the worker's role needs for it."""
+        kind, key = self.target.kind, self.key
+        needed = [Permission(kind.sends, kind.resource(self.to), self.to)] if kind.sends else []
+        roles = [Permission("iam:PassRole", role, role) for role in self.target.roles]
+        return [*needed, *roles, *([Permission(key.reads, key.arn, key.arn)] if key else [])]
 
 
 def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:
@@ -165,7 +189,6 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
 
 
 def deliveries_text(deliveries: Iterable[Delivery]) -> str:
-    """The JSON text that declares these deliveries, as short as it can be: defaults are left out."""
     declared = {one.name: msgspec.to_builtins(one) for one in deliveries}
     for fields in declared.values():
         del fields["name"]

@@ -10,7 +10,7 @@ from duebell_shared.aws.aws_session import is_here
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
-from .kinds import BUS, HTTPS, KINDS, SECRETS, Kind
+from .kinds import BUS, HTTPS, KINDS, SECRETS, Kind, RunTask
 
 _ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}):(.+)", re.DOTALL)
 
@@ -25,6 +25,7 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     region   its region; "" for https, as is the account
     account  the account that it belongs to
     name     its name without what stands before it in the ARN; the URL's host for https
+    run      how it is run, of a task definition
     """
 
     to: str
@@ -32,6 +33,12 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     region: str = ""
     account: str = ""
     name: str = ""
+    run: RunTask | None = None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that ECS is passed with each run."""
+        return self.run.roles if self.run else ()
 
     @property
     def is_fifo(self) -> bool:
@@ -88,11 +95,10 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reads(self) -> str:
         """The permission that reading it needs, on exactly this ARN."""
-        return SECRETS[self.service].reads
+        return SECRETS[self.service].action
 
     @property
     def shown(self) -> str:
-        """The text for messages."""
         return self.arn
 
     @classmethod
@@ -111,7 +117,6 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _split(field: str, arn: object) -> tuple[str, str, str, str, str]:
-    """Partition, service, region, account and the rest of an ARN."""
     matched = _ARN.fullmatch(arn) if isinstance(arn, str) else None
     if not matched or not str(arn).isprintable() or "*" in str(arn):
         either = " or an https URL" if field == "to" else ""

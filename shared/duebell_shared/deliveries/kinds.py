@@ -4,16 +4,29 @@ The worker sends, the doctor looks, and the templates give permissions by what s
 AWS is another class here.
 """
 
+import hashlib
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import msgspec
 
 from duebell_shared.aws.aws_session import is_here
+from duebell_shared.errors import InvalidSettings
+from duebell_shared.quoting import quoted
 
 if TYPE_CHECKING:
     from .delivery_target import DeliveryTarget
     from .message import Message
+
+
+#: A task definition has a role for the task, and one for what starts it.
+_MOST_ROLES = 2
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+", re.ASCII)
+
+_COLONS_OF_A_FAMILY = 5
 
 
 class Answer(NamedTuple):
@@ -43,6 +56,7 @@ class Kind(ABC):
     parameter    the template's parameter with the ARNs of this kind
     made         the attribute with the ARN, by which the constructs of the AWS CDK are told apart
     has_batches  whether one call takes several messages
+    is_run       whether it is run as RunTask says
     has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
     """
 
@@ -57,6 +71,7 @@ class Kind(ABC):
     made: ClassVar[str] = ""
     has_batches: ClassVar[bool] = False
     has_groups: ClassVar[bool] = False
+    is_run: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return self.word
@@ -208,6 +223,101 @@ class _StateMachine(Kind):
         return "it is being deleted" if status == "DELETING" else ""
 
 
+class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a delivery runs an ECS task: the arguments of RunTask that depend on the account.
+
+    cluster          the name or the ARN of the cluster
+    container        the container that gets the message, in its environment
+    roles            the ARNs of the task definition's roles, which ECS is passed; at most two
+    subnets, security_groups, public_ip   the network of a task definition whose network mode is `awsvpc`
+    launch_type      FARGATE or EC2
+    overrides        other overrides of RunTask, such as `{"cpu": "512"}`
+    """
+
+    cluster: str
+    container: str
+    roles: tuple[str, ...] = ()
+    subnets: tuple[str, ...] = ()
+    security_groups: tuple[str, ...] = ()
+    public_ip: bool = False
+    launch_type: Literal["FARGATE", "EC2"] = "FARGATE"
+    overrides: Mapping[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if not self.cluster or not self.container:
+            raise InvalidSettings("run", "needs a cluster and a container")
+        if len(self.roles) > _MOST_ROLES or not all(map(_ROLE.fullmatch, self.roles)):
+            like = "arn:aws:iam::123456789012:role/name"
+            raise InvalidSettings(
+                "run", f"roles must be at most two ARNs like {like}, not {quoted(self.roles)}"
+            )
+        if self.launch_type == "FARGATE" and not self.subnets:
+            raise InvalidSettings("run", "needs subnets: a task on Fargate has a network of its own")
+
+
+class _EcsTask(Kind):
+    """A run of an ECS task definition. A token makes a run that was asked for twice one, for a day at least.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ECS_Idempotency.html
+    """
+
+    word, service, client, made = "task definition", "ecs", "ecs", "task_definition_arn"
+    pattern, example = r"task-definition/([\w-]{1,255})(?::\d{1,10})?", "task-definition/report:3"
+    sends, looks, parameter = "ecs:RunTask", "ecs:DescribeTaskDefinition", "DeliveryTaskDefinitions"
+    is_run = True
+
+    def resource(self, arn: str) -> str:
+        """That of each revision, where none is named: the latest is run."""
+        return arn if arn.count(":") > _COLONS_OF_A_FAMILY else f"{arn}:*"
+
+    def send(
+        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
+    ) -> list[Answer | None]:
+        assert target.run  # noqa: S101 (a Delivery has it)
+        [message], run = messages, target.run
+        # Without the number of the attempt: a token must come with the same parameters each time.
+        told = {"payload": message.body, "id": message.id, "action": message.action, "due": message.due}
+        container = {
+            "name": run.container,
+            "environment": [
+                {"name": f"DUEBELL_{name.upper()}", "value": text} for name, text in told.items()
+            ],
+        }
+        request: dict[str, Any] = {
+            "taskDefinition": _family(target),
+            "cluster": run.cluster,
+            "launchType": run.launch_type,
+            "clientToken": hashlib.sha256(message.key.encode()).hexdigest(),
+            "startedBy": "duebell",
+            "overrides": {**run.overrides, "containerOverrides": [container]},
+        }
+        if run.subnets:
+            network = {
+                "subnets": run.subnets,
+                "securityGroups": run.security_groups,
+                "assignPublicIp": "ENABLED" if run.public_ip else "DISABLED",
+            }
+            request["networkConfiguration"] = {"awsvpcConfiguration": network}
+        try:
+            failures = client.run_task(**request).get("failures", ())
+        except client.exceptions.ConflictException:  # an envelope with another attempt: it was run before
+            return [None]
+        return [Answer(failures[0].get("reason", ""), failures[0].get("detail", "")) if failures else None]
+
+    def look(self, client: Any, target: "DeliveryTarget") -> str:
+        try:
+            told = client.describe_task_definition(taskDefinition=_family(target))["taskDefinition"]
+        except client.exceptions.ClientException:
+            return f"there is no such {self}"
+        return "it is inactive" if told.get("status") == "INACTIVE" else ""
+
+
+def _family(target: "DeliveryTarget") -> str:
+    """The family, and the revision if one is named: RunTask takes an ARN with a revision only."""
+    return target.to.partition(":task-definition/")[2]
+
+
 class _Https(Kind):
     """An endpoint. The worker posts to it by itself, and nothing is sent to it to see whether it is there."""
 
@@ -220,29 +330,60 @@ class _Https(Kind):
         return ""
 
 
-class Secret(NamedTuple):
-    """A store of secrets: the beginning of the last part of its ARNs; the others are as of Kind."""
+class Needed(NamedTuple):
+    """What a delivery may need beside its target.
+
+    service    the service in its ARN
+    beginning  the beginning of the last part of its ARN
+    action     the IAM action that the worker's role needs on it
+    parameter  the template's parameter with the ARNs
+    condition  the template's condition that there are some
+    made       the attribute with the ARN, as of Kind
+    means      what it is, for the template
+    """
 
     service: str
     beginning: str
-    reads: str
+    action: str
     parameter: str
+    condition: str
     made: str
+    means: str
+
+
+class Permission(NamedTuple):
+    """An IAM action that a delivery needs, the ARN in the policy, and the ARN as it is given."""
+
+    action: str
+    arn: str
+    given: str
 
 
 BUS, HTTPS = _Bus(), _Https()
 
 #: The kinds that have ARNs, by the service in them.
-KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _StateMachine())}
+KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _StateMachine(), _EcsTask())}
 
 #: The stores of secrets, by the service in their ARNs.
 SECRETS = {
-    one.service: one
-    for one in (
-        Secret("secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "secret_arn"),
-        Secret("ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "parameter_arn"),
-    )
-}
+    "secretsmanager": Needed(
+        "secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "ReadsSecrets",
+        "secret_arn", "what deliveries by HTTPS are signed with, in secretsmanager",
+    ),
+    "ssm": Needed(
+        "ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "ReadsParameters",
+        "parameter_arn", "what deliveries by HTTPS are signed with, in ssm",
+    ),
+}  # fmt: skip
+
+#: All that deliveries may need beside their targets.
+NEEDED = (
+    *SECRETS.values(),
+    Needed(
+        "iam", "role/", "iam:PassRole", "DeliveryRoles", "PassesRoles",
+        "role_arn", "the roles of task definitions that deliveries run",
+    ),
+)  # fmt: skip
 
 
 def _batch_entry(place: int, message: "Message", target: "DeliveryTarget") -> dict[str, Any]:

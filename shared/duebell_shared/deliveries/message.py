@@ -113,7 +113,6 @@ def _envelope(task: Task, due: str) -> str:
 
 
 def _key(id: str, *others: str, digest_of: str) -> str:
-    """A readable beginning, and a digest that makes it the only one."""
     end = "-".join((*(re.sub("[-:.]", "", other) for other in others), _digest(digest_of)))
     return f"{re.sub('[^A-Za-z0-9_-]', '-', id)[: _MOST_KEY - len(end) - 1]}-{end}"
 

@@ -50,12 +50,10 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_any(self) -> bool:
-        """True if it limits anything."""
         return self.at_most is not None or self.per_second is not None
 
     @property
     def is_paused(self) -> bool:
-        """True if no attempt is started."""
         return self.at_most == 0 or self.per_second == 0
 
     def under(self, override: "Limit | None") -> "Limit":
@@ -84,10 +82,9 @@ class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The overrides, by action.
+    """The overrides, by action, and the number of their changes, stored beside the rest.
 
-    An override that was taken away stays for two days, without values: its action may have been paused.
-    `rev` counts the changes; stored beside the rest.
+    One that was taken away stays for two days, without values: its action may have been paused.
     """
 
     overrides: Mapping[str, Override] = {}
@@ -153,8 +150,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def parked_until(action: str, now: datetime) -> datetime:
     """The time that a task of this action is put back to while the action is paused: 1 to 25 hours ahead.
 
-    It is the same for all tasks of the action in a day, so that they can be found when it goes on. No other
-    action has the same, and few tasks are due then by themselves: it is no whole second.
+    It is the same for all tasks of the action in a day, so that they can be found when it goes on. It is no
+    whole second, and no other action has the same.
     """
     return next(at for at in _parking_times(action, now + _PARKED_FOR))
 

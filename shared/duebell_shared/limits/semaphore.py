@@ -130,14 +130,10 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return max(self.next, now - _burst(limit, _SECOND / limit.per_second))
 
     def renewed(self, run: str, count: int, *, until: datetime) -> Self:
-        """With so many attempts of the run under way, until the end of its lease."""
         return replace(self, permits=_with(self.permits, run, count, until))
 
     def _at_rate(self, per_second: float | None, now: datetime, interval: timedelta) -> Self:
-        """With the lines begun anew if the rate is another one: their places are of the old rate.
-
-        What was started counts on, but for no longer than one start takes at the new rate; there is no burst.
-        """
+        """With the lines begun anew if the rate is another one, and without a burst."""
         if per_second == self.per_second:
             return self
         soonest = min(max(self.next, now), now + interval) if self.per_second else self.next

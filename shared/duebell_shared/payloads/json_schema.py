@@ -175,7 +175,6 @@ class _ClosedSchema(_Schema):
 
 
 def _place(name: str) -> str:
-    """The place of a field in an object; a name of any length may have been given."""
     return f".{shortened(name)}"
 
 
@@ -196,7 +195,6 @@ _Check = Callable[[_Schema, Any, Any, Mapping[str, Any]], Fault | None]
 
 
 def _required(of: _Schema, value: Any, names: Iterable[str], schema: Mapping[str, Any]) -> Fault | None:
-    """The first field that is missing, with the unknown one that was most likely given instead."""
     missing = next((name for name in names if name not in value), None) if isinstance(value, dict) else None
     if missing is None:
         return None
@@ -240,7 +238,6 @@ def _multiple_of(_: _Schema, value: Any, divisor: Any, __: Mapping[str, Any]) ->
 
 
 def _limit(kind: str, is_within: Callable[[Any, Any], bool], reason: str) -> _Check:
-    """The check of a limit, of a number itself, or of the length of a text, an array or an object."""
 
     def check(_: _Schema, value: Any, limit: Any, schema: Mapping[str, Any]) -> Fault | None:
         if not _is_a(value, kind) or "contentEncoding" in schema:  # its limits are those of the bytes
@@ -277,13 +274,11 @@ _CHECKS: Mapping[str, _Check] = {
 
 
 def _is_a(value: object, name: str) -> bool:
-    """Tell whether a value is of this type; 1.0 is an integer, and true is no number."""
     is_whole = name == "integer" and isinstance(value, float) and value.is_integer()
     return is_whole or type(value) in _TYPES[name][1]
 
 
 def _is_same(value: object, other: object) -> bool:
-    """Tell whether two values are the same JSON; to Python true is 1."""
     return value == other and isinstance(value, bool) == isinstance(other, bool)
 
 

@@ -160,7 +160,6 @@ def _finite(text: str) -> float:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Tell whether plain values are nested on more than MAX_LEVELS levels."""
     level = {id(value): value} if isinstance(value, dict | list | tuple) else {}
     for _ in range(MAX_LEVELS):
         if not level:
@@ -188,7 +187,6 @@ def _walk(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[
 
 
 def _place(path: tuple[object, ...]) -> str:
-    """A place in the payload, for a message."""
     return in_brief("payload" + "".join(f"[{quoted(key)}]" for key in path))
 
 
@@ -202,7 +200,6 @@ def _set_in(payload: object) -> str | None:
 
 
 def _infinite(payload: object) -> str | None:
-    """In words, the first number of a payload that JSON cannot hold."""
     for path, value in _walk(payload):
         if isinstance(value, float) and not math.isfinite(value):
             return f"{_place(path)} is {value}, which JSON cannot hold: leave it out or use None"
@@ -210,7 +207,6 @@ def _infinite(payload: object) -> str | None:
 
 
 def _odd_key(payload: object) -> str | None:
-    """In words, the first key that JSON would silently turn into text."""
     for path, value in _walk(payload):
         for key in value if isinstance(value, dict) else ():
             if not isinstance(key, str):

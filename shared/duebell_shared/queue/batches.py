@@ -1,16 +1,13 @@
 """Reading and writing many items with one call of DynamoDB.
 
-Writes are statements in PartiQL, each under conditions of its own. One BatchExecuteStatement takes 25. Each
-is made or refused by itself, and costs what a PutItem or an UpdateItem costs. A transaction would cost twice
-that, and one refusal would undo it all. INSERT is refused when its key is there, UPDATE when its item is not
-as its WHERE says. Reads are BatchGetItem, which gives back the keys that it had no units to read.
+Writes are statements in PartiQL, 25 in one BatchExecuteStatement. Each has conditions of its own and costs
+what a single write costs; a transaction would cost twice that, and one refusal would undo it all.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
 """
 
 import logging
-import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
@@ -20,7 +17,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duebell_shared.backoff import pauses
 from duebell_shared.errors import AwsUnavailable, DuebellError
 
-from .changes import ItemChange
 from .items import Item
 
 if TYPE_CHECKING:
@@ -28,13 +24,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("duebell.batches")
 
-#: Seconds until a form is tried again that was refused.
+#: Seconds without batches after they were refused.
 _REST = 300
 
 _T = TypeVar("_T")
-
-#: A statement as DynamoDB's API has it, for the table of this name.
-Form = Callable[[str, _T], dict[str, Any]]
 
 #: The errors of calls and of statements where batches are unknown, as to an emulator, or not allowed.
 _NOT_TAKEN = {
@@ -86,39 +79,36 @@ class Written(NamedTuple):
 class BatchWrite(Generic[_T]):
     """Writes to the table of this name, in statements of one kind. Thread-safe.
 
-    Only the statements that are throttled are tried again, after a growing pause. The SDK does not do that:
-    the call that they were in has succeeded. Where batches are refused (by an old policy, by an emulator that
-    does not know them) none is sent for some minutes.
+    The statements that are throttled are tried again: the SDK does not do that, for their call has succeeded.
+    Where batches are refused (by a policy, by an emulator that does not know them) none is sent for minutes.
     """
 
     def __init__(
         self,
         table: str,
         client: "DynamoDBClient",
-        forms: Sequence[Form[_T]],
+        statement: Callable[[str, _T], dict[str, Any]],
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`forms` are the ways to write a statement: the next is taken where one is refused."""
         self._table = table
         self._client = client
-        self._forms = forms
+        self._statement = statement
         self._sleep = sleep
         self._clock = clock
-        self._refusals = [0] * len(forms)  # in a row, of batches in each form
-        self._rests_until = [-math.inf] * len(forms)
+        self._refusals = 0  # in a row
+        self._rests_until: float | None = None
 
     def __call__(self, writes: Collection[_T]) -> Written | None:
         """Make those of the writes, 25 at most and of different keys, whose conditions hold.
 
-        Returns None where batches are refused: then nothing was written. Raises what botocore raises: then
-        any of them may be written.
+        Returns None where batches are refused: nothing was written. Raises botocore's errors: any may be
+        written.
         """
         writes = list(writes)
-        if (first := self._first_answer(writes)) is None:
+        if (response := self._first_answer(writes)) is None:
             return None
-        form, response = first
         answers: dict[int, Answer] = {}
         places, is_sure, waits = list(range(len(writes))), True, throttle_pauses()
         while True:
@@ -130,7 +120,7 @@ class BatchWrite(Generic[_T]):
                 break
             self._sleep(pause)
             try:
-                response = self._send(form, [writes[place] for place in places])
+                response = self._send([writes[place] for place in places])
             except (BotoCoreError, ClientError) as error:  # what was made before is still made
                 _LOG.info("table %r: throttled statements could not be tried again: %s", self._table, error)
                 is_sure = False
@@ -139,37 +129,36 @@ class BatchWrite(Generic[_T]):
         answers |= dict.fromkeys(places, Answer(error=throttled))
         return Written([answers[place] for place in range(len(writes))], is_sure)
 
-    def _first_answer(self, writes: list[_T]) -> tuple[Form[_T], Any] | None:
-        """The first form that DynamoDB takes here, with its answer; None if it takes none.
+    def _first_answer(self, writes: list[_T]) -> Any:
+        """The answer to a first try; None where batches are refused.
 
-        A form rests after two refusals in a row: the first may be due to a bad statement.
+        One refusal may be due to a bad statement.
         """
-        for place, form in enumerate(self._forms):
-            if self._clock() < self._rests_until[place]:
-                continue
-            try:
-                answer = self._send(form, writes)
-            except ClientError as error:
-                if error.response["Error"]["Code"] not in _NOT_TAKEN:
-                    raise
-                why: object = error
-            except BotoCoreError:
+        if self._rests_until is not None and self._clock() < self._rests_until:
+            return None
+        try:
+            answer = self._send(writes)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in _NOT_TAKEN:
                 raise
-            except Exception as error:  # noqa: BLE001 (an emulator that fails at it, as moto does)
-                why = repr(error)
-            else:
-                if not _NOT_TAKEN.issuperset(map(_code_of, answer["Responses"])):
-                    self._refusals[place] = 0
-                    return form, answer
-                why = answer["Responses"][0].get("Error")
-            _LOG.info("table %r refused a batch: %s", self._table, why)
-            self._refusals[place] += 1
-            if self._refusals[place] > 1:
-                self._rests_until[place] = self._clock() + _REST
+            why: object = error
+        except BotoCoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 (an emulator that fails at it, as moto does)
+            why = repr(error)
+        else:
+            if not _NOT_TAKEN.issuperset(map(_code_of, answer["Responses"])):
+                self._refusals = 0
+                return answer
+            why = answer["Responses"][0].get("Error")
+        _LOG.info("table %r refused a batch: %s", self._table, why)
+        self._refusals += 1
+        if self._refusals > 1:
+            self._rests_until = self._clock() + _REST
         return None
 
-    def _send(self, form: Form[_T], writes: list[_T]) -> Any:
-        statements: Any = [form(self._table, write) for write in writes]
+    def _send(self, writes: list[_T]) -> Any:
+        statements: Any = [self._statement(self._table, write) for write in writes]
         return self._client.batch_execute_statement(Statements=statements)
 
 
@@ -190,26 +179,14 @@ def _is_sure(answer: Any) -> bool:
 
 
 def _code_of(response: Any) -> str | None:
-    """The code of a statement's error; None if it was made."""
     code: str | None = response.get("Error", {}).get("Code")
     return code
 
 
-def _with_the_item(table: str, item: Item) -> dict[str, Any]:
-    """The shortest form. It is not documented, so the next one is tried where it is refused."""
-    return {"Statement": f'INSERT INTO "{table}" VALUE ?', "Parameters": [{"M": item}]}
-
-
-def _with_each_attribute(table: str, item: Item) -> dict[str, Any]:
+def insertion(table: str, item: Item) -> dict[str, Any]:
+    """The statement that writes an item whose key is free."""
     names = ",".join(f"'{name}':?" for name in item)
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{names}}}', "Parameters": list(item.values())}
-
-
-#: Writes items whose keys are free.
-INSERT: Sequence[Form[Item]] = (_with_the_item, _with_each_attribute)
-
-#: Changes and deletes items that are as they are expected.
-CHANGE: Sequence[Form[ItemChange]] = (lambda table, change: change.statement(table),)
 
 
 #: Keys that one call takes.
@@ -229,8 +206,8 @@ class BatchRead:
     def __call__(self, keys: Sequence[Item]) -> Iterator[Item]:
         """The items of these different keys, those that are there, in no order.
 
-        Items that DynamoDB had no units to read are asked for again, after a pause that grows as long as none
-        is read. Raises AwsUnavailable when the pauses are used up, and what botocore raises.
+        Asks again for those that DynamoDB had no units to read. Raises AwsUnavailable when the pauses are
+        used up.
         """
         for first in range(0, len(keys), _MOST):
             yield from self._read(keys[first : first + _MOST])

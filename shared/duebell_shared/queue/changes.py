@@ -57,10 +57,7 @@ class ItemUpdate(NamedTuple):
         }
 
     def statement(self, table: str) -> dict[str, Any]:
-        """The same in PartiQL, as one of the statements of BatchExecuteStatement.
-
-        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.update.html
-        """
+        """The same in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.update.html"""
         clauses = [f'SET "{name}"=?' for name in self.sets]
         clauses += [f'SET "{name}"="{name}"+?' for name in self.adds]
         clauses += [f'REMOVE "{name}"' for name in self.removes]
@@ -74,11 +71,7 @@ class ItemUpdate(NamedTuple):
 
 
 class ItemDeletion(NamedTuple):
-    """The deletion of an item that is as expected.
-
-    key      its key
-    where    attributes with the values that they must have
-    """
+    """The deletion of the item with this key, if its attributes `where` have these values."""
 
     key: Item
     where: Item
@@ -93,10 +86,7 @@ class ItemDeletion(NamedTuple):
         }
 
     def statement(self, table: str) -> dict[str, Any]:
-        """The same in PartiQL.
-
-        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.delete.html
-        """
+        """The same in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.delete.html"""
         expected = {**self.key, **self.where}
         conditions = " AND ".join(f'"{name}"=?' for name in expected)
         return {
@@ -106,6 +96,10 @@ class ItemDeletion(NamedTuple):
 
 
 ItemChange = ItemUpdate | ItemDeletion
+
+
+def statement_of(table: str, change: ItemChange) -> dict[str, Any]:
+    return change.statement(table)
 
 
 def put_if_free(item: Item, now: datetime) -> dict[str, Any]:
@@ -121,8 +115,8 @@ def put_if_free(item: Item, now: datetime) -> dict[str, Any]:
 def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
     """The update that claims a task.
 
-    A running task looks the same after a claim as before. If the answer to a claim is lost, the SDK makes
-    it again, and that must not count another attempt: so a claim is refused that was made already.
+    A running task looks the same after a claim as before. If the answer is lost, the SDK makes the claim
+    again, which must not count another attempt: so a claim that was made already is refused.
     """
     mark = stored(run=run, started_at=now)
     lateness_ms = round((now - key.queued).total_seconds() * 1000)
@@ -137,7 +131,6 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
 
 
 def change_of(old: Task, new: Task | None) -> ItemChange:
-    """The change that makes `new` of `old`, if that is still what is stored."""
     return update_of(old, new) if new else ItemDeletion(_key_of(old), _as_it_was(old))
 
 
@@ -154,7 +147,7 @@ def _key_of(task: Task) -> Item:
 def _as_it_was(old: Task) -> Item:
     """The attributes by which the stored item is known as the one that was read.
 
-    A reserved task may have been replaced by the reservation of another process within the same millisecond.
+    Another process may have replaced a reserved task by its own reservation within the same millisecond.
     """
     reserved = {} if old.reservation is None else stored(reservation=old.reservation)
     return {**stored(rev=old.rev, created_at=old.created_at), **reserved}

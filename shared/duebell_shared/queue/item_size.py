@@ -1,8 +1,7 @@
-"""The limits of an item: 400 KB by itself, and in a full lane no more than it had before.
+"""The limits of an item: 400 KB, its entry in a local index included, and in a full lane what it had before.
 
-An item is 400 KB at most, and so is an item together with its entry in a local index. So an add reserves
-space for the outcomes. A lane of 10 GB takes no write that makes an item larger. An outcome that is not
-stored makes the task run again, so in such a lane it is stored without the parts that only inform.
+So an add reserves space for the outcomes, and a full lane stores an outcome without the parts that only
+inform: if it were not stored, the task would run again.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
@@ -58,10 +57,7 @@ _TYPE, _MESSAGE = 40, 100
 
 
 def check_size(task: Task) -> Task:
-    """The task, if all its outcomes will fit into its item. Raises InvalidTask.
-
-    Claims and outcomes can then always be written, however often it fails, and with whatever error.
-    """
+    """The task, if all its outcomes will fit into its item, however often it fails. Raises InvalidTask."""
     has_past = task.failure or task.failures or task.occurrences
     if len(task.payload_json) <= _SMALL and not has_past:
         return task
@@ -85,8 +81,8 @@ def size_of(item: Item) -> int:
 def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     """Forms of the outcome `new` of the task `old`, each shorter than the one before; none if it is none.
 
-    The first keeps 100 characters of the failure, the second no part that only informs. The last one drops
-    the follow-up: without the outcome, the task would run again.
+    The first keeps 100 characters of the failure, the second nothing that only informs, the last no
+    follow-up.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
     if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
@@ -102,17 +98,14 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
 
 
 def _bytes_of(item: Item, names: Iterable[str]) -> int:
-    """The size in bytes of the item's attributes of these names; missing ones count nothing.
+    """The size in bytes of these attributes as DynamoDB counts it.
 
-    As DynamoDB counts: names and text by their bytes in UTF-8; a number by a byte for each two significant
-    digits, one more, and one for its sign.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """
     return sum(len(name.encode()) + _width_of(item[name]) for name in names if name in item)
 
 
 def _width_of(value: Mapping[str, Any]) -> int:
-    """The size of an attribute's value without its name: text, bytes, a number or a flag."""
     [(kind, content)] = value.items()
     match kind:
         case "S":

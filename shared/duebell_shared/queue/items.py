@@ -1,13 +1,11 @@
 """Tasks as items of the DynamoDB table: the one definition of their attributes, by pynamodb's kinds.
 
-An attribute has a type of DynamoDB's, and functions that write its value to an item and read it from one. It
-follows from the type of the task's field. Calls are made without pynamodb, which would make an object of each
-item, and takes as long for a call as the SDK.
+The type of a task's field says how its attribute is written and read. Calls are made without pynamodb, which
+takes as long for one as the SDK.
 
 The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority a
-rank stands instead of the Z, `#1` for 9 to `#9` for 1: it sorts before the Z, and higher priorities first.
-So the index itself has the tasks of a millisecond in order, and a key tells the priority without a read of
-the task.
+rank stands instead of the Z, `#1` for 9 to `#9` for 1: it sorts before the Z, and higher priorities first. So
+the index has the tasks of a millisecond in order, and a key tells the priority.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -57,7 +55,6 @@ _SEPARATOR = "#"
 
 
 def render_queued(at: datetime, priority: int = 0) -> str:
-    """The text of the attribute."""
     text = render(at)
     return f"{text[:-1]}{_SEPARATOR}{MAX_PRIORITY + 1 - priority}" if priority else text
 
@@ -84,9 +81,8 @@ UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 class _Converted(Attribute[_T]):
     """An attribute of one of DynamoDB's types, with the functions that write its value and read it.
 
-    otherwise  the value of one that cannot be read: for attributes that only inform. Without it, the task
-               cannot be read
-    retyped    what is read from an attribute of another type; without it, the task cannot be read
+    otherwise  the value of one that cannot be read; without it, the task cannot be read
+    retyped    the value of one of another type, likewise
     """
 
     def __init__(
@@ -266,8 +262,6 @@ _NAMES = {"payload_json": "payload"}
 
 
 class _Stored(NamedTuple):
-    """A field of a task: its attribute's name and type, and what writes and reads its value."""
-
     field: str
     name: str
     type: str
@@ -295,7 +289,7 @@ _QUEUED = _stored_as("queued")
 
 
 def stored(**values: object) -> dict[str, dict[str, Any]]:
-    """Attributes of a task's item, in the terms of DynamoDB's API; the values are given by their fields."""
+    """Attributes of a task's item in the terms of DynamoDB's API, by the fields of these values."""
     item = {}
     for field, value in values.items():
         name, type, write = _STORED[field]
@@ -304,7 +298,6 @@ def stored(**values: object) -> dict[str, dict[str, Any]]:
 
 
 def item_of(task: Task) -> dict[str, dict[str, Any]]:
-    """The item that a task is stored as."""
     return _attributes_of(task, _ATTRIBUTES)
 
 

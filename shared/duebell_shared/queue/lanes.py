@@ -1,10 +1,8 @@
 """The lane of a task, from its id; and stray copies in other lanes.
 
-A stray copy is a task in the lane of its id by an earlier number of lanes, whose id another task has now. A
-process that knew fewer lanes inserted it there, after the queue was given more. Its add moves the task to the
-right lane before it returns, or settles that the id is taken. It cannot when the process ends, or when an
-insert without an answer takes effect later. So no add has returned a stray copy, and it is deleted before it
-runs.
+A process that knew fewer lanes may insert a task after the queue was given more, and end before it moves it
+to the right lane. If another task takes the id there, the first one is a stray copy: no add has returned it.
+It is deleted before it runs.
 """
 
 import logging

@@ -1,9 +1,8 @@
 """The attribute `past`, the sort key of past-index. Pure.
 
-`past` is on the items of tasks that have left the queue, and of all that recur. It begins with the kind and
-goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a recurring task in the queue it
-is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks sort
-next to each other, so that one query finds all of a lane, paused ones included.
+Tasks that have left the queue have it, and all that recur. It begins with the kind and goes on with a time:
+`failed#2026-…Z`. Of a recurring task in the queue it is one of two constants, so that an occurrence rarely
+changes the index. Recurring kinds sort next to each other: one query finds them all.
 """
 
 from datetime import datetime
@@ -67,7 +66,6 @@ def key_of(task: Task) -> PastKey | None:
 
 
 def render_past(kind: Past, at: datetime | None) -> str:
-    """The text of the attribute."""
     return kind.value if at is None else kind.value + _SEPARATOR + render(at)
 
 

@@ -1,10 +1,9 @@
 """The records of a scheduler as items of its table, each changed by compare-and-swap of its `rev`.
 
-The arming record is JSON with the lanes packed, so that 64 cost one read unit.
-`lanes` is one word for each lane: its due in microseconds since 1970, hexadecimal, or `-` for never; behind a
-colon, if a run holds it, the place of its lease in `leases`: `660c819a17000 - -:0 660c819a17000:1`. `leases`
-holds each pair of owner and end once. Microseconds, because the record's times must come back exactly as they
-were written: the rule is settled when `armed` equals the target.
+The arming record is JSON with the lanes packed, so that 64 cost one read unit: `660c819a17000 - -:0`. A word
+is the lane's due in microseconds since 1970, hexadecimal, or `-` for never; behind a colon, if a run holds
+it, the place of its lease in `leases`. Times come back exactly: the rule is settled when `armed` is the
+target.
 """
 
 import logging
@@ -55,7 +54,7 @@ _DEFAULTS = {
 
 
 def pack(record: ArmingRecord) -> str:
-    """The text to store. `rev` is not in it: it stands beside the text."""
+    """The text to store. `rev` stands beside it."""
     leases: dict[_Lease, int] = {}
     lanes = " ".join(_pack_lane(lane, leases) for lane in record.lanes)
     others = {name: getattr(record, name) for name in _DEFAULTS}
@@ -100,14 +99,12 @@ def _unpack_lane(word: str, leases: tuple[_Lease, ...]) -> Lane:
 
 
 class _Stored(NamedTuple):
-    """The text of a record and its `rev`; None and 0 for those that are missing or of another type."""
-
     record: str | None
     rev: int
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        """The record in an item as DynamoDB gives it; an attribute of another type is someone else's edit."""
+        """The text and the `rev` of a record; None and 0 for attributes of another type."""
         text, rev = item.get("record", {}).get("S"), item.get("rev", {}).get("N", "0")
         return cls(text, int(rev if rev.isdecimal() else Decimal(rev)))
 

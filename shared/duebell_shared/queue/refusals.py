@@ -1,8 +1,7 @@
 """Errors of DynamoDB as duebell's own: refusals, and answers that leave the effect open.
 
-Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
-condition refused by itself. So a refusal tells whether the SDK tried again. An answer with a status of
-500 or above says as little as none: the call may have taken effect, may not, or may yet.
+If an answer is lost, the SDK tries again, and a conditional write finds its condition refused by itself. So a
+refusal tells whether the SDK tried again. A status of 500 or above says as little as no answer.
 """
 
 from collections.abc import Callable
@@ -120,23 +119,19 @@ class calling:  # noqa: N801 (read as a function, and each call is made in one: 
 
 
 def _response(error: BaseException) -> Any:
-    """The answer of DynamoDB; empty when there was none."""
     return error.response if isinstance(error, ClientError) else {}
 
 
 def _metadata(error: BaseException) -> dict[str, Any]:
-    """Status and number of retries of the answer."""
     metadata: dict[str, Any] = _response(error).get("ResponseMetadata", {})
     return metadata
 
 
 def _status_of(error: BaseException) -> int:
-    """The HTTP status of the answer; 0 when there was none."""
     status: int = _metadata(error).get("HTTPStatusCode", 0)
     return status
 
 
 def _code_of(error: BaseException) -> str | None:
-    """The code of DynamoDB's refusal; None when there was no answer."""
     code: str | None = _response(error).get("Error", {}).get("Code")
     return code

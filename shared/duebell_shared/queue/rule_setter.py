@@ -9,7 +9,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.queue.lanes import drop_stray_copy, lane_of
-from duebell_shared.queue.store import Failed, Relocated
 from duebell_shared.queue.taken_ids import is_same_add
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -49,8 +48,8 @@ class RuleSetter:
     def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
         """`arm` for tasks that were just inserted; `lanes` is the number of lanes that they were placed by.
 
-        If the queue was given more lanes meanwhile, each moves to the lane of its id, where others look for
-        it. A task whose id is taken there is deleted. Returns the deleted ones.
+        If the queue was given more lanes meanwhile, each moves to the lane of its id. A task whose id is
+        taken there is deleted. Returns the deleted ones.
         """
         deleted: list[Task] = []
         while True:
@@ -99,9 +98,9 @@ class RuleSetter:
         """
         store, key, now = self._backend.store, queue_key(task), self._backend.clock()
         [result] = store.relocate([key], lanes=lanes, now=now, only_new=True)
-        if isinstance(result, Failed):
-            raise result.error
-        if isinstance(result, Relocated):
+        if isinstance(result, DuebellError):
+            raise result
+        if result:
             return True
         if drop_stray_copy(store, key, lanes, now):
             return False

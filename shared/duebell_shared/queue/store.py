@@ -1,16 +1,16 @@
 """The contract of the queue, kept by the DynamoDB table and by a store in memory.
 
-Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
-those of the past, and of the worker record where that is said. None is a Scan, and none reads a whole lane.
+Every change is conditional. All reads are strongly consistent, but for those of the past, and of the worker
+record where that is said. None is a Scan, and none reads a whole lane.
+
 Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not
-have been made.
+have been made. The verbs for many tasks take one to AT_ONCE, raise nothing, and return a list in the order
+of their arguments: each result, or the error that the verb for one task would raise.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
-
-import msgspec
+from typing import Protocol
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
@@ -27,50 +27,8 @@ from .transactions import Other, TaskWrite, Transacted
 #: Keys in one answer of DynamoDB at most.
 LARGEST_PAGE = 3_200
 
-_T = TypeVar("_T")
-
 #: The most tasks that are written at once.
 AT_ONCE = 25
-
-
-class Inserted(msgspec.Struct, frozen=True):
-    """The new task is stored."""
-
-
-class Taken(msgspec.Struct, frozen=True):
-    """The new task is not stored: its id is taken."""
-
-
-class Saved(msgspec.Struct, frozen=True):
-    """The change is stored."""
-
-
-class Claimed(msgspec.Struct, frozen=True):
-    """The attempt is started; the task as it is stored now."""
-
-    task: Task
-
-
-class Relocated(msgspec.Struct, frozen=True):
-    """The task is in its new lane."""
-
-
-class NotEligible(msgspec.Struct, frozen=True):
-    """Nothing was written: the task is not, or no longer, eligible for the verb."""
-
-
-class Failed(msgspec.Struct, frozen=True):
-    """Nothing is known to be written: the error that the verb for one task would raise."""
-
-    error: DuebellError
-
-
-def or_failed(call: Callable[[], _T]) -> _T | Failed:
-    """The result of the call, or Failed with its DuebellError."""
-    try:
-        return call()
-    except DuebellError as error:
-        return Failed(error)
 
 
 class Store(Protocol):
@@ -113,11 +71,8 @@ class Store(Protocol):
         Raises QueueFull when the lane holds as much as it may.
         """
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
-        """Write new tasks, one to AT_ONCE and of different ids, each as `insert` does; the results, in order.
-
-        Raises nothing: one that cannot be written does not hinder the others.
-        """
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        """Write new tasks of different ids, each as `insert` does."""
 
     def save(self, old: Task, new: Task | None) -> bool:
         """Write what differs between `old` and `new`, `rev` included; or delete it, when `new` is None.
@@ -132,8 +87,8 @@ class Store(Protocol):
         Raises AwsUnavailable if nothing is there after a try that was not answered.
         """
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
-        """Write one to AT_ONCE changes, each as `save` does; the results, in order. Raises nothing."""
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+        """Write changes, each as `save` does."""
 
     def get(self, lane: int, id: str) -> Task | None:
         """One task; None if there is none."""
@@ -152,15 +107,13 @@ class Store(Protocol):
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[Relocated | NotEligible | Failed]:
-        """Move tasks, one to AT_ONCE, each in one step, to the lanes of their ids in a queue of `lanes`.
+    ) -> list[bool | DuebellError]:
+        """Move tasks, each in one step, to the lanes of their ids in a queue of `lanes`.
 
         Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
         not. With `only_new`, no run or editor has changed it since its add. Of a key only `lane` and `id`
         count; the new lane must be another one.
-
-        Returns the results, in order. Raises nothing.
         """
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
@@ -172,8 +125,8 @@ class Store(Protocol):
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
-        """Start one to AT_ONCE attempts, each as `claim` does; the results, in order. Raises nothing."""
+    ) -> list[Task | DuebellError | None]:
+        """Start attempts, each as `claim` does."""
 
     def queued(
         self,

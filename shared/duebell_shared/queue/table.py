@@ -1,15 +1,12 @@
-"""The queue in DynamoDB: the contract of `store.py`, kept by one table.
+"""The queue in DynamoDB: the contract of `store.py`, kept by one table, which the stack creates.
 
-The table is created by the stack (`infra/template.yaml`), never here. Keys are `lane` and `id`; the *local*
-index `due-index` sorts the tasks of a lane by `queued`. A local index, because only that can be read strongly
-consistently (a global one can miss a task that was just added, and a missed task is a lost task).
+Keys are `lane` and `id`; the *local* index `due-index` sorts the tasks of a lane by `queued`. A global index
+cannot be read strongly consistently: it can miss a task that was just added, and so lose it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
-A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
-of a repeated call, the stored item is compared.
-
-A lane that is nearly full (`lane_sizes.py`) takes no new items. One that is full takes no item that is larger
-than it was: an outcome is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
+A write whose answer was lost may find its condition refused by itself, so after a refusal of a repeated call
+the stored item is compared. A nearly full lane (`lane_sizes.py`) takes no new items, and a full one no item
+that is larger than it was: an outcome is written in a shorter form (`item_size.py`).
 """
 
 import logging
@@ -25,13 +22,14 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, Queu
 from duebell_shared.instants import FIRST, NEVER, floor
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.parallel import result_or_error
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import MAX_PRIORITY
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .batches import CHANGE, INSERT, Answer, BatchRead, BatchWrite, Written
+from .batches import Answer, BatchRead, BatchWrite, Written, insertion
 from .changes import (
     ItemChange,
     ItemDeletion,
@@ -41,6 +39,7 @@ from .changes import (
     claim_of,
     is_claim,
     put_if_free,
+    statement_of,
     update_of,
 )
 from .item_size import leaner_forms
@@ -50,7 +49,7 @@ from .lanes import lane_of
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
 from .records import LIMITS, SEMAPHORE, WORKER, Records
 from .refusals import Made, calling, try_write
-from .store import LARGEST_PAGE, Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken, or_failed
+from .store import LARGEST_PAGE
 from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
@@ -64,7 +63,9 @@ _W = TypeVar("_W")
 #: Keys read at a time at first: most callers look at few, and the others go on.
 _PAGE = 200
 
-_DUE_INDEX, _PAST_INDEX = "due-index", "past-index"
+
+#: The index that has this sort key.
+_INDEXES = {"queued": "due-index", "past": "past-index"}
 
 
 class _Range(NamedTuple):
@@ -73,6 +74,10 @@ class _Range(NamedTuple):
     sort: str
     low: str | None
     high: str
+
+
+#: All of a lane, also what is no time and so sorts behind: it is logged.
+_ALL = _Range("queued", None, "\U0010ffff")
 
 
 class DynamoTable:
@@ -84,9 +89,9 @@ class DynamoTable:
         self.name = name
         self._client = client
         self._records = Records(name, client)
-        self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
-        self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
-        self._claim_batch = BatchWrite(name, client, CHANGE, sleep=sleep)  # their form may be refused alone
+        self._insert_batch = BatchWrite(name, client, insertion, sleep=sleep)
+        self._change_batch = BatchWrite(name, client, statement_of, sleep=sleep)
+        self._claim_batch = BatchWrite(name, client, statement_of, sleep=sleep)  # it may be refused alone
         self._get_batch = BatchRead(name, client, sleep=sleep)
         self._sizes = LaneSizes()
 
@@ -128,7 +133,7 @@ class DynamoTable:
                 raise QueueFull(task.id, task.lane)
             return False
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         measured = self._sizes.adds_to_measure([task.lane for task in tasks])
         return _apart(measured, tasks, self._insert_alone, self._insert_together)
 
@@ -146,7 +151,7 @@ class DynamoTable:
                 raise AwsUnavailable(f"it is not known whether this call has deleted task {quoted(task.id)}")
             return bool(made)
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         measured = self._sizes.to_measure([old.lane for old, _ in changes])
         return _apart(measured, changes, self._save_alone, self._save_together)
 
@@ -162,7 +167,7 @@ class DynamoTable:
                 tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
             return {task.id: task for task in tasks}
         except (UnreadableTask, AwsRefused):  # one cannot be read, or a policy allows single reads only
-            found = (self._get_if_readable(key) for key in keys)
+            found = (_readable(self.get, key.lane, key.id) for key in keys)
             return {task.id: task for task in found if task}
 
     def named(
@@ -177,7 +182,7 @@ class DynamoTable:
         }
         behind = None if after is None else stored(lane=lane, id=after)
         page = self._query(asked, behind=behind, most=most)
-        tasks = [_task_or_none(item) for item in page["Items"]]
+        tasks = [_readable(task_of, item) for item in page["Items"]]
         end = page.get("LastEvaluatedKey")
         return [task for task in tasks if task], end["id"]["S"] if end else None
 
@@ -196,45 +201,44 @@ class DynamoTable:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Claimed | NotEligible | Failed]:
-        def alone(key: QueueKey, *, may_be_made: bool = False) -> Claimed | NotEligible | Failed:
+    ) -> list[Task | DuebellError | None]:
+        def alone(key: QueueKey, *, may_be_made: bool = False) -> Task | DuebellError | None:
             claim = partial(self.claim, run=run, now=now, status=status, may_be_made=may_be_made)
-            return or_failed(lambda: Claimed(task) if (task := claim(key)) else NotEligible())
+            return result_or_error(claim, key)
 
-        def together(keys: Sequence[QueueKey]) -> list[Claimed | NotEligible | Failed]:
+        def together(keys: Sequence[QueueKey]) -> list[Task | DuebellError | None]:
             claims = [claim_of(key, run=run, now=now, status=status) for key in keys]
             written = self._change_many(claims, self._claim_batch)
             answered = zip(keys, written.answers, strict=True)
             return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
 
-        def finish(key: QueueKey, answer: Answer, *, is_sure: bool) -> Claimed | NotEligible | Failed:
+        def finish(key: QueueKey, answer: Answer, *, is_sure: bool) -> Task | DuebellError | None:
             if answer.error:
-                return Failed(answer.error)
-            if answer.is_made and (item := answer.item):
-                return or_failed(lambda: Claimed(task_of(item)))
+                return answer.error
+            if answer.is_made and answer.item:
+                return result_or_error(task_of, answer.item)
             return alone(key, may_be_made=answer.is_made or not is_sure)
 
         return _apart(self._sizes.to_measure([key.lane for key in keys]), keys, alone, together)
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[Relocated | NotEligible | Failed]:
-        def move(item: Item | None) -> Relocated | NotEligible:
-            if only_new and item and item.get("rev") != stored(rev=1)["rev"]:
-                return NotEligible()
+    ) -> list[bool | DuebellError]:
+        def move(item: Item | None) -> bool:
+            if item is None or (only_new and item.get("rev") != stored(rev=1)["rev"]):
+                return False
             with self._aws():
-                lane = lane_of(item["id"]["S"], lanes) if item else 0
-                is_moved = item and relocate_item(self._client, self.name, item, lane=lane, now=now)
-            return Relocated() if is_moved else NotEligible()
+                lane = lane_of(item["id"]["S"], lanes)
+                return relocate_item(self._client, self.name, item, lane=lane, now=now)
 
         wanted = [stored(lane=key.lane, id=key.id) for key in keys]
         try:
             with self._aws():
                 found = list(self._get_batch(wanted))
         except DuebellError as error:
-            return [Failed(error)] * len(keys)
-        items = [next((item for item in found if key.items() <= item.items()), None) for key in wanted]
-        return [or_failed(partial(move, item)) for item in items]
+            return [error] * len(keys)
+        items = (next((item for item in found if key.items() <= item.items()), None) for key in wanted)
+        return [result_or_error(move, item) for item in items]
 
     def queued(
         self,
@@ -247,15 +251,18 @@ class DynamoTable:
     ) -> Iterator[QueueKey]:
         begin = after.queued if isinstance(after, QueueKey) else after
         end = before.queued if isinstance(before, QueueKey) else before
-        is_all = begin is None and end == NEVER  # also what sorts behind all times, so that it is told
-        within = None if is_all else _queued_within(begin, end)
-        if within is None and not is_all:
-            return
-        place = before if latest_first else after
-        behind = None
+        within = _ALL if begin is None and end == NEVER else _queued_within(begin, end)
+        place, behind = before if latest_first else after, None
         if isinstance(place, QueueKey):
             behind = stored(lane=place.lane, id=place.id, queued=(place.queued, place.priority))
-        yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=page_size)
+        for item in self._entries(lane, within, behind, latest_first=latest_first, page_size=page_size):
+            id = item["id"]["S"]
+            try:
+                queued, priority = parse_queued(item["queued"]["S"])
+            except (ValueError, OverflowError):
+                _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", id)
+            else:
+                yield QueueKey(queued=queued, id=id, lane=lane, priority=priority)
 
     def past(
         self,
@@ -269,30 +276,25 @@ class DynamoTable:
     ) -> Iterator[PastKey]:
         begin = after.at if isinstance(after, PastKey) else after
         end = (before.at or NEVER) if isinstance(before, PastKey) else before
-        if (within := _past_within(kind, begin, end)) is None:
-            return
-        place = before if latest_first else after
-        behind = None
+        place, behind = before if latest_first else after, None
         if isinstance(place, PastKey):
             behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
         yield from self._past_keys(
-            lane, within, behind=behind, latest_first=latest_first, page_size=page_size
+            lane, _past_within(kind, begin, end), behind, latest_first=latest_first, page_size=page_size
         )
 
     def recurring(self, lane: int, *, page_size: int = _PAGE) -> Iterator[PastKey]:
         within = _Range("past", render_past(RECURRING_KINDS[0], None), render_past(RECURRING_KINDS[-1], None))
-        yield from self._past_keys(lane, within, page_size=page_size)
+        yield from self._past_keys(lane, within, None, latest_first=False, page_size=page_size)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        within = _queued_within(after, before)
-        return self._count(_DUE_INDEX, lane, within, most=most) if within else 0
+        return self._count(lane, _queued_within(after, before), most=most)
 
     def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
-        within = _past_within(kind, None, NEVER, last=last)
-        return self._count(_PAST_INDEX, lane, within, most=most) if within else 0
+        return self._count(lane, _past_within(kind, None, NEVER, last=last), most=most)
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        keys = self._keys(lane, page_size=1 + len(skipping))
+        keys = self.queued(lane, page_size=1 + len(skipping))
         return next((key.queued for key in keys if key not in skipping), NEVER)
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
@@ -302,38 +304,10 @@ class DynamoTable:
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
 
-    def _keys(
-        self,
-        lane: int,
-        within: _Range | None = None,
-        *,
-        behind: Item | None = None,
-        latest_first: bool = False,
-        page_size: int,
-    ) -> Iterator[QueueKey]:
-        for item in self._entries(
-            _DUE_INDEX, lane, within, behind=behind, latest_first=latest_first, page_size=page_size
-        ):
-            id = item["id"]["S"]
-            try:
-                queued, priority = parse_queued(item["queued"]["S"])
-            except (ValueError, OverflowError):
-                _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", id)
-            else:
-                yield QueueKey(queued=queued, id=id, lane=lane, priority=priority)
-
     def _past_keys(
-        self,
-        lane: int,
-        within: _Range,
-        *,
-        behind: Item | None = None,
-        latest_first: bool = False,
-        page_size: int,
+        self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
     ) -> Iterator[PastKey]:
-        for item in self._entries(
-            _PAST_INDEX, lane, within, behind=behind, latest_first=latest_first, page_size=page_size
-        ):
+        for item in self._entries(lane, within, behind, latest_first=latest_first, page_size=page_size):
             id = item["id"]["S"]
             try:
                 kind, at = parse_past(item["past"]["S"])
@@ -343,17 +317,12 @@ class DynamoTable:
                 yield PastKey(at=at, id=id, lane=lane, kind=kind)
 
     def _entries(
-        self,
-        index: str,
-        lane: int,
-        within: _Range | None,
-        *,
-        behind: Item | None,
-        latest_first: bool,
-        page_size: int,
+        self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
     ) -> Iterator[Item]:
         """The entries of an index, each page four times as large as the one before, up to the largest."""
-        asked = {**self._asked(index, lane, within), "ScanIndexForward": not latest_first}
+        if within is None:
+            return
+        asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
         while True:
             page = self._query(asked, behind=behind, most=page_size)
             yield from page["Items"]
@@ -361,8 +330,10 @@ class DynamoTable:
                 return
             page_size = min(page_size * 4, LARGEST_PAGE)
 
-    def _count(self, index: str, lane: int, within: _Range, *, most: int) -> int:
-        asked = {**self._asked(index, lane, within), "Select": "COUNT"}
+    def _count(self, lane: int, within: _Range | None, *, most: int) -> int:
+        if within is None:
+            return 0
+        asked = {**self._asked(lane, within), "Select": "COUNT"}
         counted, behind = 0, None
         while counted < most:
             page = self._query(asked, behind=behind, most=most - counted)
@@ -372,26 +343,22 @@ class DynamoTable:
         return counted
 
     def _query(self, asked: Mapping[str, Any], *, behind: Item | None, most: int) -> Any:
-        """One page of a query, of at most so many, from behind this key on."""
         start: Any = {"ExclusiveStartKey": behind} if behind else {}
         with self._aws():
             return self._client.query(**asked, **start, Limit=most)
 
-    def _asked(self, index: str, lane: int, within: _Range | None) -> dict[str, Any]:
+    def _asked(self, lane: int, within: _Range) -> dict[str, Any]:
         """The arguments of Query for this range of a lane. A global index cannot be read consistently."""
-        condition, names, values = "#lane = :lane", {"#lane": "lane"}, {":lane": {"S": str(lane)}}
-        if within:
-            sort, low, high = within
-            names["#sort"], values[":high"] = sort, {"S": high}
-            condition += " AND #sort " + ("<= :high" if low is None else "BETWEEN :low AND :high")
-            values |= {} if low is None else {":low": {"S": low}}
+        sort, low, high = within
+        bounds = "<= :high" if low is None else "BETWEEN :low AND :high"
+        values = {":lane": str(lane), ":high": high, **({} if low is None else {":low": low})}
         return {
             "TableName": self.name,
-            "IndexName": index,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeNames": names,
-            "ExpressionAttributeValues": values,
-            "ConsistentRead": index == _DUE_INDEX,
+            "IndexName": _INDEXES[sort],
+            "KeyConditionExpression": f"#lane = :lane AND #sort {bounds}",
+            "ExpressionAttributeNames": {"#lane": "lane", "#sort": sort},
+            "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
+            "ConsistentRead": sort == "queued",
         }
 
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
@@ -424,20 +391,14 @@ class DynamoTable:
         except DuebellError as error:
             return Written.nothing(len(changes), error=error)
 
-    def _save_alone(self, change: tuple[Task, Task | None]) -> Saved | NotEligible | Failed:
-        return or_failed(lambda: Saved() if self.save(*change) else NotEligible())
+    def _save_alone(self, change: tuple[Task, Task | None]) -> bool | DuebellError:
+        return result_or_error(lambda change: self.save(*change), change)
 
-    def _save_together(
-        self, changes: Sequence[tuple[Task, Task | None]]
-    ) -> list[Saved | NotEligible | Failed]:
-        def finish(change: tuple[Task, Task | None], answer: Answer) -> Saved | NotEligible | Failed:
-            if answer.error:
-                return Failed(answer.error)
-            if answer.is_made:
-                return Saved()
+    def _save_together(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+        def finish(change: tuple[Task, Task | None], answer: Answer) -> bool | DuebellError:
             if answer.is_full:
-                return or_failed(lambda: Saved() if self._save_leaner(*change) else NotEligible())
-            return self._save_alone(change)
+                return result_or_error(lambda change: self._save_leaner(*change), change)
+            return answer.error or answer.is_made or self._save_alone(change)
 
         written = self._change_many([change_of(old, new) for old, new in changes], self._change_batch)
         return list(map(finish, changes, written.answers))
@@ -452,58 +413,48 @@ class DynamoTable:
         raise QueueFull(old.id, old.lane)
 
     def _read(self, key: Item) -> Item | None:
-        """The item with this key as it is stored."""
         answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
         item: Item | None = answer.get("Item")
         return item
 
-    def _insert_together(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+    def _insert_together(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         try:
             with self._aws():
                 written = self._insert_batch([item_of(task) for task in tasks])
         except DuebellError as error:
-            return [Failed(error)] * len(tasks)
+            return [error] * len(tasks)
         if written is None:
             return [self._insert_alone(task) for task in tasks]
 
-        def finish(task: Task, answer: Answer) -> Inserted | Failed | None:
-            if answer.is_full and written.is_sure:
-                return Failed(QueueFull(task.id, task.lane))
-            if answer.error:
-                return Failed(answer.error)
-            return Inserted() if answer.is_made else None
+        def finish(task: Task, answer: Answer) -> bool | DuebellError:
+            full = QueueFull(task.id, task.lane) if answer.is_full and written.is_sure else None
+            return full or answer.error or answer.is_made
 
         results = list(map(finish, tasks, written.answers))
-        left = [task for task, result in zip(tasks, results, strict=True) if result is None]
+        left = [task for task, result in zip(tasks, results, strict=True) if result is False]
         others = iter(self._insert_left(left, is_sure=written.is_sure))
         return [result or next(others) for result in results]
 
-    def _insert_alone(self, task: Task) -> Inserted | Taken | Failed:
+    def _insert_alone(self, task: Task) -> bool | DuebellError:
         try:
-            return Inserted() if self.insert(task) else Taken()
+            return self.insert(task)
         except UnreadableTask:  # whatever it is, the id is taken
-            return Taken()
+            return False
         except DuebellError as error:
-            return Failed(error)
+            return error
 
-    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[Inserted | Taken | Failed]:
-        """Insert the tasks that a batch did not: an id is taken, perhaps by expired history, or it failed.
-
-        Unless `is_sure`, the batch may have stored the task itself.
-        """
-        keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
+    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[bool | DuebellError]:
+        """Insert the tasks that a batch did not. Unless `is_sure`, it may have stored them itself."""
         try:
-            found = self.get_many(keys) if keys else {}
+            found = self.get_many(list(map(queue_key, tasks))) if tasks else {}
         except DuebellError as error:
-            return [Failed(error)] * len(tasks)
+            return [error] * len(tasks)
         return [self._insert_after(task, found.get(task.id), is_sure=is_sure) for task in tasks]
 
-    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> Inserted | Taken | Failed:
+    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> bool | DuebellError:
         is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
-        result = Taken() if is_taken else self._insert_alone(task)
-        if is_sure or not isinstance(result, Taken):
-            return result
-        return or_failed(lambda: Inserted() if self._has_added(task) else Taken())
+        result = False if is_taken else self._insert_alone(task)
+        return result_or_error(self._has_added, task) if result is False and not is_sure else result
 
     def _has_added(self, task: Task) -> bool:
         """Tell whether this task is stored, even if a run has changed it since."""
@@ -511,13 +462,6 @@ class DynamoTable:
         if there is None or as_added(there) != as_added(task):
             return False
         return there.payload_dropped is not None or there.payload_json == task.payload_json
-
-    def _get_if_readable(self, key: QueueKey) -> Task | None:
-        try:
-            return self.get(key.lane, key.id)
-        except UnreadableTask as error:
-            _LOG.warning("left out of a listing: %s", error)
-            return None
 
 
 def _queued_within(after: datetime | None, before: datetime) -> _Range | None:
@@ -554,9 +498,9 @@ def _apart(
     return [results[place] for place in range(len(writes))]
 
 
-def _task_or_none(item: Item) -> Task | None:
+def _readable(read: Callable[..., Task | None], *arguments: Any) -> Task | None:
     try:
-        return task_of(item)
+        return read(*arguments)
     except UnreadableTask as error:
         _LOG.warning("left out of a search: %s", error)
         return None

@@ -8,7 +8,6 @@ import msgspec
 
 from duebell_shared.change_log import added_as, log_change
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
-from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, checked
@@ -79,20 +78,18 @@ def check_not_recurring(schedule: object) -> None:
         raise InvalidTask("schedule", "goes without if_exists='push': a recurring task is not put off")
 
 
-def insert_many(
-    queue: Queue, tasks: Sequence[Task], chosen: Collection[str]
-) -> list[Inserted | Taken | Failed]:
+def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:
     """`Store.insert_many`, which also finds a chosen id taken in its lane by an earlier number of lanes.
 
-    The earlier lanes are read first, because a relaner moves tasks from there to the lane inserted into here.
+    The earlier lanes are read first: a relaner moves tasks from there to here.
     """
     try:
         elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
     except DuebellError as error:
-        return [Failed(error)] * len(tasks)
+        return [error] * len(tasks)
     free = [task for task in tasks if task.id not in elsewhere]
     inserted = iter(queue.store.insert_many(free) if free else ())
-    return [Taken() if task.id in elsewhere else next(inserted) for task in tasks]
+    return [False if task.id in elsewhere else next(inserted) for task in tasks]
 
 
 def is_same_add(there: Task, new: Task) -> bool:
@@ -103,8 +100,7 @@ def is_same_add(there: Task, new: Task) -> bool:
 def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
-    A new reservation takes over the one that is there: the transaction of that one may have failed long ago,
-    and can confirm it no more.
+    A new reservation takes over another one, whose transaction can then confirm it no more.
     Raises TaskExists, TaskChanged, TaskConflict.
     """
     if_exists, at_most, rev = policy
@@ -161,11 +157,10 @@ def _kept(there: Task) -> Task:
 def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
     """The task to store when `new` is added with `if_exists="push"` in place of `there`, which has its id.
 
-    A task that waits is as `new`, but due `at_most` after its first add at the latest, which `created_at`
-    keeps. If that time has passed, it keeps its place in the queue, and in the line of its action's limit, so
-    that pushes cannot hold it up. One that is paused stays so. One that runs or is over gives way to `new`:
-    what runs may have seen nothing of the reason for this add, so a run follows, and its own outcome no
-    longer applies.
+    A task that waits is due `at_most` after its first add at the latest, which `created_at` keeps. If that
+    time has passed, it keeps its place, so that pushes cannot hold it up. A paused one stays so. One that
+    runs or is over gives way to `new`: what runs may know nothing of this push, and its own outcome no longer
+    applies.
 
     Raises TaskConflict if a recurring task has the id.
     """

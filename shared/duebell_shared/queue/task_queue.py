@@ -63,7 +63,6 @@ class Queue:
         return self.counts[0]
 
     def lanes_now(self) -> int:
-        """Read the number of lanes again."""
         return self.counts_now()[0]
 
     def lane_of(self, id: str) -> int:
@@ -88,11 +87,9 @@ class Queue:
         return self._first_found({id: places_of(id, counts)[1:] for id in ids}, self.clock())
 
     def record(self) -> ArmingRecord:
-        """Read the arming record."""
         return self._armer.read()
 
     def get(self, id: str, *, now: datetime | None = None) -> Task | None:
-        """The task with this id. Expired history counts as deleted, even before DynamoDB has deleted it."""
         counts = self.counts
         task = self._find(id, counts, now)
         if task is None and (counts_now := self.counts_now()) != counts:
@@ -104,7 +101,6 @@ class Queue:
         return next((task for task in there if task and not has_expired(task, now or self.clock())), None)
 
     def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
-        """The tasks with these ids, each from the first of its lanes that has it."""
         found: dict[str, Task] = {}
         for index in range(max(map(len, places.values()), default=0)):
             left = [id for id, lanes in places.items() if id not in found and len(lanes) > index]
@@ -135,10 +131,9 @@ def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
 
 
 def _places(id: str, counts: Sequence[int]) -> list[int]:
-    """The lanes to read for a task, in order: the current one, the earlier ones, the current one again.
+    """The lanes to read for a task: the current one, the earlier ones, and the current one again.
 
-    A relaner moves tasks from an earlier lane to the current one. The last read finds a task that it moved
-    between the first two.
+    The last read finds a task that a relaner moved between the first two.
     """
     places = places_of(id, counts)
     return [*places, places[0]] if places[1:] else places

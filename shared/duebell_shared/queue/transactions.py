@@ -1,8 +1,6 @@
-"""Transactions over the queue and other tables, as DynamoDB's TransactWriteItems has them.
+"""Transactions over the queue and other tables by DynamoDB's TransactWriteItems, at twice the write units.
 
-All items of a transaction are written, or none is. Each may have a condition of its own. A transaction takes
-twice the write units of its writes. If an answer is lost, the SDK repeats the call with the same token, and
-DynamoDB answers as it did the first time.
+If an answer is lost, the SDK repeats the call with the same token, and DynamoDB answers as the first time.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 """
 
@@ -65,8 +63,8 @@ def transact(
 ) -> Transacted:
     """Make these writes in one transaction, those of tasks in this table. Raises what botocore raises.
 
-    Raises AwsRefused when a table is not there: it may be one of the user's. Raises AwsUnavailable for a
-    refusal of another try by the SDK: the one before it may be committed.
+    Raises AwsRefused when a table, perhaps one of the user's, is not there; AwsUnavailable if the refused try
+    was the SDK's second: the one before it may be committed.
     """
     items: Any = [write.item(table) if isinstance(write, TaskWrite) else write for write in writes]
     try:
@@ -93,7 +91,6 @@ def transact(
 
 
 def _refusals(answer: Any) -> tuple[ItemRefusal, ...]:
-    """The reasons of a cancelled transaction; one of no item if the answer has none."""
     reasons = enumerate(answer.get("CancellationReasons", ()))
     refusals = tuple(
         ItemRefusal(

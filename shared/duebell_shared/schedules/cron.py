@@ -52,7 +52,6 @@ class Days(msgspec.Struct, frozen=True, kw_only=True):
     last: frozenset[int] = frozenset()
 
     def of(self, year: int, month: int) -> set[int]:
-        """The days of this month that match."""
         first, length = calendar.monthrange(year, month)
         days = {day for day in self.numbers if day <= length}
         days.update(length - back for back in self.from_end if back < length)
@@ -73,12 +72,11 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     """The times that an expression matches, by the clock on the wall.
 
     minutes         of the day, in order: 0 to 1439
-    month_days      by the day of the month; None if that says nothing
-    week_days       by the day of the week; None if that says nothing
+    month_days, week_days  the days by either; None if that says nothing
     either          whether one of the two is enough, where both say something
     months, years   those that match; None for all years
     by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
-    fields          as given: minute, hour, day of month, month, day of week, and year if there is one
+    fields          as given, in their order
     """
 
     minutes: tuple[int, ...]
@@ -160,30 +158,24 @@ def parse_classic(text: str) -> Cron:
 
 
 class _Field(NamedTuple):
-    """A field of numbers: lists of values, ranges and steps.
-
-    period   the number of values after which it begins again; 0 if it does not
-    """
+    """A field of numbers: lists of values, ranges and steps."""
 
     name: str
     least: int
     most: int
     names: dict[str, int]
-    period: int
 
     def set_of(self, text: str) -> frozenset[int]:
         """The numbers that the text means. Raises InvalidSchedule."""
         return frozenset(number for part in self.parts(text) for number in self.numbers(part))
 
     def parts(self, text: str) -> list[str]:
-        """The parts of a list."""
         parts = text.split(",")
         if not all(parts):
             raise self.wrong(text, "a list has values between its commas")
         return parts
 
     def numbers(self, part: str) -> range:
-        """The numbers that one part of a list means."""
         span, slash, step = part.partition("/")
         if slash and not re.fullmatch(r"[0-9]{1,4}", step):
             raise self.wrong(part, "after / comes how many to go on by, a number")
@@ -196,11 +188,10 @@ class _Field(NamedTuple):
         begin = self.number(first, part)
         end = self.number(last, part) if dash else self.most if slash else begin
         if begin > end:
-            raise self.wrong(part, f"a range goes upwards: write {self.upwards(first, last, by)}")
+            raise self.wrong(part, f"a range goes upwards: write {first}-{self.most},{self.least}-{last}")
         return range(begin, end + 1, by)
 
     def number(self, text: str, part: str) -> int:
-        """The number that the text is, or names."""
         if text in self.names:
             return self.names[text]
         if not re.fullmatch(r"[0-9]{1,4}", text):
@@ -210,40 +201,17 @@ class _Field(NamedTuple):
             raise self.wrong(part, f"{text} is not within {self.least} to {self.most}")
         return int(text)
 
-    def upwards(self, first: str, last: str, by: int) -> str:
-        """The right form of a range that goes downwards: if it can go around the end, its two sides."""
-        begin, end = self.number(first, first), self.number(last, last)
-        if not self.period:
-            return self.span(end, begin, by, {})
-        names = {number: name for name, number in self.names.items() if {first, last} & self.names.keys()}
-        top = self.least + self.period - 1
-        if begin > top:  # Sunday, as 7
-            return self.span(begin - self.period, end, by, names)
-        after = range(begin, begin + self.period, by)
-        onwards = next((number - self.period for number in after if number > top), top)
-        sides = [self.span(begin, top, by, names)]
-        if onwards <= end:
-            sides.append(self.span(onwards, end, by, names))
-        return ",".join(sides)
-
-    def span(self, begin: int, end: int, by: int, names: dict[int, str]) -> str:
-        """A range with a step, as short as it can be."""
-        first, last = names.get(begin, begin), names.get(end, end)
-        if begin + by > end:
-            return f"{first}"
-        return f"{first}-{last}/{by}" if by > 1 else f"{first}-{last}"
-
     def wrong(self, part: str, why: str) -> InvalidSchedule:
         return InvalidSchedule("schedule", f"{self.name} {quoted(part)}: {why}")
 
 
-_MINUTE = _Field("minute", 0, 59, {}, 60)
-_HOUR = _Field("hour", 0, 23, {}, 24)
-_MONTH_DAY = _Field("day-of-month", 1, 31, {}, 31)
-_MONTH = _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, 1)}, 12)
-_AWS_WEEK_DAY = _Field("day-of-week", 1, 7, {name: number for number, name in enumerate(_DAY_NAMES, 1)}, 7)
-_CLASSIC_WEEK_DAY = _Field("day-of-week", 0, 7, {name: number for number, name in enumerate(_DAY_NAMES)}, 7)
-_YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {}, 0)
+_MINUTE = _Field("minute", 0, 59, {})
+_HOUR = _Field("hour", 0, 23, {})
+_MONTH_DAY = _Field("day-of-month", 1, 31, {})
+_MONTH = _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, 1)})
+_AWS_WEEK_DAY = _Field("day-of-week", 1, 7, {name: number for number, name in enumerate(_DAY_NAMES, 1)})
+_CLASSIC_WEEK_DAY = _Field("day-of-week", 0, 7, {name: number for number, name in enumerate(_DAY_NAMES)})
+_YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {})
 
 _CLASSIC = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _AWS = (*_CLASSIC, "year")
@@ -305,12 +273,10 @@ def _aws_week_days(text: str) -> Days:
 
 
 def _monday_is_0(aws: int) -> int:
-    """From AWS's 1 (Sunday) to 7 (Saturday)."""
     return (aws - 2) % 7
 
 
 def _nearest_workday(day: int, first: int, length: int) -> int:
-    """The Monday to Friday nearest to a day of a month that begins on the weekday `first`."""
     weekday = (first + day - 1) % 7
     if weekday == calendar.SATURDAY:
         return day - 1 if day > 1 else day + 2

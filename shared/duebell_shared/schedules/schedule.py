@@ -55,7 +55,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         zone_of(self.timezone)
 
     def first(self, now: datetime) -> datetime | None:
-        """The first occurrence after `now`, which may be the start itself; None if there is none."""
         return self.next_after(now)
 
     def next_after(self, instant: datetime) -> datetime | None:
@@ -112,11 +111,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         return anchor + max(0, (instant - anchor) // meaning + 1) * meaning
 
     def _bounded(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
-        """These two in UTC, and within the schedule's start and end and the years of a rule.
-
-        In UTC, because differences of local times are wrong where clocks are changed; within bounds, so that
-        no arithmetic overflows.
-        """
+        """These two in UTC, within the schedule's bounds and the years of a rule."""
         after = min(max(after, _BEFORE_ALL), LATEST).astimezone(UTC)
         if self.start is not None and self.start > after:
             after = self.start - MILLISECOND
@@ -172,12 +167,11 @@ def make_schedule(
         end=_instant("end", end),
     )
     if schedule.first(now) is None:
-        raise _never(schedule, meaning, now)
+        raise _never(schedule, now)
     return schedule
 
 
 def _with_time_zone(error: InvalidSchedule, timezone: str | None) -> InvalidSchedule:
-    """The error of an expression, with that of the time zone beside it, if it has one."""
     try:
         zone_of("UTC" if timezone is None else timezone)
     except InvalidSchedule as of_zone:
@@ -243,7 +237,7 @@ def _instant(field: str, given: datetime | None) -> datetime | None:
         raise InvalidSchedule(field, f"{given} is beyond the end of the calendar") from None
 
 
-def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: datetime) -> InvalidSchedule:
+def _never(schedule: Schedule, now: datetime) -> InvalidSchedule:
     """The error of a schedule that has no occurrence after now, with the reason."""
     unbounded = msgspec.structs.replace(schedule, start=None, end=None)
     without_end = msgspec.structs.replace(schedule, end=None)
@@ -251,40 +245,22 @@ def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: dateti
         return InvalidSchedule("end", f"{schedule.end} is before the first time, {first}")
     if schedule.start is not None and schedule.start > LATEST:
         return InvalidSchedule("start", _AFTER_LATEST)
-    if not isinstance(meaning, timedelta) and (last := unbounded.latest(now, LATEST, 1)):
+    if schedule.start is not None and (last := unbounded.latest(now, LATEST, 1)):
         return InvalidSchedule("start", f"{schedule.start} is after the last time, {last[0]}")
-    if isinstance(meaning, datetime):
-        return InvalidSchedule("schedule", f"{shortened(schedule.expression)} {_why_not_once(unbounded)}")
-    if isinstance(meaning, Cron) and (why := _why_not_cron(unbounded, meaning, now)):
-        return InvalidSchedule("schedule", why)
-    return InvalidSchedule("schedule", f"{shortened(schedule.expression)} {_NEVER_COMES}")
+    expression = shortened(schedule.expression)
+    if past := unbounded.latest(_BEFORE_ALL, now, 1):
+        return InvalidSchedule("schedule", f"{expression} was last at {past[0]}: give a time to come")
+    meaning = _parse(schedule.expression)
+    never = isinstance(meaning, Cron) and _no_day(meaning)
+    return InvalidSchedule("schedule", never or f"{expression} in {schedule.timezone} {_NEVER_COMES}")
 
 
-def _why_not_once(schedule: Schedule) -> str:
-    if schedule.next_after(_BEFORE_ALL) is not None:
-        return _OVER
-    return f"in {schedule.timezone} is after {LATEST:%Y-%m-%d %H:%M} UTC, the last minute a rule can ring in"
-
-
-def _why_not_cron(schedule: Schedule, cron: Cron, now: datetime) -> str | None:
-    if days := _no_days(cron):
-        return days
-    if past := schedule.latest(_BEFORE_ALL, now, 1):
-        return f"year {quoted(cron.fields[-1])}: the last time was {past[0]}: give years to come"
-    return None
-
-
-def _no_days(cron: Cron) -> str | None:
-    """The fields that together leave no day in any year, in words; None if there is a day."""
-    years = range(FIRST_YEAR, LATEST.year + 1) if cron.years is None else sorted(cron.years)
+def _no_day(cron: Cron) -> str | None:
+    """The fields that together leave no day, in words; None if there is a day."""
+    years = range(2000, 2028) if cron.years is None else cron.years  # every date is every weekday then
     if any(cron.days_of(year, month) for year in years for month in cron.months):
         return None
     month_day, month, week_day = cron.fields[2:5]
     day = f"day-of-week {quoted(week_day)}" if month_day == "?" else f"day-of-month {quoted(month_day)}"
-    never = f"{day} never comes in month {quoted(month)}"
-    is_years_fault = any(
-        msgspec.structs.replace(cron, years=None).days_of(year, month)
-        for year in range(2000, 2028)  # within 28 years every weekday falls on every date
-        for month in cron.months
-    )
-    return f"{never} of year {quoted(cron.fields[-1])}" if is_years_fault else never
+    of_year = "" if cron.years is None else f" of year {quoted(cron.fields[-1])}"
+    return f"{day} never comes in month {quoted(month)}{of_year}"

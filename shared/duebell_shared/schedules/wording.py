@@ -1,7 +1,4 @@
-"""Schedules in words, for people: `every weekday at 09:00, Europe/Berlin`.
-
-First whole schedules, then times of day, then days, months and years, then numbers as people list them.
-"""
+"""Schedules in words, for people: `every weekday at 09:00, Europe/Berlin`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -15,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def words_for(schedule: "Schedule") -> str:
-    """The schedule in words: `every weekday at 09:00, Europe/Berlin`."""
     text = schedule.expression
     if text.lower().startswith("rate"):
         number, unit = text[5:-1].split()
@@ -48,7 +44,6 @@ def _moment(instant: datetime) -> str:
 
 
 def _clock(at: datetime) -> str:
-    """`09:00`; with seconds if there are any."""
     return at.time().isoformat("seconds" if at.second else "minutes")
 
 
@@ -84,7 +79,6 @@ def _without_a_break(hours: list[int], minutes: list[int]) -> str:
 
 
 def _every(number: int, unit: str) -> str:
-    """`every hour`, `every 2 hours`."""
     return f"every {unit}" if number == 1 else f"every {number} {unit}s"
 
 
@@ -150,12 +144,7 @@ _MOST = 6
 
 
 class _DayWords(NamedTuple):
-    """The days of an expression in words.
-
-    before  as they stand before times of the day: `every weekday`
-    after   as they stand after them: `on weekdays`; empty for every day
-    months  what is left to say of months, with a comma before
-    """
+    """The days as they stand before and after times of the day, and what is left to say of months."""
 
     before: str
     after: str
@@ -179,7 +168,6 @@ def _day_words(cron: Cron) -> _DayWords:
 
 
 def _year_words(cron: Cron) -> str:
-    """In which years, with a comma before; nothing if in all."""
     if cron.years is None:
         return ""
     years = sorted(cron.years)
@@ -275,7 +263,6 @@ def _left_out(days: Days) -> str:
 
 
 def _in_months(cron: Cron) -> str:
-    """` in May`, ` from May to July`; nothing for all months."""
     if len(cron.months) == len(_MONTHS):
         return ""
     if len(cron.months) == len(_MONTHS) - 1:
@@ -303,7 +290,6 @@ _FEW = 3
 
 
 def _listed(parts: Iterable[str], word: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
     *others, last = parts
     return f"{', '.join(others)} {word} {last}" if others else last
 
@@ -343,6 +329,5 @@ def _step_of(numbers: Sequence[int]) -> int | None:
 
 
 def _ordinal(number: int) -> str:
-    """`1st`, `22nd`, `13th`."""
     ending = "th" if 11 <= number % 100 <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004
     return f"{number}{ending}"

@@ -29,7 +29,6 @@ VERIFY = f"{RESERVED}verify"
 
 
 def is_reserved(action: str) -> bool:
-    """Tell whether users' actions cannot have this name."""
     return action.startswith(RESERVED)
 
 
@@ -112,14 +111,12 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
 
 
 def check_count(field: str, given: object, *, least: int, most: int) -> int:
-    """`given` if it is a whole number within these bounds."""
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
         raise InvalidTask(field, f"must be a whole number, {least} to {most:,}, not {quoted(given)}")
     return given
 
 
 def check_progress(given: object) -> None:
-    """Raise InvalidTask unless it can be called."""
     if not callable(given):
         raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
 

@@ -71,7 +71,6 @@ def in_short(
     started_at: datetime | None = None,
     finished_at: datetime | None = None,
 ) -> FailedAttempt:
-    """The attempt that ended with this failure."""
     return FailedAttempt(
         due=due,
         attempt=attempt,
@@ -109,12 +108,11 @@ def attempts_left_running(due: datetime, known: int, until: int) -> Iterable[Fai
 
 
 def latest(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
-    """As many of them as a task remembers, the last."""
     return tuple(attempts)[-_REMEMBERED:]
 
 
 def bounded_attempts(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
-    """The same, each no longer than a task keeps it: another version may have kept more."""
+    """The last attempts, each no longer than a task keeps it: another version may have kept more."""
     return tuple(replace(one, **_short(one.type, one.message)) for one in latest(attempts))
 
 

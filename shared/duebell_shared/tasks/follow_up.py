@@ -1,9 +1,8 @@
 """Follow-ups: tasks that are added when a task is done, or has failed for good. Values and functions only.
 
-Problem: a task and its follow-up are two items, often in two lanes, and a run may die between the two writes.
-Solution: the write that ends the task leaves it in the queue, with the follow-up that it *owes*. The
-follow-up is added under an id that follows from the task, so that it cannot be added twice. Then a second
-write takes the task out of the queue. A run that finds a task that owes a follow-up does what is left of it.
+Problem: a task and its follow-up are two items, and a run may die between the two writes. Solution: the write
+that ends the task leaves it in the queue, with the follow-up that it *owes*. That is added under an id which
+follows from the task, so it cannot be added twice. Then a second write takes the task out of the queue.
 """
 
 from collections.abc import Mapping
@@ -86,8 +85,8 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The ends of the follow-up's id behind that of the task: the one to take, and one if that is taken.
 
         The first is `/failed` or `/then`; for an occurrence of a recurring task, with the time that it was
-        due. The second has the time that the attempt ended, so that a task that was retried and has failed
-        again has a second follow-up.
+        due. The second has the time that the attempt ended, so that a task that failed again has a second
+        follow-up.
         """
         first = f"/{self.cause}" if self.queued is None else f"/{self.cause}@{render(self.due)}"
         return first, f"/{self.cause}@{render(self.at)}"

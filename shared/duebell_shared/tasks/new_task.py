@@ -53,7 +53,6 @@ def new_task(*, now: datetime, **given: Unpack[NewTask]) -> Task:
 
 
 def check_change(change: TaskChange) -> None:
-    """Raise InvalidTask for a change that no task allows."""
     if not change:
         raise InvalidTask("change", "is empty: give a payload, an action, a due date or a schedule")
     if "due" in change and not change.keys().isdisjoint(RECURRING):
@@ -63,7 +62,7 @@ def check_change(change: TaskChange) -> None:
 
 
 def changed_task(task: Task, change: TaskChange, *, now: datetime) -> Task:
-    """The task with the change. A field that is left out stays as it is; None is as for a new task.
+    """The task with the change. A field that is left out stays; None is as for a new task.
 
     Raises TaskConflict, InvalidTask, InvalidSchedule.
     """
@@ -77,7 +76,6 @@ def changed_task(task: Task, change: TaskChange, *, now: datetime) -> Task:
 
 
 def _new_recurrence(given: Mapping[str, Any], now: datetime) -> Recurrence | None:
-    """The recurrence of a task that has none yet; None if it runs once."""
     if given.get("schedule") is None:
         for name in RECURRING:
             if given.get(name) is not None:
@@ -90,7 +88,7 @@ def _new_recurrence(given: Mapping[str, Any], now: datetime) -> Recurrence | Non
 def _changed_recurrence(task: Task, change: Mapping[str, Any], now: datetime) -> Recurrence:
     """The task's recurrence with the changes.
 
-    Another expression comes with its own time zone, start and end. Otherwise they stay if they are not given.
+    Another expression comes with its own time zone, start and end.
     """
     there = task.recurrence
     if there is None:

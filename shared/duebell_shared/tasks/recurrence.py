@@ -1,9 +1,7 @@
 """The recurrence of a task: its schedule, its place in that, and the occurrences that wait out of order.
 
-A recurring task is one item of the queue. It stands at one occurrence at a time, and when that is over it
-takes the next: the outcome and the next occurrence are one value, and so one write, and the chain can
-neither break nor fork. An occurrence that must wait longer than the next one is put *aside*, so that it
-delays none.
+A recurring task is one item. It stands at one occurrence, and when that is over it takes the next by the same
+write: the chain can neither break nor fork. An occurrence that must wait longer than the next is put *aside*.
 """
 
 import zlib
@@ -62,10 +60,7 @@ class Turn(StrEnum):
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence to come: when it is due, when it is looked at, its attempts and snoozes so far.
-
-    `snoozes` is left out of what is stored if there were none: most occurrences have none.
-    """
+    """An occurrence to come: when it is due, when it is looked at, its attempts and snoozes so far."""
 
     due: Instant
     queued: Instant
@@ -76,8 +71,6 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Next(NamedTuple):
-    """The occurrence to run next, None if none is left; and the recurrence, at that occurrence."""
-
     seat: Seat | None
     recurrence: "Recurrence"
 
@@ -117,7 +110,6 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_room(self) -> bool:
-        """True if one more occurrence can be put aside."""
         return len(self.aside) < MAX_ASIDE
 
     def has_extra_due(self, now: datetime) -> bool:
@@ -125,14 +117,13 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return any(seat.turn is Turn.EXTRA and not seat.attempt and seat.queued <= now for seat in self.aside)
 
     def put_aside(self, seat: Seat) -> Self:
-        """With one more occurrence waiting beside."""
         return replace(self, aside=(*self.aside, seat))
 
     def instead_of(self, before: "Recurrence | None", due: datetime, now: datetime) -> Self:
         """In place of `before`, which stands at `due`: at this schedule's first occurrence from now on.
 
-        But an occurrence in line at `due` stays if it is one of this schedule, too. And if the schedule is
-        the same, it goes on where `before` was, so that an occurrence that was moved does not come twice.
+        An occurrence in line at `due` stays if this schedule has it, too. If the schedule is the same, it
+        goes on where `before` was, so that an occurrence that was moved does not come twice.
         """
         is_in_line = before is not None and before.turn is Turn.IN_LINE
         if is_in_line and self.schedule.next_after(due - MILLISECOND) == due:
@@ -176,17 +167,15 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _begun(self) -> int:
-        """Occurrences of the schedule that are over or wait aside."""
         return self.runs + sum(seat.turn is not Turn.EXTRA for seat in self.aside)
 
     @property
     def _is_used_up(self) -> bool:
-        """True if the occurrences that are over and those that wait aside reach `max_runs`."""
         return self.max_runs is not None and self._begun >= self.max_runs
 
 
 def delay_of(id: str, spread: timedelta) -> timedelta:
-    """The delay by the spread for the task with this id, from zero to the spread, always the same."""
+    """The delay by the spread for the task with this id, always the same."""
     if not spread:
         return spread
     share = zlib.crc32(b"spread:" + id.encode()) / 2**32

@@ -70,7 +70,6 @@ class QueueKey(NamedTuple):
 
 
 def queue_key(task: "Task") -> QueueKey:
-    """The task's place in the queue; at NEVER if it neither waits nor runs."""
     return QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane, priority=task.priority)
 
 
@@ -205,7 +204,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def can_wait(self) -> bool:
-        """True if the occurrence can be retried later: a recurring task has room for some that wait."""
         return self.recurrence is None or self.recurrence.has_room
 
     @property
@@ -224,7 +222,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Due at another time, with all attempts to come; of a recurring task, this occurrence only.
 
         A running attempt's outcome no longer applies. An occurrence that runs is not moved: the next would
-        overlap it.
+        overlap.
         """
         self._must_allow(Verb.MOVE)
         due = check_due(due, now)
@@ -240,10 +238,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return moved._requeued(max(self._delayed(due), to_utc(now)))
 
     def updated(self, *, now: datetime, **given: object) -> Self:
-        """With other values of fields that are kept on the task; a failed task too, to be retried.
-
-        With another spread, an attempt that was not tried yet waits accordingly.
-        """
+        """With other values of fields that are kept on the task; a failed task too, to be retried."""
         self._must_allow(Verb.UPDATE)
         changes = {STORED[name]: checked(name, value) for name, value in given.items()}
         # Another action has limits of its own. The place in the line, or where the task was parked, may be a
@@ -256,7 +251,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return changed._spread_over(now) if "spread" in changes else changed
 
     def _spread_over(self, now: datetime) -> Self:
-        """With a new spread: what waits to be tried for the first time is looked at accordingly."""
         if self.queued is None or self.attempt or self.snoozes:
             return self
         if self.recurrence is None:
@@ -313,10 +307,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return with_extra._requeued(self.limited_since or self.queued or self.due)
 
     def reserved(self, reservation: str, *, until: datetime) -> Self:
-        """The new task, not to be run unless a transaction confirms this reservation.
-
-        Clocks may be a minute apart. So it counts as expired only so long after `until`, by any clock.
-        """
+        """The new task, not to be run unless a transaction confirms this reservation until then."""
         expires_at = (to_utc(until) + MOST_SKEW + _ALMOST_A_SECOND).replace(microsecond=0)
         return replace(
             self,
@@ -379,11 +370,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(self, failures=latest((*self.failures, *lost)))
 
     def beginning(self, last: int) -> Self:
-        """The task just claimed, with its last attempt recorded as begun.
-
-        Claims of runs that died before they began it are not counted. What waited for its action's limit
-        says so still: if this run dies, its place tells nothing.
-        """
+        """The task just claimed, with its last attempt recorded as begun: claims before are not counted."""
         return self._changed(attempt=last, begun=last, limited_since=self.limited_since)
 
     def given_back(self) -> Self:
@@ -507,7 +494,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _with_turn(self, turn: Turn) -> Recurrence | None:
-        """The recurrence with the task's occurrence in this turn; an extra one stays extra."""
         if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
             return self.recurrence
         return replace(self.recurrence, turn=turn)
@@ -543,7 +529,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         attempt: int | None = None,
         on_failed: str | None = None,
     ) -> Self:
-        """With this occurrence over: at the next one, or finished; perhaps owing a follow-up."""
         new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
         over = replace(
             self,
@@ -679,6 +664,5 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise TaskConflict(f"cannot {verb} {quoted(self.id)}: too many of its occurrences wait already")
 
     def _late_since(self, since: datetime) -> Self:
-        """With its lateness from then on."""
         started_at = self.started_at or since
         return replace(self, lateness_ms=round((started_at - since) / MILLISECOND))

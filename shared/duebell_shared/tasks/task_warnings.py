@@ -47,19 +47,13 @@ def warn_user(error: InvalidTask, category: type[UserWarning]) -> None:
 
 
 def place_warnings_in(caller: FrameType) -> None:
-    """Place the warnings of this context at the line where this frame is now.
-
-    For calls that are made in another thread: its stack does not tell who wanted them.
-    """
+    """Place the warnings of this context at this frame's line, for calls that are made in another thread."""
     _CALLER.set((caller.f_code.co_filename, caller.f_lineno, caller.f_globals))
 
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect the texts of the warnings that are given inside, in threads with this context, too.
-
-    `warnings.catch_warnings` does this for the whole process only.
-    """
+    """Collect the texts of the warnings given inside, in this context only."""
     texts: list[str] = []
     token = _COLLECTED.set(texts)
     try:

@@ -1,9 +1,7 @@
 """The worker record: what the worker says of itself, in one item of the queue beside the arming record.
 
-A worker writes it when it starts: what it is, or the error with which it could not start. New code is marked
-as starting before it is imported. A process that ends or hangs in the import cannot say so; its mark stays.
-
-Values and pure functions only; `rev` is for the compare-and-swap.
+A worker writes it when it starts: what it is, or why it could not start. New code is marked as starting
+before it is imported, so that an import that exits or hangs is told.
 """
 
 from datetime import datetime, timedelta

@@ -8,8 +8,8 @@ import pytest
 from duebell import AwsUnavailable, TaskConflict
 from duebell_editor.library.relane import relane
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import DuebellError
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.store import Failed, NotEligible, Relocated
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,
@@ -94,11 +94,10 @@ def test_moves_that_fail_are_tried_again(scheduler: Scheduler, monkeypatch: pyte
     relocate = scheduler.store.relocate
     tries = Counter[str]()
 
-    def sometimes(keys: Any, **more: Any) -> list[Relocated | NotEligible | Failed]:
+    def sometimes(keys: Any, **more: Any) -> list[bool | DuebellError]:
         tries.update(key.id for key in keys)
         return [
-            Failed(AwsUnavailable("throttled")) if tries[key.id] < 4 else relocate([key], **more)[0]
-            for key in keys
+            AwsUnavailable("throttled") if tries[key.id] < 4 else relocate([key], **more)[0] for key in keys
         ]
 
     monkeypatch.setattr(scheduler.store, "relocate", sometimes)
@@ -110,7 +109,7 @@ def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_l
 ) -> None:
     before = fill(scheduler)
     monkeypatch.setattr(
-        scheduler.store, "relocate", lambda keys, **_: [Failed(AwsUnavailable("throttled"))] * len(keys)
+        scheduler.store, "relocate", lambda keys, **_: [AwsUnavailable("throttled")] * len(keys)
     )
     with pytest.raises(AwsUnavailable, match="throttled"):
         relane(scheduler.backend, TO)

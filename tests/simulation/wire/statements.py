@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.ht
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .expressions import Item, Value, plus
 from .refused import invalid
@@ -15,7 +15,7 @@ __all__ = ["DELETE", "INSERT", "Statement", "parse"]
 
 INSERT, _UPDATE, DELETE = "INSERT", "UPDATE", "DELETE"
 
-_INSERT_FORM = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\?|\{.+\})')
+_INSERT_FORM = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\{.+\})')
 _UPDATE_FORM = re.compile(
     r'UPDATE "(?P<table>[^"]+)"'
     r'(?P<clauses>( SET "\w+"=\?| SET "\w+"="\w+"\+\?| REMOVE "\w+")+)'
@@ -58,7 +58,7 @@ def parse(text: str, parameters: Sequence[Value]) -> Statement:
         raise invalid("Number of parameters in request and statement do not match")
     given = iter(parameters)
     if form.verb == INSERT:
-        item = dict(_only_item(parameters) if form.is_whole else zip(form.sets, given, strict=True))
+        item = dict(zip(form.sets, given, strict=True))
         return Statement(INSERT, form.table, _key(item), item, {}, (), {}, returns=False)
     sets, adds = _take(given, form.sets), _take(given, form.adds)
     where = _take(given, form.where)
@@ -81,7 +81,6 @@ class _Form(NamedTuple):
     verb: str
     table: str
     marks: int
-    is_whole: bool = False  # an INSERT whose one parameter is the item
     sets: Sequence[str] = ()
     adds: Sequence[str] = ()
     removes: Sequence[str] = ()
@@ -93,8 +92,7 @@ class _Form(NamedTuple):
 def _form(text: str) -> _Form:
     if found := _INSERT_FORM.fullmatch(text):
         names = re.findall(r"'(\w+)':\?", found["value"])
-        is_whole = found["value"] == "?"
-        return _Form(INSERT, found["table"], 1 if is_whole else len(names), is_whole, names)
+        return _Form(INSERT, found["table"], len(names), names)
     if found := _DELETE_FORM.fullmatch(text):
         where = re.findall(r'"(\w+)"=\?', found["where"])
         return _Form(DELETE, found["table"], len(where), where=where)
@@ -116,14 +114,6 @@ def _form(text: str) -> _Form:
         where=where,
         returns=bool(found["returning"]),
     )
-
-
-def _only_item(parameters: Sequence[Value]) -> dict[str, Any]:
-    [parameter] = parameters
-    if parameter.keys() != {"M"}:
-        raise invalid("the value of INSERT is no map")
-    item: dict[str, Any] = parameter["M"]
-    return item
 
 
 def _take(given: Iterator[Value], names: Sequence[str]) -> Item:

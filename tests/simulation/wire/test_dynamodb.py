@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from duebell_shared.queue.batches import insertion
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.refused import Refused
 
@@ -131,10 +132,9 @@ def test_an_operation_that_duebell_does_not_use_is_unknown(dynamodb: DynamoDb) -
 
 def test_a_statement_that_is_refused_is_refused_alone(dynamodb: DynamoDb) -> None:
     other = {**KEY, "id": {"S": "two"}}
-    insert = 'INSERT INTO "duebell" VALUE ?'
     statements = [
-        {"Statement": insert, "Parameters": [{"M": ITEM}]},
-        {"Statement": insert, "Parameters": [{"M": other}]},
+        insertion("duebell", ITEM),
+        insertion("duebell", other),
         {**STATEMENT, "Parameters": [{"N": "1"}, KEY["lane"], {"S": "three"}]},
         {**STATEMENT, "Parameters": [{"S": "odd"}, KEY["lane"], {"S": "four"}]},
     ]

@@ -162,7 +162,7 @@ class Action(Generic[_P, _R]):
         """True if the payload's type may convert what does not fit its schema."""
         return may_convert(self._parameters.payload_type)
 
-    @property
+    @cached_property
     def batch(self) -> str | None:
         """The target, if attempts at it go in batches; None if each is made alone."""
         return self.delivery.to if self.delivery and self.delivery.target.kind.has_batches else None

@@ -33,9 +33,9 @@ class Attempts:
     limiter       the limits of the actions
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
-    superseded    whether an outcome was, since the run looked into the queue
+    superseded    whether an outcome was, since the run read the queue
     put_back      the tasks that are in the queue again after an attempt, with the time of the next one; the
-                  run removes them when it looks into the queue, so that they are few
+                  run removes them when it reads the queue, so that they are few
     """
 
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
@@ -55,8 +55,8 @@ class Attempts:
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
 
-    def begin_look(self) -> None:
-        """Forget what the look into the queue that begins now will see."""
+    def begin_read(self) -> None:
+        """Forget what the read of the queue that begins now will see."""
         self.superseded = False
         self.put_back.clear()
 

@@ -15,10 +15,10 @@ from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
 from duebell_worker.metrics import Metrics
-from duebell_worker.process.host import Host
 
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
+    from duebell_worker.process.process import Process
 
 
 class Pool(Protocol):
@@ -86,7 +86,7 @@ class RunContext:
     ends: tuple[datetime | None, datetime | None] = (None, None)
     metrics: Metrics | None = None
     deliver: Deliver | None = None
-    host: Host | None = None
+    host: "Process | None" = None
 
     @property
     def free_places(self) -> int:

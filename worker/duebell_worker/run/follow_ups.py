@@ -19,7 +19,6 @@ from duebell_shared.errors import (
 from duebell_shared.instants import LATEST
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.store import Failed, Inserted, Taken
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
@@ -121,17 +120,17 @@ class FollowUps:
         new = {place: replace(task, lane=lane_of(task.id, lanes)) for place, task in made.items()}
         ids = {task.id for task in new.values()}
         answers = dict(zip(new, insert_many(self._queue, list(new.values()), ids), strict=True))
-        taken = [new[place].id for place, answer in answers.items() if isinstance(answer, Taken)]
+        taken = [new[place].id for place, answer in answers.items() if answer is False]
         there = self._queue.get_many(taken) if taken else {}
         ours = {id: task for id, task in there.items() if any(map(partial(_is_same, task), new.values()))}
-        added = [new[place] for place, answer in answers.items() if isinstance(answer, Inserted)]
+        added = [new[place] for place, answer in answers.items() if answer is True]
         deleted = {task.id for task in self._rule.arm_added(added, lanes)}
         self._rule.arm(list(ours.values()))
 
-        def result(task: Task, answer: Inserted | Taken | Failed) -> Task | Exception:
-            if isinstance(answer, Failed):
-                return answer.error
-            if isinstance(answer, Inserted) and task.id not in deleted:
+        def result(task: Task, answer: bool | DuebellError) -> Task | Exception:
+            if isinstance(answer, DuebellError):
+                return answer
+            if answer and task.id not in deleted:
                 return task
             if task.id in ours:
                 return ours[task.id]

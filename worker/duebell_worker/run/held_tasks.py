@@ -44,14 +44,14 @@ class HeldTasks:
 
         One that came due by a clock that is ahead is not due here yet.
         """
-        keys = self._keys.setdefault(task.action, [])
-        is_due = task.limited_since and task.limited_since <= self._context.now()
-        if is_due and len(keys) < _MOST:
-            heapq.heappush(keys, queue_key(task))
+        if task.limited_since and task.limited_since <= self._context.now():
+            keys = self._keys.setdefault(task.action, [])
+            if len(keys) < _MOST:
+                heapq.heappush(keys, queue_key(task))
 
     def __bool__(self) -> bool:
         """True if there are some whose places are ahead; the others are found in the queue."""
-        return any(self._actions())
+        return bool(self._keys) and any(self._actions())
 
     def find(self, lanes: Iterable[int]) -> None:
         """Read the next tasks of the lines that there were when limits were changed, if none is known.

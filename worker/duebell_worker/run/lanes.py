@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from duebell_shared.errors import AwsError, DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.store import AT_ONCE, Claimed, Failed, Saved
+from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker.run.context import RunContext
@@ -137,8 +137,7 @@ class Lanes:
 
         def claim(keys: Sequence[QueueKey]) -> Sequence[Task | BaseException | None]:
             id, now = self._context.id, self._context.now()
-            results = self._store.claim_many(keys, run=id, now=now, status=status)
-            return [one.task if isinstance(one, Claimed) else _error_of(one) for one in results]
+            return self._store.claim_many(keys, run=id, now=now, status=status)
 
         return self._write(Call.CLAIM, claim, keys, [key.lane for key in keys])
 
@@ -148,11 +147,7 @@ class Lanes:
         False if someone else changed the task meanwhile, None if the lease is lost.
         """
 
-        def save(changes: Sequence[tuple[Task, Task | None]]) -> Sequence[bool | BaseException | None]:
-            results = self._store.save_many(changes)
-            return [_error_of(one) or isinstance(one, Saved) for one in results]
-
-        return self._write(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
+        return self._write(Call.OUTCOME, self._store.save_many, changes, [old.lane for old, _ in changes])
 
     def _write(
         self,
@@ -181,10 +176,6 @@ class Lanes:
                 return results
         parts = [slice(first, first + size) for first in range(0, len(batch), size)]
         return [one for part in parts for one in self._write(call, write, batch[part], lanes[part])]
-
-
-def _error_of(result: object) -> DuebellError | None:
-    return result.error if isinstance(result, Failed) else None
 
 
 #: Keys in sight before the first task is started; so many more are read whenever tasks wait for a place.

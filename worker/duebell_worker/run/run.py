@@ -1,6 +1,6 @@
 """One run: claims lanes, runs everything that is due in them, gives them back and re-arms the rule.
 
-The run's own thread looks into the queue, hands tasks to the pool and keeps the lease. With precision
+The run's own thread reads the queue, hands tasks to the pool and keeps the lease. With precision
 "second" it stays for what is due soon; with more due than it can do in time it hands lanes to further runs.
 """
 
@@ -26,7 +26,7 @@ from duebell_worker.run.waits import arm_watchdog, claimed_lease
 from .attempts import Attempts
 from .context import RunContext
 from .lanes import Lanes, ReadAhead
-from .lease import Lease, LeaseLost
+from .lease import LeaseLost
 from .report import RunReport
 from .shares import Shares
 from .trouble import Call, Trouble
@@ -34,7 +34,7 @@ from .unclaimed import Unclaimed
 from .waits import Waits
 
 #: The time between two reads of the queue for tasks that came due while actions run.
-_LOOK_AGAIN = timedelta(seconds=5)
+_READ_AGAIN = timedelta(seconds=5)
 
 #: A run always waits for tasks that are due so soon: by the clock of its caller they may be due already.
 _MOMENT = timedelta(seconds=2)
@@ -55,7 +55,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
     with closing(context.pool):
-        report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
+        report, measured = _set_rule(context) if lanes == () else _Run(context, lanes).execute()
         _outlast_late_setting(context)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
@@ -94,19 +94,13 @@ def _outlast_late_setting(context: RunContext) -> None:
         _set_rule(context)
 
 
-def _run_lanes(context: RunContext, lanes: Collection[int] | None) -> tuple[RunReport, dict[str, int]]:
-    """Claim these lanes and run what is due. Returns the report, and the metrics of the queue."""
-    run = _Run(context, claimed_lease(context, lanes))
-    return run.execute(), run.measured
-
-
 class _Run:
     """A run that holds its lanes."""
 
-    def __init__(self, context: RunContext, lease: Lease) -> None:
+    def __init__(self, context: RunContext, lanes: Collection[int] | None) -> None:
         self._context = context
         self._backend = context.backend
-        self._lease = lease
+        self._lease = lease = claimed_lease(context, lanes)
         self._trouble = Trouble(context.id, context.now, last=lease.seen.last_run, lanes=lease.lanes)
         self._lanes = Lanes(context, lease, self._trouble)
         self._attempts = Attempts(context, lease, self._lanes)
@@ -119,14 +113,15 @@ class _Run:
         )
         self._is_full = False
         self._began = context.now()
-        measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
-        self._sizes: dict[int, int] | None = {} if measures else None
-        self._take_sizes()
-        #: The metrics of the queue, by name.
-        self.measured: dict[str, int] = {}
+        self._measures = context.metrics is not None and lease.seen.counting(self._began) != lease.seen
+        self._sizes = self._backend.store.lane_sizes() if self._measures else {}
+        self._measured: dict[str, int] = {}
 
-    def execute(self) -> RunReport:
-        """Run what is due, give the lanes back and re-arm the rule."""
+    def execute(self) -> tuple[RunReport, dict[str, int]]:
+        """Run what is due, give the lanes back and re-arm the rule.
+
+        Returns the report, and the metrics of the queue, by name.
+        """
         arm_watchdog(self._context, self._lease)
         lost = False
         try:
@@ -138,7 +133,9 @@ class _Run:
                 next_due = self._release()
                 if next_due is None:
                     break
-                self._waits.wait_for_due(self._looking_by(next_due))
+                if not self._context.waits_for_due:  # then it sees what is added only when it reads the lanes
+                    next_due = min(next_due, self._context.now() + _READ_AGAIN)
+                self._waits.wait_for_due(next_due)
         except LeaseLost:
             lost = True
             self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
@@ -148,16 +145,16 @@ class _Run:
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error
-        tally = self._attempts.tally
-        return RunReport(
+        report = RunReport(
             run=self._context.id,
             lanes=len(lanes),
             rings_at=record.rings_at,
-            stopped_early=tally.stopped_early,
+            stopped_early=self._attempts.tally.stopped_early,
             lost_lease=lost,
             resting=tuple(each.lane for each in self._trouble.resting(lanes)),
-            **tally.results(),
+            **self._attempts.tally.results(),
         )
+        return report, self._measured
 
     def _run_due(self) -> None:
         """Start what is due, and what comes due while it runs; return when all of it has ended."""
@@ -166,7 +163,7 @@ class _Run:
                 next_due = self._start_due()
             except NotDeployed as error:
                 self._attempts.not_deployed, next_due = error, NEVER
-            is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _LOOK_AGAIN, next_due))
+            is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _READ_AGAIN, next_due))
             if not self._shares.hand_over() and is_idle:
                 return
             self._unclaimed.go_on(self._may_start_abandoned)
@@ -186,7 +183,7 @@ class _Run:
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
         known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
-        self._attempts.begin_look()
+        self._attempts.begin_read()
         self._lanes.released = self._limiter.refresh(self._lease.seen)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
@@ -199,14 +196,13 @@ class _Run:
                 was_full = self._is_full = True
                 self._waits.stop_taking_over()
                 ahead.read_on()
-            has_place = self._wait_for_place()
+            has_place = self._waits.wait_for_place()
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
                 return NEVER
-            if not has_place or self._shares.change_lanes():
+            if self._shares.change_lanes():
                 return self._context.now()
-            key = ahead.pop()
-            if self._may_start(key, Status.SCHEDULED):
+            if has_place and self._may_start(key := ahead.pop(), Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
         next_due = ahead.next_due
         self._is_full = was_full
@@ -218,20 +214,13 @@ class _Run:
         self._start_held()
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
-    def _wait_for_place(self) -> bool:
-        """Wait until another task can be started; False if the lanes are to be read anew before."""
-        while not self._waits.wait_for_place():
-            if self._shares.change_lanes():
-                return False
-        return True
-
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
         After each, ended or not, the tasks that have come due meanwhile are next.
         """
         while self._unclaimed.start_next(self._may_start_abandoned):
-            self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)
+            self._waits.wait_until_idle(by=self._context.now() + _READ_AGAIN)
             self._run_due()
             self._unclaimed.skip_refused()
 
@@ -294,14 +283,15 @@ class _Run:
 
         With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
         more to do than it has places for: then a successor of its own is needed.
-        Returns when the lanes must be looked at, if they are still held.
+        Returns when the lanes must be read, if they are still held.
         """
         self._attempts.record_again()
         self._waits.wait_until_idle()
         if (known := self._known_heads()) and self._give_back(known, unless_added=True) is None:
             return None
         quiet = self._lease.clear()
-        # Problem: an action may have been resumed since this run looked; its parked tasks wait for tomorrow.
+        # Problem: an action may have been resumed since the lanes were read.
+        # Its parked tasks wait for tomorrow.
         # Solution: the limits are read again, so that those tasks count as due.
         if self._limiter.is_outdated(self._lease.seen):
             self._lanes.released = self._limiter.refresh(self._lease.seen)
@@ -310,9 +300,9 @@ class _Run:
         )
 
     def _known_heads(self) -> dict[int, datetime] | None:
-        """Return the lanes' heads after this run as its last look tells, or None if they must be read.
+        """Return the lanes' heads after this run as its last read tells, or None if they must be read.
 
-        The look saw the earliest task that was not due, and all before it have been started and have ended.
+        That read saw the earliest task that was not due, and all before it have been started and have ended.
         No lane with due tasks has an earlier one, but for those that the run has put back. Nor is one that
         somebody changed while it ran: who did so may have died before the lane's due was lowered.
         """
@@ -329,6 +319,8 @@ class _Run:
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
         heads = self._held.heads_with(heads)
+        if self._measures:  # the sizes that answers to writes have told
+            self._sizes |= self._backend.store.lane_sizes()
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         if host := self._context.host:
@@ -341,22 +333,13 @@ class _Run:
             unless_added=unless_added,
             to_taker=waits and not self._is_full,
             run=self._last_run(),
-            sizes=self._take_sizes(),
+            sizes=self._sizes if self._measures else None,
         )
         if self._lease.counts:
-            record, sizes, now = self._lease.seen, self._sizes or {}, self._context.now()
-            self.measured = queue_metrics(self._lanes, record, heads=heads, sizes=sizes, now=now)
+            self._measured = queue_metrics(
+                self._lanes, self._lease.seen, heads=heads, sizes=self._sizes, now=self._context.now()
+            )
         return next_due
-
-    def _looking_by(self, due: datetime) -> datetime:
-        """When to look again, at most until `due`: a run that does not watch sees only then what is added."""
-        return due if self._context.waits_for_due else min(due, self._context.now() + _LOOK_AGAIN)
-
-    def _take_sizes(self) -> dict[int, int] | None:
-        """Add the lane sizes that answers to writes told since the last call; None if nothing is measured."""
-        if self._sizes is not None:
-            self._sizes |= self._backend.store.lane_sizes()
-        return self._sizes
 
     def _last_run(self) -> LastRun:
         """Return the note on this run for the record, with resting lanes that other runs noted."""

@@ -65,7 +65,7 @@ def arm_watchdog(context: RunContext, lease: Lease) -> None:
     If the rule cannot be set, what is due runs without a watchdog; the run then ends in an error, and
     Lambda invokes it again.
     """
-    for pause in (*pauses(1.0, 4.0, tries=2, factor=4.0), None):
+    for pause in (*pauses(1.0, 4.0, 4.0, tries=2), None):
         try:
             lease.arm()
         except (NotArmed, AwsError) as error:
@@ -119,7 +119,7 @@ class Waits:
         """Wait until another task can be started.
 
         False if a long-running process still waits after some seconds: its actions may take hours. It does
-        not watch meanwhile: what is added now would be taken for seen by the look that is under way.
+        not watch meanwhile: what is added now would be taken for seen by the read that is under way.
         """
         by = self._context.now() + _LONG if self._context.host else NEVER
         return self._wait(lambda: self._attempts.has_place, by, watches=False)

@@ -19,8 +19,6 @@ from duebell_shared.settings import Settings
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
 
-__all__ = ["Death", "Lambda", "Moment", "Processes", "new_worlds"]
-
 _World = TypeVar("_World")
 
 #: More rings than any of the scenarios needs.

@@ -182,13 +182,13 @@ def modules_after(program: str) -> set[str]:
 def test_a_worker_without_deliveries_loads_nothing_for_them() -> None:
     start = "from duebell_worker import entry; worker = entry.load('')"
     of_deliveries = {"duebell_worker.deliveries.deliverer", "duebell_shared.deliveries.delivery"}
-    loaded = modules_after(f"{start}; worker._actions.deliverer(worker.backend)")
+    loaded = modules_after(f"{start}; worker._deliverer()")
     assert "duebell_worker.run.run" in loaded
     assert not {one for one in loaded if one.startswith("duebell_worker.deliver")}
     assert not loaded & of_deliveries
     # One that has a queue loads what it needs for queues
     with_queue = f"{start}; worker.deliver('a', to={QUEUE!r})"
-    loaded = modules_after(f"{with_queue}; worker._actions.deliverer(worker.backend)")
+    loaded = modules_after(f"{with_queue}; worker._deliverer()")
     assert of_deliveries <= loaded
     assert "duebell_worker.deliveries.https" not in loaded
     assert "urllib3.poolmanager" in loaded  # the SDK's own

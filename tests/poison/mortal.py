@@ -17,8 +17,6 @@ from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of
 
-__all__ = ["DIED", "Queue"]
-
 #: The exit status of a process that an action ended.
 DIED = 17
 

@@ -15,8 +15,6 @@ from duebell_shared.bell.expression import SENTINEL, next_ring
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
-__all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
-
 #: More rings than any of these tests needs.
 _MOST_RINGS = 40
 

@@ -10,8 +10,6 @@ from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.records import ARMING
 from tests.support import REGION, Calls
 
-__all__ = ["ITEM", "BoundedCalls", "Table", "number", "text"]
-
 #: No run of these tests has reason to make more calls to AWS than this, whatever it finds.
 MOST_CALLS = 200
 

@@ -9,8 +9,6 @@ from tests.support import Calls, Clock
 
 from .foreign import Table
 
-__all__ = ["Scene"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:

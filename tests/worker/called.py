@@ -9,8 +9,6 @@ from botocore.exceptions import ClientError
 from duebell_shared.backend import Backend
 from duebell_shared.bell.function import Function
 
-__all__ = ["Called"]
-
 
 class Called:
     """`events` is what the function was invoked with; `refuses` makes every invocation fail."""

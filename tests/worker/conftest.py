@@ -10,6 +10,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.log_lines import JsonLines
 from tests.support import Clock
+from tests.worker.called import Called
 from tests.worker.hooks import Hooks
 from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
@@ -67,3 +68,9 @@ def log() -> Iterator[Log]:
 def hosted(clock: Clock, stage: Stage, log: Log) -> Hosted:
     """A long-running process."""
     return Hosted(clock, stage, log)
+
+
+@pytest.fixture
+def called() -> Called:
+    """The function that starts runs directly."""
+    return Called()

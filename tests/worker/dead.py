@@ -7,8 +7,6 @@ from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker.run.lease import LEASE, Lease
 from tests.support import Clock
 
-__all__ = ["die", "die_while_running", "key_of"]
-
 
 def key_of(task: Task) -> QueueKey:
     """The task's place in the queue."""

@@ -7,8 +7,6 @@ from botocore.exceptions import ClientError, ConnectTimeoutError
 
 from duebell_shared.backend import Backend
 
-__all__ = ["Hooks"]
-
 
 class Hooks:
     """Hooks on the calls of one backend's clients; `call` is service and operation, `dynamodb.Query`."""

@@ -17,8 +17,6 @@ from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
 from tests.worker.two_runs.scene import Other, WatchedStore, in_lane
 
-__all__ = ["HOUR", "MINUTE", "SECOND", "Hosted"]
-
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 #: No test takes longer, by the clock.

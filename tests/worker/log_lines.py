@@ -4,8 +4,6 @@ import io
 import json
 from typing import Any
 
-__all__ = ["Log"]
-
 
 class Log:
     """The lines written so far, each parsed."""

@@ -12,8 +12,6 @@ from duebell_shared.parallel import result_or_error
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
-__all__ = ["READS", "WRITES", "RefusingStore"]
-
 READS = frozenset({"queued", "head", "count"})
 WRITES = frozenset({"claim", "save"})
 

@@ -8,8 +8,6 @@ import pytest
 from duebell import Worker
 from duebell.testing import Rehearsal
 
-__all__ = ["HOUR", "Sale", "rehearsal", "worker"]
-
 HOUR = timedelta(hours=1)
 
 

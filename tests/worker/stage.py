@@ -10,8 +10,6 @@ from greenlet import getcurrent, greenlet
 
 from tests.support import Clock
 
-__all__ = ["Stage"]
-
 _LONG = timedelta(days=365)
 
 

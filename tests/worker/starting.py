@@ -12,8 +12,6 @@ from duebell_shared.backend import Backend
 from duebell_worker import entry
 from duebell_worker.actions import registration as version
 
-__all__ = ["CONTEXT", "WORKING", "deploy", "start"]
-
 CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
 
 WORKING = """

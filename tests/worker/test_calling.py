@@ -21,11 +21,6 @@ SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 ALL: dict[str, object] = {"duebell": {}}
 
 
-@pytest.fixture
-def called() -> Called:
-    return Called()
-
-
 @pytest.fixture(params=[Precision.MINUTE, Precision.SECOND])
 def precision(request: pytest.FixtureRequest) -> Precision:
     return Precision(request.param)
@@ -37,11 +32,6 @@ def backend(
 ) -> Backend:
     settings = Settings(precision=precision, max_runs=1)
     return called.by(Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 @pytest.mark.parametrize("due", [timedelta(0), timedelta(minutes=-10)])

@@ -32,11 +32,6 @@ class ContendedStore(MemoryStore):
 
 
 @pytest.fixture
-def called() -> Called:
-    return Called()
-
-
-@pytest.fixture
 def store() -> ContendedStore:
     return ContendedStore()
 

@@ -9,14 +9,14 @@ import boto3
 import pytest
 
 from duebell import AwsUnavailable, Editor, NotArmed, NotDeployed, Status, Worker
-from duebell_infra.testing import Bell, InlinePool, MemoryStore
+from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
+from tests.worker.memory import memory_backend
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -87,8 +87,7 @@ def test_a_run_to_which_something_was_added_ends_once_that_is_done(clock: Clock)
             clock.advance(timedelta(milliseconds=100))
             return super().queued(lane, **bounds)
 
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    backend = Backend(Settings(), SlowStore(), rule, clock=clock, sleep=clock.sleep)
+    backend = memory_backend(clock, SlowStore())
     editor = Editor(backend=backend)
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)

@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 
 from duebell import Editor, Status, Worker
-from duebell_infra.testing import Bell, MemoryStore
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
-from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.dead import die_while_running
+from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -74,16 +73,9 @@ def most() -> int:
 
 @pytest.fixture
 def backend(clock: Clock, store: WatchedStore, started: Started, most: int) -> Backend:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    settings = Settings(lanes=4, max_runs=most)
-    backend = Backend(settings, store, rule, clock=clock, sleep=clock.sleep)
+    backend = memory_backend(clock, store, max_runs=most)
     started.read = backend.armer.read
     return started.by(backend)
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 @pytest.fixture

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 
 from duebell import Backoff, Editor, InvalidTask, Status, Task, Worker
-from duebell_infra.testing import Bell, InlinePool, MemoryStore
+from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Permits, Semaphore
-from duebell_shared.settings import Settings
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
+from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -58,16 +57,10 @@ def store() -> CountingStore:
 
 @pytest.fixture
 def backend(clock: Clock, store: CountingStore) -> Backend:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    backend = Backend(Settings(lanes=4), store, rule, clock=clock, sleep=clock.sleep)
+    backend = memory_backend(clock, store)
     backend.armer.read()
     store.calls.clear()
     return backend
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 @pytest.fixture

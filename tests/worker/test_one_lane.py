@@ -6,14 +6,13 @@ from itertools import pairwise
 import pytest
 
 from duebell import Editor, Status, Worker
-from duebell_infra.testing import Bell, InlinePool
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.settings import Settings
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
+from tests.worker.memory import memory_backend
 from tests.worker.refusing_store import READS, WRITES, RefusingStore
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -34,8 +33,7 @@ def lanes() -> int:
 
 @pytest.fixture
 def backend(clock: Clock, store: RefusingStore, lanes: int) -> Backend:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    return Backend(Settings(lanes=lanes), store, rule, clock=clock, sleep=clock.sleep)
+    return memory_backend(clock, store, lanes=lanes)
 
 
 @pytest.fixture

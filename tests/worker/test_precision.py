@@ -29,11 +29,6 @@ def backend(session: boto3.Session, calls: Calls, clock: Clock) -> Backend:
 
 
 @pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
-
-
-@pytest.fixture
 def starts(worker: Worker, clock: Clock) -> list[datetime]:
     """When the action `act` of `worker` was started."""
     starts: list[datetime] = []

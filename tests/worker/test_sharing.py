@@ -7,39 +7,26 @@ from typing import Any, cast
 import pytest
 
 from duebell import Editor, Status, Task, Worker
-from duebell_infra.testing import Bell, MemoryStore
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
-from duebell_shared.settings import Settings
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.shares import Pace, dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
-@pytest.fixture
-def called() -> Called:
-    return Called()
-
-
 def scheduler(clock: Clock, called: Called, *, most: int = 4) -> Backend:
     """A scheduler in memory: these tests make many calls."""
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    settings = Settings(lanes=4, max_runs=most)
-    return called.by(Backend(settings, MemoryStore(), rule, clock=clock, sleep=clock.sleep))
+    return called.by(memory_backend(clock, MemoryStore(), max_runs=most))
 
 
 @pytest.fixture
 def backend(clock: Clock, called: Called) -> Backend:
     return scheduler(clock, called)
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 def slow(backend: Backend, stage: Stage, seconds: float = 1) -> Worker:

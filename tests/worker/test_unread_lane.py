@@ -5,12 +5,10 @@ from datetime import timedelta
 import pytest
 
 from duebell import Editor, Status, Worker
-from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
-from duebell_shared.settings import Settings
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.memory import memory_backend
 from tests.worker.refusing_store import RefusingStore
 from tests.worker.stage import Stage
 
@@ -24,13 +22,7 @@ def store() -> RefusingStore:
 
 @pytest.fixture
 def backend(clock: Clock, store: RefusingStore) -> Backend:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    return Called().by(Backend(Settings(lanes=2, max_runs=2), store, rule, clock=clock, sleep=clock.sleep))
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
+    return Called().by(memory_backend(clock, store, lanes=2, max_runs=2))
 
 
 def ids_in(editor: Editor, lane: int, count: int) -> list[str]:

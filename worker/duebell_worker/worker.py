@@ -1,33 +1,53 @@
 """The worker: a set of actions, and the run that the rule's ring starts."""
 
 import logging
+import os
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import count
 from random import Random, random
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import msgspec
 
+from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff, pause
 from duebell_shared.bell.function import lanes_in, token_in
-from duebell_shared.errors import AwsUnavailable, NotArmed
+from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.checks import is_reserved
+from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
-from .actions.actions import Actions
 from .actions.declaring import declare_among, declared_task
-from .actions.handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
+from .actions.handles import (
+    BUILT_IN,
+    ActionDecorator,
+    ArgumentsAction,
+    PayloadAction,
+    delivery_action,
+    name_of,
+    new_action,
+)
 from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
@@ -41,13 +61,16 @@ if TYPE_CHECKING:
 
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery, DeliveryOptions
-    from duebell_worker.process.process import Host
+    from duebell_worker.process.process import Process
 
 _A = ParamSpec("_A")
 _R = TypeVar("_R")
 _T = TypeVar("_T")
 _Action = TypeVar("_Action", bound=Action[..., Any])
 
+
+#: The environment variable that declares deliveries; the module that reads it is loaded where it is set.
+_DELIVERIES = "DUEBELL_DELIVERIES"
 
 #: So often a run is tried again in one invocation, if AWS is unavailable.
 _MORE_TRIES = 5
@@ -89,7 +112,9 @@ class Worker:
         self._given_backend = backend
         self._concurrency = concurrency
         self._make_pool = pool
-        self._actions = Actions(lambda: self.editor)
+        self._actions: dict[str, Action[..., Any]] = {}
+        self._is_from_env = False
+        self._has_declared_deliveries = False
         self._declared: dict[str, DeclaredTask] = {}
         self._is_registered = False
         self._editor: Editor | None = None
@@ -99,7 +124,7 @@ class Worker:
     def from_env(cls) -> Self:
         """A worker set up by the `DUEBELL_…` variables and the AWS SDK's own, read when it first runs."""
         worker = cls()
-        worker._actions.is_from_env = True
+        worker._is_from_env = True
         return worker
 
     def over(
@@ -109,7 +134,7 @@ class Worker:
 
         deliver  stands in for the services that deliveries are sent to
         """
-        self._actions.complete()
+        self._complete()
         other = type(self)(backend=backend, concurrency=self._concurrency, pool=pool)
         other._actions, other._declared = self._actions, self._declared  # noqa: SLF001 (its own class)
         other._deliver = deliver  # noqa: SLF001
@@ -132,7 +157,7 @@ class Worker:
 
         Raises InvalidSettings.
         """
-        self._actions.complete()
+        self._complete()
         modules = {one.function.__module__ for one in self._actions.values() if one.delivery is None}
         started = registration or Registration(self.backend, modules)
         started.succeed(self._actions, self._declared.values())
@@ -224,7 +249,7 @@ class Worker:
 
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
-            self._actions.check_is_new(chosen)
+            self._check_is_new(chosen)
             limit = Limit(at_most=at_most, per_second=per_second)
             action = new_action(
                 chosen,
@@ -235,7 +260,7 @@ class Worker:
                 limit=limit,
                 editor=lambda: self.editor,
             )
-            self._actions.add(action)
+            self._add(action)
             return action
 
         return register(name) if callable(name) else register
@@ -259,12 +284,12 @@ class Worker:
         """
         from duebell_shared.deliveries.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)
 
-        return self._actions.add_delivery(Delivery(name=name, to=to, **options))
+        return self._add_delivery(Delivery(name=name, to=to, **options))
 
     @property
     def deliveries(self) -> "tuple[Delivery, ...]":
         """The deliveries that are registered."""
-        return self._actions.deliveries
+        return tuple(action.delivery for action in self._actions.values() if action.delivery)
 
     @property
     def has_actions(self) -> bool:
@@ -272,8 +297,49 @@ class Worker:
         return any(not is_reserved(name) for name in self._actions)
 
     def add_declared_deliveries(self) -> None:
-        """Register the deliveries that DUEBELL_DELIVERIES declares. Raises InvalidSettings."""
-        self._actions.add_declared()
+        """Register the deliveries that DUEBELL_DELIVERIES declares, once. Raises InvalidSettings."""
+        text = "" if self._has_declared_deliveries else os.environ.get(_DELIVERIES, "")
+        if text:
+            from duebell_shared.deliveries.delivery import deliveries_in  # noqa: PLC0415
+
+            for delivery in deliveries_in(text).values():
+                try:
+                    self._add_delivery(delivery)
+                except ValueError as error:
+                    raise InvalidSettings(_DELIVERIES, f"{error}; rename one of the two") from None
+        self._has_declared_deliveries = True
+
+    def _complete(self) -> None:
+        """Register what the environment declares, if the worker is set up by it."""
+        if self._is_from_env:
+            self.add_declared_deliveries()
+
+    def _add_delivery(self, delivery: "Delivery") -> PayloadAction[Any, [Any], None]:
+        self._check_is_new(delivery.name)
+        action = delivery_action(delivery, lambda: self.editor)
+        self._add(action)
+        return action
+
+    def _check_is_new(self, name: str) -> None:
+        if known := self._actions.get(name):
+            delivery = known.delivery
+            what = f"a delivery to {delivery.target.shown}" if delivery else known.function.__qualname__
+            raise ValueError(f"there is an action {quoted(name)} already: {what}")
+
+    def _add(self, action: Action[..., Any]) -> None:
+        if is_reserved(action.name):
+            raise ValueError(
+                f"action {quoted(action.name)}: names that start with {quoted(RESERVED)} are duebell's own"
+            )
+        self._actions[action.name] = action
+
+    def _deliverer(self) -> Deliver | None:
+        """The sender of the deliveries; None if there are none."""
+        if self._deliver is None and self.deliveries:
+            from duebell_worker.deliveries.deliverer import Deliverer  # noqa: PLC0415
+
+            self._deliver = Deliverer(self.backend.client or client_maker(None), self.backend.clock)
+        return self._deliver
 
     def recurring(
         self,
@@ -349,10 +415,9 @@ class Worker:
         backend: Backend,
         time_left: timedelta | None,
         lanes: tuple[int, ...] | None = None,
-        host: "Host | None" = None,
+        host: "Process | None" = None,
     ) -> RunReport:
-        self._actions.complete()
-        self._deliver = self._deliver or self._actions.deliverer(self.backend)
+        self._complete()
         settings = backend.settings
         context = RunContext(
             id=id,
@@ -364,7 +429,7 @@ class Worker:
             ends=end_of_run(backend.clock(), time_left),
             host=host,
             metrics=Metrics(settings.rule, actions=self._actions) if settings.metrics else None,
-            deliver=self._deliver,
+            deliver=self._deliverer(),
         )
         return execute(context, lanes)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell import Editor, Worker
+from duebell import Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
@@ -24,11 +24,6 @@ def bell() -> HookedBell:
 def backend(clock: Clock, store: CountingStore, bell: HookedBell) -> Backend:
     rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
     return Backend(Settings(lanes=4), store, rule, clock=clock, sleep=clock.sleep)
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 @pytest.fixture

@@ -13,22 +13,6 @@ from duebell_shared.bell.expression import next_ring
 from tests.support import NOON, Clock
 from tests.worker.refusing_store import RefusingStore
 
-__all__ = [
-    "DAY",
-    "DUE",
-    "HOUR",
-    "MINUTE",
-    "NEXT",
-    "SECOND",
-    "Costs",
-    "CountingStore",
-    "HookedBell",
-    "at_release",
-    "in_lane",
-    "rehearsed",
-    "ring",
-]
-
 SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 #: When the task is due that a run comes for.

@@ -7,17 +7,15 @@ import msgspec
 import pytest
 
 from duebell import Editor, NotArmed, Retry, Worker
-from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.lanes import lane_of
-from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.memory import memory_backend
 from tests.worker.refusing_store import RefusingStore
 from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, SECOND, CountingStore, HookedBell, in_lane, ring
 from tests.worker.stage import Stage
@@ -51,9 +49,7 @@ class OddStore(RefusingStore):
 
 def with_two_lanes(clock: Clock) -> tuple[OddStore, Backend, Editor]:
     store = OddStore()
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    settings = Settings(lanes=2, max_runs=2)
-    backend = Called().by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
+    backend = Called().by(memory_backend(clock, store, lanes=2, max_runs=2))
     return store, backend, Editor(backend=backend)
 
 

@@ -4,13 +4,12 @@ from datetime import datetime
 
 import pytest
 
-from duebell import Editor, Worker
-from duebell_infra.testing import Bell
+from duebell import Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Precision
 from tests.support import Clock
 from tests.worker.called import Called
+from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 from tests.worker.two_runs.scene import WatchedStore
 
@@ -21,20 +20,8 @@ def store() -> WatchedStore:
 
 
 @pytest.fixture
-def called() -> Called:
-    return Called()
-
-
-@pytest.fixture
 def backend(clock: Clock, store: WatchedStore, called: Called) -> Backend:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    settings = Settings(lanes=4, max_runs=1, precision=Precision.SECOND)
-    return called.by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
+    return called.by(memory_backend(clock, store, max_runs=1, precision=Precision.SECOND))
 
 
 @pytest.fixture

@@ -13,16 +13,6 @@ from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lease import Lease
 from tests.support import Clock
 
-__all__ = [
-    "LOOK",
-    "MINUTE",
-    "SECOND",
-    "Other",
-    "WatchedStore",
-    "in_lane",
-    "once",
-]
-
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 #: How long a run that waits may take to see what is in the arming record.

@@ -3,14 +3,12 @@
 from datetime import datetime, timedelta
 
 from duebell import Editor, Worker
-from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.bell import Rule
-from duebell_shared.settings import Settings
 from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
@@ -157,8 +155,7 @@ def test_when_its_time_is_over_a_run_with_too_much_to_do_calls_a_successor(
 def test_to_the_minute_nothing_is_given(
     clock: Clock, store: WatchedStore, called: Called, stage: Stage
 ) -> None:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    backend = called.by(Backend(Settings(), store, rule, clock=clock, sleep=clock.sleep))
+    backend = called.by(memory_backend(clock, store))
     editor, worker = Editor(backend=backend), Worker(backend=backend, pool=stage)
     other = Other(backend, 0, 1)
     editor.add("act", due=NOON + MINUTE, id=in_lane(editor, 2))

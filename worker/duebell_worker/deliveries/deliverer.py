@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from http import HTTPStatus
 from typing import Any
 
 import botocore
@@ -19,19 +19,18 @@ from duebell_shared.deliveries.message import BATCH, Message, fitting, message_o
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.outcome import Undeliverable, Undelivered
 
-#: Statuses of HTTP.
-_FORBIDDEN, _NOT_FOUND, _TOO_LARGE, _TOO_MANY, _SERVER_ERROR = 403, 404, 413, 429, 500
-
-
-class _Why(Enum):
-    """Why a message is refused for good."""
-
-    KEY = auto()
-    DENIED = auto()
-    ABSENT = auto()
-    LARGE = auto()
-    INVALID = auto()
-
+#: Why a message is refused for good, in the words of the error.
+_KEY = (
+    "the key that encrypts {shown} cannot be used: the worker's role needs kms:GenerateDataKey and "
+    "kms:Decrypt on the key"
+)
+_DENIED = (
+    "access denied to {shown}: the worker's role needs {needed} on it, and if it belongs to another account, "
+    "its own policy must allow that, too"
+)
+_ABSENT = "there is no {what} {shown}: create it, or deploy the delivery with another target"
+_LARGE = "too large for {shown}: keep the data elsewhere, in S3, and put its key into the payload"
+_INVALID = "{shown} refused the message"
 
 #: Codes of what mends: throttling, limits of what goes on at a time, failures of AWS, credentials that are
 #: about to be renewed. Compared without dots, and without regard to case.
@@ -40,19 +39,22 @@ _MENDS = re.compile(
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord",
 )
 _LASTS = {
-    _Why.KEY: re.compile("^kms"),
-    _Why.DENIED: re.compile("accessdenied|authorizationerror|notauthorized|unauthorized|forbidden"),
-    _Why.ABSENT: re.compile("nonexistent|notfound|notexist|nosuch"),
-    _Why.LARGE: re.compile("toolong|toolarge"),
-    _Why.INVALID: re.compile(
+    _KEY: re.compile("^kms"),
+    _DENIED: re.compile("accessdenied|authorizationerror|notauthorized|unauthorized|forbidden"),
+    _ABSENT: re.compile("nonexistent|notfound|notexist|nosuch"),
+    _LARGE: re.compile("toolong|toolarge"),
+    _INVALID: re.compile(
         "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure|parametervalueinvalid"
     ),
+}
+_BY_STATUS: dict[int, str] = {
+    HTTPStatus.FORBIDDEN: _DENIED,
+    HTTPStatus.NOT_FOUND: _ABSENT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _LARGE,
 }
 
 #: SQS, SNS and EventBridge say in words alone that a message is too large.
 _LARGE_WORDS = re.compile("shorter than|too long|too large|over the limit|exceed", re.IGNORECASE)
-
-_BY_STATUS = {_FORBIDDEN: _Why.DENIED, _NOT_FOUND: _Why.ABSENT, _TOO_LARGE: _Why.LARGE}
 
 
 def fault_of_call(target: DeliveryTarget | DeliverySecret, error: Exception) -> Exception:
@@ -72,11 +74,13 @@ def fault_of(target: DeliveryTarget | DeliverySecret, answer: Answer) -> Excepti
     said = f"({answer.code}: {answer.message})" if answer.message else f"({answer.code})"
     if why is None:
         return Undelivered(f"{target.shown} did not accept it {said}")
-    told = f"{_words(why, target)} {said}"
+    needed = target.kind.sends if isinstance(target, DeliveryTarget) else target.reads
+    what = target.kind if isinstance(target, DeliveryTarget) else "secret"
+    told = f"{why.format(shown=target.shown, needed=needed, what=what)} {said}"
     # IAM takes a while to apply a policy, and the target's own may come a minute later: it is tried again.
-    if why is _Why.DENIED or (why is _Why.KEY and "denied" in answer.code.lower()):
+    if why == _DENIED or (why == _KEY and "denied" in answer.code.lower()):
         return Undelivered(told)
-    return Undeliverable(told, of_target=why in {_Why.KEY, _Why.ABSENT})
+    return Undeliverable(told, of_target=why in {_KEY, _ABSENT})
 
 
 def concerns_all(error: Exception) -> bool:
@@ -84,41 +88,16 @@ def concerns_all(error: Exception) -> bool:
     return not isinstance(error, Undeliverable) or error.of_target
 
 
-def _why(answer: Answer) -> _Why | None:
+def _why(answer: Answer) -> str | None:
     """Why the message is refused for good; None if it may be accepted later."""
     code = re.sub("[^a-z]", "", answer.code.lower())
     code = code.removeprefix("awssimplequeueservice")
-    if answer.status == _TOO_MANY or answer.status >= _SERVER_ERROR or _MENDS.search(code):
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS or answer.status >= 500 or _MENDS.search(code):  # noqa: PLR2004
         return None
     found = next((why for why, pattern in _LASTS.items() if pattern.search(code)), None)
-    if found is _Why.INVALID and _LARGE_WORDS.search(answer.message):
-        return _Why.LARGE
-    if found or answer.status in _BY_STATUS:
-        return found or _BY_STATUS[answer.status]
-    return _Why.INVALID if answer.is_senders else None
-
-
-def _words(why: _Why, target: DeliveryTarget | DeliverySecret) -> str:
-    shown = target.shown
-    match why:
-        case _Why.KEY:
-            needed = "kms:GenerateDataKey and kms:Decrypt"
-            return (
-                f"the key that encrypts {shown} cannot be used: the worker's role needs {needed} on the key"
-            )
-        case _Why.DENIED:
-            needed = target.kind.sends if isinstance(target, DeliveryTarget) else target.reads
-            return (
-                f"access denied to {shown}: the worker's role needs {needed} on it, and if it "
-                f"belongs to another account, its own policy must allow that, too"
-            )
-        case _Why.ABSENT:
-            what = target.kind if isinstance(target, DeliveryTarget) else "secret"
-            return f"there is no {what} {shown}: create it, or deploy the delivery with another target"
-        case _Why.LARGE:
-            return f"too large for {shown}: keep the data elsewhere, in S3, and put its key into the payload"
-        case _Why.INVALID:
-            return f"{shown} refused the message"
+    if found == _INVALID and _LARGE_WORDS.search(answer.message):
+        return _LARGE
+    return found or _BY_STATUS.get(answer.status) or (_INVALID if answer.is_senders else None)
 
 
 #: An attempt that begins when its run stops starting others must have ended when the run leaves, 10 seconds

@@ -18,7 +18,7 @@ from duebell_worker.metrics import Metrics
 
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
-    from duebell_worker.process.process import Host
+    from duebell_worker.process.process import Process
 
 
 class Pool(Protocol):
@@ -86,7 +86,7 @@ class RunContext:
     ends: tuple[datetime | None, datetime | None] = (None, None)
     metrics: Metrics | None = None
     deliver: Deliver | None = None
-    host: "Host | None" = None
+    host: "Process | None" = None
 
     @property
     def free_places(self) -> int:

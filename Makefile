@@ -10,10 +10,12 @@ LOCK := requirements-dev.txt
 CDK_LOCK := requirements-cdk.txt
 # Django, which only the tests of its backend need; Python 3.11 gets the last one that it runs, and the backport.
 DJANGO_LOCK := requirements-django.txt
+# What builds the documentation site, in an environment of its own.
+DOCS_LOCK := requirements-docs.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test quick soak mutants bench compare check audit dist lock reference format clean
+.PHONY: help demo docs test quick soak mutants bench compare check audit dist lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -74,6 +76,17 @@ lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: w
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra django --constraint $(LOCK) \
 	  --output-file $(DJANGO_LOCK) $(ARGS) pyproject.toml
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command 'make lock' --group pyproject.toml:docs \
+	  --output-file $(DOCS_LOCK) $(ARGS)
+
+docs: $(VENV)/docs/.ready ## Build the documentation site into build/site, strictly, from what is here
+	$(VENV)/docs/bin/python docs/make_site.py
+
+$(VENV)/docs/.ready: $(DOCS_LOCK)
+	$(PYTHON) -m venv $(VENV)/docs
+	$(VENV)/docs/bin/python -m pip install --quiet --require-hashes --only-binary :all: --requirement $(DOCS_LOCK)
+	@touch $@
 
 reference: $(READY) ## Write docs/reference.md from the docstrings, and what the tables of settings and parameters define
 	$(BIN)/python docs/make_reference.py

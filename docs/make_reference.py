@@ -17,8 +17,48 @@ PAGE = Path(__file__).with_name("reference.md")
 
 INTRODUCTION = """# Reference
 
-The public names, from their docstrings. Made by `make reference`; do not edit.
+The public names by task, from their docstrings. Made by `make reference`; do not edit. They are imported
+from `duebell`, unless the heading names another module.
 """
+
+#: The public names by what they are for.
+GROUPS = {
+    "Adding and changing tasks": (
+        "Editor AsyncEditor NewTask TaskChange IfExists Then Added AddReport AddFailure Selection "
+        "ChangeReport ChangeFailure"
+    ),
+    "Tasks": (
+        "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule "
+        "make_schedule"
+    ),
+    "Looking into the queue": (
+        "Page Bucket Step PastCounts Look Ended TaskHistory FailureGroup Failures ActionLimit"
+    ),
+    "Status and doctor": (
+        "SchedulerStatus Diagnosis Problem ProblemKind LastRun LateRing RestingLane WorkerDescription "
+        "ActionDescription"
+    ),
+    "Transactions": "Transaction Reservation TransactionItem",
+    "Declared tasks": "SyncReport SyncStep SyncVerb",
+    "Actions and the worker": (
+        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort RunReport"
+    ),
+    "Settings": "Settings Precision History BellKind",
+    "Errors": (
+        "DuebellError InvalidInput InvalidTask InvalidSchedule InvalidQuery InvalidSettings "
+        "InvalidTransaction TaskNotFound TaskConflict TaskExists TaskChanged NotArmed NotDeployed "
+        "IndexNotReady QueueFull AwsError AwsRefused AwsUnavailable UnreadableTask "
+        "WorkerNotStarted TransactionCancelled ItemRefusal TransactionUnknown"
+    ),
+    "Warnings": "UnknownAction DoubtfulPayload",
+}
+
+#: The classes whose methods users call; of all others they read the attributes.
+CALLED = {
+    "Action", "ArgumentsAction", "AsyncEditor", "Backoff", "Editor", "FrozenClock", "InlinePool",
+    "MemoryStore", "PayloadAction", "PreparedAction", "Rehearsal", "Reservation", "Schedule", "Settings",
+    "Transaction", "TransactionItem", "Worker",
+}  # fmt: skip
 
 
 def main() -> None:
@@ -28,7 +68,11 @@ def main() -> None:
 
 
 def _page() -> Iterator[str]:
-    for module in (duebell, duebell.http, duebell.testing):
+    for title, names in GROUPS.items():
+        yield f"## {title}\n"
+        for name in names.split():
+            yield from _thing(name, getattr(duebell, name))
+    for module in (duebell.http, duebell.testing):
         yield f"## {module.__name__}\n"
         for name in module.__all__:
             yield from _thing(name, getattr(module, name))
@@ -70,7 +114,7 @@ def _members(name: str, thing: type) -> Iterator[str]:
         function = getattr(value, "__func__", value)
         if member.startswith("_") or not inspect.getdoc(function):
             continue
-        if inspect.isfunction(function) and not _is_an_editors(function):
+        if inspect.isfunction(function) and name in CALLED and not _is_an_editors(function):
             begin = "async " if inspect.iscoroutinefunction(function) else ""
             yield f"#### {name}.{member}\n\n```python\n{begin}{member}{_signature(function)}\n```\n"
             yield _prose(function)

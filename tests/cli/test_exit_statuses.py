@@ -55,7 +55,7 @@ from tests.cli.program import Duebell
         (["add", "x", "--due", "2200-01-01T00:00Z"], "2199"),
         (["add", "x", "--in", "1h", "--max-runs", "3"], "--max-runs: goes with a schedule"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
-        (["add", "x", "--schedule", "at(2020-01-01T09:00:00)"], "give a time to come, or a due date"),
+        (["add", "x", "--schedule", "at(2020-01-01T09:00:00)"], "give a time to come"),
         (["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"], "there, --missed skip passes"),
         (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
         (["update", "a"], "nothing is given to change"),

@@ -163,7 +163,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"limit": 10**400}, "limit: must be 1 to 1000, not 1000"),
     ({"status": 3}, "status: must be text, or several in a list, not 3"),
     ({"status": [3]}, "status: 3 is not a valid Status; it is one of scheduled, running"),
-    ({"prefix": None}, "prefix: must be text, not NoneType"),
+    ({"prefix": 7}, "prefix: must be text, not int"),
     ({"action": 7}, "action: must be text, not int"),
     ({"cursor": 7}, "cursor: must be text, not int"),
     ({"latest_first": "maybe"}, "latest_first: must be True or False, not 'maybe'"),

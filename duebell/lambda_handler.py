@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from duebell_editor.intake import Intake
     from duebell_worker.worker import LambdaContext
 
-__all__ = ["handler"]
-
 
 def handler(event: object, context: "LambdaContext") -> dict[str, Any]:
     """Take a batch of messages, or run what is due, as the event says."""

@@ -123,6 +123,31 @@ def create_schedule(session: boto3.Session, name: str = "duebell") -> None:
     )
 
 
+def create_function(session: boto3.Session, name: str = "duebell") -> str:
+    """The function of a worker, with a role `made`; its ARN."""
+    trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+    role = session.client("iam").create_role(RoleName="made", AssumeRolePolicyDocument=trust)["Role"]
+    made = session.client("lambda").create_function(
+        FunctionName=name,
+        Runtime="python3.13",
+        Role=role["Arn"],
+        Handler="duebell.lambda_handler.handler",
+        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+    )
+    return str(made["FunctionArn"])
+
+
+def let_ring(session: boto3.Session) -> None:
+    """Permit the rule to invoke the function, as the stack does."""
+    session.client("lambda").add_permission(
+        FunctionName="duebell",
+        StatementId="stack",
+        Action="lambda:InvokeFunction",
+        Principal="events.amazonaws.com",
+        SourceArn=f"arn:aws:events:{REGION}:123456789012:rule/duebell",
+    )
+
+
 def let_pass_its_role(session: boto3.Session, worker: str) -> None:
     """Let the worker's role, of this name, pass the role of the schedule, as the stack does."""
     statement = {

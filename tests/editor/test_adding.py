@@ -38,13 +38,10 @@ def test_without_an_id_each_gets_its_own(editor: Editor) -> None:
     assert all(editor.get(id).due == NOON + HOUR for id in ids)
 
 
-def test_without_a_payload_it_is_an_empty_object(editor: Editor) -> None:
-    assert editor.add("remind", due=HOUR).payload == {}
-
-
 @pytest.mark.parametrize("payload", [0, "", [], False, {}])
 def test_an_empty_payload_is_one(editor: Editor, payload: object) -> None:
     assert editor.add("remind", due=HOUR, payload=payload).payload == payload
+    assert editor.add("remind", due=HOUR).payload == {}
 
 
 def test_a_task_that_was_never_added_is_not_found(editor: Editor) -> None:
@@ -149,19 +146,6 @@ def test_a_task_that_is_stored_and_not_armed_is_told_so(scheduler: Scheduler) ->
         scheduler.editor.add("act", due=HOUR, id="one")
     assert scheduler.editor.get("one").status is Status.SCHEDULED
     assert scheduler.events.expression == SENTINEL
-
-
-def test_the_same_add_again_mends_it_and_adds_nothing(scheduler: Scheduler) -> None:
-    # Given an add whose arming failed
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        scheduler.editor.add("act", due=HOUR, id="one")
-    stored = scheduler.editor.get("one")
-    # When it is made again
-    task = scheduler.editor.add("act", due=HOUR, id="one", if_exists="keep")
-    # Then the task is the same, and the rule armed for it
-    assert task == stored
-    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 @pytest.mark.parametrize("mend", ["ensure_armed", "another add", "resume"])

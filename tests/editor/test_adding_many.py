@@ -34,12 +34,6 @@ def test_many_are_stored_in_order_and_the_rule_is_set_once(
     assert backend.rule.read().is_at(DUE - timedelta(minutes=39))
 
 
-def test_each_is_a_new_task_or_a_mapping(editor: Editor) -> None:
-    report = editor.add_many([NewTask(action="act", due=DUE, id="one"), GOOD | {"id": "two"}, GOOD])
-    assert report.added[:2] == ("one", "two")
-    assert [editor.get(id).due for id in report.added] == [DUE] * 3
-
-
 def test_large_payloads_go_in_smaller_batches(editor: Editor, calls: Calls) -> None:
     # Given tasks of which three make a megabyte
     large = [GOOD | {"id": f"task-{number}", "payload": "x" * 330_000} for number in range(7)]
@@ -137,13 +131,6 @@ def test_adding_again_what_is_there_is_some_calls_and_not_some_for_each(editor: 
     assert report.there_already == report.added == tuple(task["id"] for task in tasks)
     assert calls["BatchGetItem"] <= 4
     assert calls["GetItem"] <= 2
-
-
-def test_if_exists_is_checked_first(editor: Editor, calls: Calls) -> None:
-    wrong: Any = "skip"
-    with pytest.raises(InvalidTask, match="if_exists"):
-        editor.add_many([GOOD], if_exists=wrong)
-    assert not calls
 
 
 def test_what_aws_did_not_take_is_reported_and_the_rest_is_armed(

@@ -14,7 +14,6 @@ import pytest
 
 from duebell import (
     AsyncEditor,
-    DuebellError,
     Editor,
     InvalidSettings,
     Page,
@@ -225,17 +224,6 @@ async def test_an_export_is_read_in_threads_and_can_be_imported() -> None:
     assert len(lines) == len(threads) == 250
     assert {name.startswith("duebell-async") for name in threads} == {True}
     assert (await AsyncEditor(other.editor).import_tasks(lines)).written == 250
-
-
-@running
-async def test_an_error_of_an_export_is_raised_where_it_is_read() -> None:
-    class Failing(Editor):
-        def export_tasks(self) -> Iterator[bytes]:
-            yield b"{}"
-            raise DuebellError("no")
-
-    with pytest.raises(DuebellError, match="no"):
-        [line async for line in AsyncEditor(Failing(backend=Scheduler.start().backend)).export_tasks()]
 
 
 REQUEST: ContextVar[str] = ContextVar("request", default="none")

@@ -133,15 +133,6 @@ def test_a_record_that_may_not_be_written_is_not_armed(editor: Editor, aws: Hook
     assert editor.get("one").queued
 
 
-def test_of_many_those_that_aws_does_not_take_are_reported(editor: Editor, aws: Hooks) -> None:
-    editor.ensure_armed()
-    aws.refuse("dynamodb.BatchExecuteStatement", "AccessDeniedException")
-    aws.refuse("dynamodb.PutItem", "ThrottlingException", when=lambda body: '"b"' in body)
-    report = editor.add_many({"action": "act", "due": HOUR, "id": id} for id in ("a", "b", "c"))
-    assert report.added == ("a", "c")
-    assert [(failure.index, type(failure.error)) for failure in report.failures] == [(1, AwsUnavailable)]
-
-
 # Settings of the SDK.
 
 

@@ -1,17 +1,15 @@
 """Changing a task that is there: what each call makes of it, and when the rule follows."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 
-from duebell import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound, Worker
+from duebell import Editor, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
-from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor
 
 HOUR = timedelta(hours=1)
@@ -232,47 +230,3 @@ def test_a_task_that_keeps_changing_is_given_up_on(
     monkeypatch.setattr(scheduler.store, "save", lambda *_: False)
     with pytest.raises(TaskConflict, match="task 'one' kept changing while this was tried: look at it and"):
         scheduler.editor.pause("one")
-
-
-@pytest.mark.parametrize("change", ["move", "resume", "retry"])
-def test_a_change_that_is_stored_and_not_armed_is_told_so(
-    scheduler: Scheduler, one: Task, change: str
-) -> None:
-    if change != "move":
-        scheduler.become(one, {"resume": Status.PAUSED, "retry": Status.FAILED}[change])
-        scheduler.clock.now = DUE + 2 * HOUR  # so that the rule, which rang, has to be set
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed, match=r"^task 'one' is stored, but the rule could not be set"):
-        CHANGES[change](scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-    status = scheduler.editor.ensure_armed()
-    assert (status.armed, expression(scheduler)) == (True, SetFor(status.rings_at))
-    assert status.rings_at
-
-
-@pytest.mark.parametrize("change", ["resume", "retry"])
-def test_a_change_that_was_made_and_never_answered_is_armed_when_it_is_repeated(
-    scheduler: Scheduler, one: Task, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
-    # Given a task that is out of the queue, and a rule that is parked, for nothing else waits
-    scheduler.become(one, {"resume": Status.PAUSED, "retry": Status.FAILED}[change])
-    scheduler.clock.now = DUE + 2 * HOUR
-    Worker(backend=scheduler.backend, pool=lambda _: InlinePool()).run()
-    assert expression(scheduler) == SENTINEL
-    # And a change that DynamoDB made and did not answer
-    save = scheduler.store.save
-
-    def save_unanswered(old: Task, new: Task) -> bool:
-        save(old, new)
-        raise AwsUnavailable("nobody answered")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(scheduler.store, "save", save_unanswered)
-        with pytest.raises(AwsUnavailable):
-            CHANGES[change](scheduler.editor)
-    # When it is repeated, as the documentation says
-    with suppress(TaskConflict):
-        CHANGES[change](scheduler.editor)
-    # Then the rule rings for the task
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-    assert expression(scheduler) != SENTINEL

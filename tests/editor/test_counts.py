@@ -16,11 +16,6 @@ from tests.support import NOON
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
 @pytest.mark.parametrize(
     ("now", "zone", "morning"),
     [

@@ -13,7 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription, WorkerRecord
-from tests.support import REGION
+from tests.support import REGION, create_function
 
 pytestmark = pytest.mark.moto
 
@@ -36,20 +36,13 @@ def make_bus(session: boto3.Session) -> str:
 def make_state_machine(session: boto3.Session) -> str:
     definition = {"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}
     made = session.client("stepfunctions").create_state_machine(
-        name="made", definition=json.dumps(definition), roleArn=role(session)
+        name="made", definition=json.dumps(definition), roleArn="arn:aws:iam::123456789012:role/made"
     )
     return str(made["stateMachineArn"])
 
 
 def make_function(session: boto3.Session) -> str:
-    made = session.client("lambda").create_function(
-        FunctionName="made",
-        Runtime="python3.13",
-        Role=role(session),
-        Handler="made.handler",
-        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
-    )
-    return str(made["FunctionArn"])
+    return create_function(session, "made")
 
 
 def make_task_definition(session: boto3.Session) -> str:
@@ -58,12 +51,6 @@ def make_task_definition(session: boto3.Session) -> str:
         family="made", containerDefinitions=[{"name": "app", "image": "app", "memory": 128}]
     )
     return str(made["taskDefinition"]["taskDefinitionArn"])
-
-
-def role(session: boto3.Session) -> str:
-    trust = {"Version": "2012-10-17", "Statement": []}
-    made = session.client("iam").create_role(RoleName="made", AssumeRolePolicyDocument=json.dumps(trust))
-    return str(made["Role"]["Arn"])
 
 
 #: How to make each kind, and the call that the doctor makes.

@@ -149,33 +149,6 @@ def test_a_retry_is_listed_by_when_it_is_looked_at_next(editor: Editor, backend:
 # Pages.
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 24, 25, 100])
-def test_each_task_comes_exactly_once(editor: Editor, limit: int) -> None:
-    # Given tasks many of which are due at the same moment, in all lanes, and some of which are history
-    editor.add_many({"action": "act", "due": n // 8 * HOUR, "id": f"task-{n:02}"} for n in range(24))
-    for number in range(0, 24, 5):
-        editor.cancel(f"task-{number:02}")
-    # When they are listed page by page
-    found = list(pages(editor, limit=limit, status=Status))
-    # Then each comes once, in order, every page is full, and the last has no cursor
-    listed = [task for page in found for task in page.tasks]
-    assert sorted(task.id for task in listed) == [f"task-{n:02}" for n in range(24)]
-    times = [task.queued or task.finished_at for task in listed]
-    assert times == sorted(times, key=str)
-    assert all(len(page.tasks) == limit for page in found[:-1])
-    assert len(found) == -(-24 // limit)
-    # And the latest first the other way round
-    back = [
-        task.id
-        for page in pages(editor, limit=limit, status=Status, latest_first=True)
-        for task in page.tasks
-    ]
-    assert sorted(back) == sorted(task.id for task in listed)
-    assert [editor.get(id).queued for id in back if not id.endswith(("0", "5"))] == [
-        task.queued for task in listed[::-1] if not task.id.endswith(("0", "5"))
-    ]
-
-
 def test_what_is_added_between_pages_comes_once_or_not_at_all(editor: Editor) -> None:
     there, added = {f"task-{n}" for n in range(0, 20, 2)}, {f"task-{n}" for n in range(1, 20, 2)}
     editor.add_many({"action": "act", "due": DUE, "id": id} for id in there)

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from duebell import Problem, ProblemKind, Status
@@ -13,11 +12,6 @@ from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-
-
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
 
 
 def only(scheduler: Scheduler, *, thorough: bool = False) -> Problem:

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from duebell import Editor, Problem, ProblemKind, Status, Then
 from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.tasks.task import Task
@@ -20,11 +18,6 @@ def owe(scheduler: Scheduler, task: Task, *, error: str | None = None) -> Task:
     owing = done.follow_up_failed(error) if error else done
     assert owing is done or scheduler.store.save(done, owing)
     return owing
-
-
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
 
 
 def problem_of(scheduler: Scheduler) -> Problem:

@@ -13,8 +13,7 @@ from duebell_editor.status.health import ProblemKind
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
-from tests.editor.test_delivery_targets import role
-from tests.support import REGION, Calls, Clock
+from tests.support import REGION, Calls, Clock, create_function, let_ring
 
 pytestmark = pytest.mark.moto
 
@@ -34,20 +33,8 @@ def queues(session: boto3.Session) -> Any:
 def mapping(session: boto3.Session, queues: Any) -> str:
     """The mapping by which the worker takes messages; its id. With messages, moto would start Docker."""
     functions = boto3.client("lambda", region_name=REGION)
-    functions.create_function(
-        FunctionName="duebell",
-        Runtime="python3.13",
-        Role=role(session),
-        Handler="duebell.lambda_handler.handler",
-        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
-    )
-    functions.add_permission(
-        FunctionName="duebell",
-        StatementId="stack",
-        Action="lambda:InvokeFunction",
-        Principal="events.amazonaws.com",
-        SourceArn=f"arn:aws:events:{HERE}:rule/duebell",
-    )
+    create_function(session)
+    let_ring(session)
     made = functions.create_event_source_mapping(
         FunctionName="duebell", EventSourceArn=f"arn:aws:sqs:{HERE}:{NAME}"
     )

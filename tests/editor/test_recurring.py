@@ -12,11 +12,6 @@ from tests.support import NOON, SetFor
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
 def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:
     task = scheduler.editor.add(
         "report", schedule="cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin", id="r"

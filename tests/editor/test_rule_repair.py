@@ -12,12 +12,9 @@ from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from tests.editor.health import DUE
-from tests.editor.test_delivery_targets import role
-from tests.support import REGION, SCHEDULED, Clock, create_schedule, let_pass_its_role
+from tests.support import SCHEDULED, Clock, create_function, create_schedule, let_pass_its_role, let_ring
 
 pytestmark = pytest.mark.moto
-
-RULE = f"arn:aws:events:{REGION}:123456789012:rule/duebell"
 
 
 def delete_target(session: boto3.Session) -> None:
@@ -54,21 +51,8 @@ CAUSES: dict[str, tuple[Callable[[boto3.Session], None], set[ProblemKind], tuple
 def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Backend:
     """A stack whose rule may invoke the worker, and a task that waits."""
     monkeypatch.setattr(Alarms, "silence", lambda _: None)
-    functions = session.client("lambda")
-    functions.create_function(
-        FunctionName="duebell",
-        Runtime="python3.13",
-        Role=role(session),
-        Handler="duebell.lambda_handler.handler",
-        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
-    )
-    functions.add_permission(
-        FunctionName="duebell",
-        StatementId="stack",
-        Action="lambda:InvokeFunction",
-        Principal="events.amazonaws.com",
-        SourceArn=RULE,
-    )
+    create_function(session)
+    let_ring(session)
     backend = Backend.connect(Settings(function="duebell"), session, clock=clock, sleep=clock.sleep)
     Editor(backend=backend).add("act", due=DUE)
     assert Editor(backend=backend).doctor().status.healthy

@@ -19,11 +19,6 @@ HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
 def ids(editor: Editor, **given: object) -> list[str]:
     found: list[str] = []
     cursor = None

@@ -190,12 +190,6 @@ def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
     assert len(scheduler.store.others) == 1
 
 
-def test_a_reservation_that_is_gone_was_not_dropped(scheduler: Scheduler) -> None:
-    reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
-    assert reservation.drop()
-    assert not reservation.drop()
-
-
 def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation() -> None:
     scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
     scheduler.editor.add("act", due=HOUR, id="one")

@@ -23,6 +23,11 @@ def test_the_tests_of_the_readme_pass_and_its_types_hold(tmp_path: Path) -> None
     assert "Success: no issues found in 3 source files" in checked.stdout, checked.stdout + checked.stderr
 
 
+def test_the_test_of_the_tutorial_passes(tmp_path: Path) -> None:
+    written_from(ROOT / "docs" / "quickstart.md", tmp_path)
+    assert "1 passed" in pytest_in(tmp_path)
+
+
 @pytest.mark.parametrize("pages", [("test",), ("test", "fastapi")])
 def test_the_tests_that_it_shows_pass(tmp_path: Path, pages: tuple[str, ...]) -> None:
     for page in pages:

@@ -1,19 +1,15 @@
 """The table of task fields, and what is written by hand beside it."""
 
-import inspect
 from datetime import UTC, datetime, timedelta
-from typing import get_type_hints
 
 import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import fields as fields_of
 
-from duebell import Editor, IfExists, InvalidTask, Task
+from duebell import IfExists, InvalidTask, Task
 from duebell_shared.tasks.fields import (
     FIELDS,
     STORED,
-    AddFields,
-    TaskFields,
     checked,
 )
 from duebell_shared.tasks.follow_up import FollowUp, Then
@@ -84,13 +80,6 @@ def test_what_is_read_from_json_is_what_can_be_given(field: str) -> None:
     with pytest.raises(InvalidTask) as refused:
         kind.read(field, "soon")
     assert refused.value.field == field
-
-
-def test_the_signature_of_add_has_the_fields_of_the_table() -> None:
-    signature = inspect.signature(Editor.add).parameters
-    given = {name: one.annotation for name, one in signature.items() if name not in {"self", "action"}}
-    assert given == {**get_type_hints(TaskFields), **get_type_hints(AddFields)}
-    assert all(one.default in {None, IfExists.FAIL} for name, one in signature.items() if name in given)
 
 
 def test_a_task_has_what_is_stored_of_the_fields_with_their_defaults() -> None:

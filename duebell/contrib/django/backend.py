@@ -32,8 +32,6 @@ from .framework import InvalidTask as DjangosInvalidTask
 from .priorities import stored_priority
 from .results import DuebellResult, result_of
 
-__all__ = ["DuebellBackend", "modules_of_apps"]
-
 _OPTIONS = {"default_priority", "editor"}
 
 

@@ -5,8 +5,6 @@ https://docs.djangoproject.com/en/6.0/ref/tasks/
 
 from duebell_shared.tasks.checks import MAX_PRIORITY
 
-__all__ = ["stored_priority", "told_priority"]
-
 #: Django's priorities are whole numbers from minus this to this. 0 is its default.
 _MOST = 100
 

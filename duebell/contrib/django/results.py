@@ -18,8 +18,6 @@ from duebell_shared.tasks.task import Task as StoredTask
 from .framework import Task, TaskError, TaskResult, TaskResultStatus, task_backends
 from .priorities import told_priority
 
-__all__ = ["AttemptFailed", "Call", "DuebellResult", "result_of"]
-
 #: Django's name of each status. A task that was cancelled or expired will not run.
 _STATUSES = {
     Status.RESERVED: TaskResultStatus.READY,

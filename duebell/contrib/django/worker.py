@@ -20,8 +20,6 @@ from .backend import DuebellBackend, modules_of_apps
 from .framework import Task, TaskContext, TaskResultStatus, task_finished, task_started
 from .results import Call, DuebellResult, result_of
 
-__all__ = ["register_tasks"]
-
 
 def register_tasks(
     worker: Worker,

@@ -127,7 +127,6 @@ class Intake:
         return again, sum(taken)
 
     def _queue(self, records: Sequence[Mapping[str, Any]]) -> tuple[IntakeQueue, dict[str, str]]:
-        """The queue that the messages are from, and where it is."""
         target = DeliveryTarget.parse(records[0]["eventSourceARN"])
         if target.name not in self._queues:
             self._queues[target.name] = IntakeQueue(target.name, self._client)
@@ -159,7 +158,6 @@ def pause_after(received: int) -> int:
 
 
 def _is_final(failure: Exception, message: Message) -> bool:
-    """Return True if the entry would fare no better another time."""
     if isinstance(failure, InvalidInput):
         return True
     return isinstance(failure, _MAY_MEND) and message.received >= _PATIENCE
@@ -177,7 +175,6 @@ def _letter(entry: Entry, failure: Exception) -> DeadLetter:
 
 
 def _as_attribute(text: str) -> str:
-    """The text without characters that SQS refuses."""
     return "".join(one if one.isprintable() else "?" for one in text[:_LONGEST_REASON])
 
 

@@ -155,7 +155,6 @@ def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
 
 
 def _by_place(error: InvalidInput) -> dict[int, InvalidTask]:
-    """The errors of `add_many` by the places of their tasks, each with its field alone."""
     found = {}
     for one in error.every:
         if named := _PLACE.fullmatch(one.field):
@@ -182,7 +181,6 @@ def _fault(task: NewTask) -> InvalidTask | None:
 def _change_all(
     editor: Editor, groups: list[dict[int, Change | Push]], parallel: Parallel, rights: Rights
 ) -> Failures:
-    """Make the changes, each group of one task in turn."""
     failures: Failures = {}
     repeated: list[int] = []
 
@@ -267,7 +265,6 @@ def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push
 
 
 def _make(editor: Editor, change: Change | Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
-    """Make the change; False if it was made when its message came before."""
     if isinstance(change, Push):
         return _push(editor, change, made, covered)
     return _change(editor, change, made)

@@ -187,7 +187,6 @@ def entries_of(message: Message, rights: Rights = ALL_RIGHTS) -> list[Entry]:
 
 
 def _value(body: str) -> object:
-    """The value of a JSON text. Raises InvalidTask."""
     try:
         return read_json(body)
     except RecursionError:
@@ -298,7 +297,6 @@ def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: IntakeM
 
 
 def _none_of(fields: dict[str, Any], verb: Verb) -> dict[str, Any]:
-    """Raise InvalidTask if there are any fields, which this verb does not take; returns none."""
     for name in fields:
         takes = "id, due and in" if verb is Verb.MOVE else "id"
         raise InvalidTask(shortened(name), f"does not go with do {quoted(verb.value)}, which takes {takes}")

@@ -49,7 +49,6 @@ _TAKEN = (TaskExists, TaskConflict)
 
 
 def _placed(task: Task, lanes: int) -> Task:
-    """The task with its lane set, in a queue with this number of lanes."""
     return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
 
 
@@ -100,37 +99,20 @@ class Adder:
         chosen: Collection[str],
         policy: Policy,
         progress: Callable[[int], None],
+        *,
+        is_import: bool = False,
     ) -> AddReport:
-        """Insert these tasks, and arm once; `chosen` are the ids that were given, not generated."""
-        return self._write_all("add", checked, chosen, policy, progress)
+        """Insert these tasks in parallel batches, and arm once.
 
-    def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
-        """Insert the tasks of an export in chunks, and arm after each chunk."""
-        done, report = 0, ImportReport(written=0, there=0)
-        for chunk in read_chunks(lines):
-            ids = {task.id for task in chunk}
-            part = self._write_all("import", chunk, ids, Policy(IfExists.KEEP), lambda _: None)
-            there = len(part.there_already)  # of two tasks with one id, the second counts as there
-            report += ImportReport(written=len(part.added) - there, there=there, failures=part.failures)
-            done += len(chunk)
-            progress(done)
-        return report
+        An import keeps what has the ids, without reading it.
 
-    def _write_all(
-        self,
-        verb: str,
-        checked: Sequence[Task],
-        chosen: Collection[str],
-        policy: Policy,
-        progress: Callable[[int], None],
-    ) -> AddReport:
-        """Insert tasks in parallel batches, and arm. An import leaves what has the ids, without a read."""
-        is_import = verb == "import"
+        chosen  the ids that were given, not generated
+        """
         lanes = self._queue.lanes if checked else 0
         new = [_placed(task, lanes) for task in checked]
         stored, report = _write_batches(
             new,
-            logged(verb, lambda tasks: insert_many(self._queue, tasks, chosen)),
+            logged("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),
             leave_all if is_import else partial(settle_all, self._queue, policy=policy),
             progress,
         )
@@ -151,8 +133,19 @@ class Adder:
             raise
         return report
 
+    def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
+        """Insert the tasks of an export in chunks, and arm after each chunk."""
+        done, report = 0, ImportReport(written=0, there=0)
+        for chunk in read_chunks(lines):
+            ids = {task.id for task in chunk}
+            part = self.add_many(chunk, ids, Policy(IfExists.KEEP), lambda _: None, is_import=True)
+            there = len(part.there_already)  # of two tasks with one id, the second counts as there
+            report += ImportReport(written=len(part.added) - there, there=there, failures=part.failures)
+            done += len(chunk)
+            progress(done)
+        return report
+
     def _settle(self, new: Task, policy: Policy) -> Added:
-        """Apply the policy to a task whose id is taken. Tells which task is stored in the end."""
         try:
             return settle(self._queue, new, policy)
         except _TAKEN as taken:
@@ -242,7 +235,6 @@ def _write_batches(
 
 
 def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """The tasks in order, in batches that can be inserted at once; no id is twice in a batch."""
     batch: list[Task] = []
     ids: set[str] = set()
     size = 0

@@ -45,9 +45,7 @@ from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
-from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
-from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import IntakeMark, Task
 from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
@@ -289,24 +287,10 @@ class Editor:
         self,
         action: str,
         *,
-        due: datetime | timedelta | None = None,
-        schedule: str | None = None,
-        timezone: str | None = None,
-        start: datetime | None = None,
-        end: datetime | None = None,
-        missed: Missed | Literal["once", "all", "skip"] | None = None,
-        max_runs: int | None = None,
-        spread: timedelta | None = None,
-        expires_after: timedelta | None = None,
-        priority: int | None = None,
-        tags: Iterable[str] | None = None,
-        on_failed: str | None = None,
-        then: Then | Mapping[str, Any] | None = None,
-        payload: object = None,
-        id: str | None = None,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
         at_most: timedelta | None = None,
         rev: int | None = None,
+        **fields: Unpack[TaskFields],
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
@@ -345,24 +329,7 @@ class Editor:
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
         """
-        given = NewTask(
-            action=action,
-            due=due,
-            schedule=schedule,
-            timezone=timezone,
-            start=start,
-            end=end,
-            missed=missed,
-            max_runs=max_runs,
-            spread=spread,
-            expires_after=expires_after,
-            priority=priority,
-            tags=tags,
-            on_failed=on_failed,
-            then=then,
-            payload=payload,
-            id=id,
-        )
+        given = NewTask(action=action, **fields)
         return self.add_one(given, if_exists=if_exists, at_most=at_most, rev=rev).task
 
     def add_one(
@@ -648,7 +615,6 @@ class Editor:
         return apply
 
     def _signed(self, task: Task) -> Task:
-        """The task with the author of this editor's changes."""
         marks = {"intake": self.intake_mark} if self.intake_mark else {}
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
 

@@ -130,7 +130,6 @@ def _check_owes(task: Task, owed: Owed) -> None:
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
-    """The fields with times that the rule may have to ring at."""
     yield "due", task.due
     if task.queued is not None:
         yield "queued", task.queued

@@ -84,7 +84,6 @@ def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | Non
 
 
 def _check_is_known(action: str, record: WorkerRecord | None) -> None:
-    """Raise InvalidTask if the worker is known and has no such action."""
     worker = record.known if record else None
     if record and worker and record.is_all and not worker.action(action):
         raise unknown_action(action, [one.name for one in worker.actions])

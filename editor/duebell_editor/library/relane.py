@@ -299,7 +299,6 @@ class _Relaner:
         return self._clock() >= self._until - _LEASE / 2
 
     def _check_holds(self, record: ArmingRecord) -> ArmingRecord:
-        """The record, if this relaner holds all lanes. Raises TaskConflict."""
         if not self._holds(record):
             raise _lost()
         return record

@@ -214,20 +214,17 @@ def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:
 
 
 def _stored(name: str, task: Task, recurrence: Recurrence) -> Any:
-    """The value of this field as it is stored."""
     row = FIELDS[name]
     at: object = {"task": task, "recurrence": recurrence, "schedule": recurrence.schedule}[row.stored]
     return getattr(at, row.named or name)
 
 
 def _wanted(name: str, declared: DeclaredTask) -> Any:
-    """The value of this field as it is to be stored."""
     value = getattr(declared, STORED.get(name, name), None)
     return FIELDS[name].default if value is None else value
 
 
 def _task(declared: DeclaredTask, now: datetime) -> Task:
-    """The declared task, to be added. Raises InvalidTask, InvalidSchedule."""
     return _marked(new_task(id=declared.id, **_given(declared), now=now))
 
 

@@ -106,7 +106,6 @@ class Group:
         return self._first
 
     def _keys(self, task: Task) -> Iterator[Key]:
-        """The key by which a listing by time would find the task, if the filter asks for it."""
         keys: list[Key | None] = [key_of(task)]
         if task.queued is not None and task.queued != UNREADABLE:
             keys.append(queue_key(task))
@@ -166,7 +165,6 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
 
 
 def _page_of(group: Group, which: Filter) -> Page:
-    """The page of a group that was read to its end."""
     found = group.found
     last = Position.of(found[which.limit - 1][0]) if len(found) > which.limit else None
     return _page(found, which, cursor=None if last is None else last._replace(by_id=True))
@@ -203,7 +201,6 @@ def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> 
 
 
 def _keys(queue: Queue, which: Filter) -> Iterator[Key]:
-    """The keys of tasks that may match the filter, in its order, after its cursor."""
     lanes = range(queue.lanes_now())
     sources = sorted(_sources(which), key=SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
@@ -212,7 +209,6 @@ def _keys(queue: Queue, which: Filter) -> Iterator[Key]:
 
 
 def _sources(which: Filter) -> set[str]:
-    """The sources of tasks that may match the filter."""
     asked = {source for status in which.statuses for source in _sources_of(status)}
     return asked | {Past.FAILING.value} if which.failing else asked
 
@@ -267,7 +263,6 @@ def _stream_order(key: Key) -> tuple[datetime, tuple[int, int]]:
 
 
 def _sources_of(status: Status) -> tuple[str, ...]:
-    """The sources of tasks with this status."""
     if status in {Status.SCHEDULED, Status.RUNNING, Status.RESERVED}:
         return (IN_QUEUE,)
     return (Past.PAUSED, Past.PAUSED_RECURRING) if status is Status.PAUSED else (status.value,)

@@ -116,7 +116,6 @@ def look(queue: Queue, watched: Watched) -> Look:
 
 
 def _rev(queue: Queue, id: str, now: datetime) -> int | None:
-    """The rev of the task; None if it does not exist, or its item cannot be read as a task."""
     try:
         task = queue.get(id, now=now)
     except UnreadableTask:
@@ -232,7 +231,6 @@ def _first_keys(backend: Backend, lane: int) -> list[QueueKey]:
 
 
 def _is_cut(keys: Sequence[QueueKey]) -> bool:
-    """Tell whether a lane may have more keys than these."""
     return len(keys) >= MOST_COUNTED
 
 

@@ -201,7 +201,6 @@ def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _shared_out(count: int, borders: Sequence[datetime]) -> list[int]:
-    """The count, shared out to the buckets by their lengths."""
     whole = borders[-1] - borders[0]
     up_to = [round(count * ((border - borders[0]) / whole)) for border in borders]
     return [after - before for before, after in itertools.pairwise(up_to)]

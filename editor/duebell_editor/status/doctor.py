@@ -138,7 +138,6 @@ def _permission_problems(backend: Backend) -> Iterator[Problem]:
 
 
 def _silence(backend: Backend) -> Iterator[Problem]:
-    """The problem that nobody is told when tasks fail."""
     if backend.alarms and (silence := backend.alarms.silence()):
         yield Problem(
             kind=ProblemKind.SILENCE,
@@ -257,7 +256,6 @@ def _with_ages(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
 
 
 def _oldest(cloudwatch: Any, queue: str, now: datetime) -> datetime | None:
-    """The time at which the oldest message of a queue was sent; None if that is not known."""
     try:
         points = cloudwatch.get_metric_statistics(
             Namespace="AWS/SQS",

@@ -87,7 +87,6 @@ def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> Schedule
 def _read_once(
     backend: Backend, *, thorough: bool, zone: ZoneInfo
 ) -> tuple[SchedulerStatus, ArmingRecord | None]:
-    """The status, and the record that it was found with."""
     settings = backend.settings
     status = SchedulerStatus(
         table=settings.table,

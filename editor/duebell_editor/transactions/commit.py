@@ -133,7 +133,6 @@ def _is_made(backend: Backend, write: TaskWrite) -> bool:
 
 
 def _told(backend: Backend, writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
-    """The refusal with its write in words; of a task also the reason in words."""
     if refusal.what:  # an answer without reasons, which is of no item
         return refusal
     write = writes[refusal.index]
@@ -146,7 +145,6 @@ def _told(backend: Backend, writes: Sequence[TaskWrite | Other], refusal: ItemRe
 
 
 def _reason(backend: Backend, read: Task) -> str:
-    """The reason for which a task is not as it was read."""
     try:
         moved = _moved(backend, read)
     except DuebellError:

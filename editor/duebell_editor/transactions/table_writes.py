@@ -47,7 +47,6 @@ def table_of(write: Mapping[str, Any]) -> str:
 
 
 def _serialized(field: str, values: Mapping[Any, Any]) -> dict[str, Any]:
-    """These values in the types of DynamoDB, as boto3's Table takes them."""
     from boto3.dynamodb.types import TypeSerializer  # noqa: PLC0415 (few services make transactions)
 
     serializer, serialized = TypeSerializer(), {}

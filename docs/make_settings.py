@@ -45,7 +45,7 @@ MORE = {
     "DUEBELL_INTAKE_ACTIONS": "[permissions](intake.md#permissions)",
     "DUEBELL_LANES": "[how many](scale.md#lanes)",
     "DUEBELL_CHANGED_BY": "[who changed that](operations.md#who-changed-that)",
-    "DUEBELL_STRICT_ACTIONS": "[unknown actions](using.md#what-editors-know-of-the-worker)",
+    "DUEBELL_STRICT_ACTIONS": "[unknown actions](actions.md#what-clients-know-of-the-worker)",
     "Bell": "[the schedule](operations.md#a-schedule-instead-of-the-rule)",
     "Label": "[environments](how-to/environments.md)",
     "LogFormat": "[the log](operations.md#the-log)",

@@ -10,7 +10,7 @@ from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_worker.run.lease import Lease
-from duebell_worker.run.shares import Pace, dealt
+from duebell_worker.run.shares import dealt, done_in_time
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.memory import memory_backend
@@ -223,17 +223,10 @@ def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: 
 # The arithmetic.
 
 
-def test_the_pace_tells_how_many_runs_it_takes() -> None:
-    pace = Pace(NOON, 100)
-    assert not pace.can_be_told(NOON + 4.9 * SECOND)
-    now = NOON + 5 * SECOND
-    assert pace.can_be_told(now)
-    # Ten a second: three hundred in time
-    assert pace.in_time(now, 150) == 300
-
-
-def test_a_run_that_has_ended_nothing_yet_counts_as_having_ended_one() -> None:
-    assert Pace(NOON, 0).in_time(NOON + 5 * SECOND, 0) == 6
+def test_what_a_run_does_in_half_a_minute_is_told_by_its_speed() -> None:
+    assert done_in_time(50, 5 * SECOND) == 300
+    # One that has ended nothing yet counts as having ended one
+    assert done_in_time(0, 5 * SECOND) == 6
 
 
 def test_lanes_are_dealt_out_evenly() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
@@ -51,7 +52,8 @@ class Attempts:
         self.limiter = self._performer.limiter
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
-        self._sends_batches_only = context.sends_batches_only
+        users = [action for name, action in context.actions.items() if not is_reserved(name)]
+        self._sends_batches_only = bool(users) and all(action.batch for action in users)
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
 
@@ -74,7 +76,8 @@ class Attempts:
         A worker that does nothing but send batches needs no place for a task before its claim tells what it
         is. Then claims are full ones: a claim costs as much time for a few tasks as for many.
         """
-        places = self._context.free_places
+        host = self._context.host
+        places = self._context.places - (host.kept_places if host else 0)
         if self._sends_batches_only:
             room = places + _IN_BATCHES - len(self._under_way)
             return room >= (1 if self._to_claim else AT_ONCE)

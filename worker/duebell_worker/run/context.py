@@ -10,7 +10,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -89,11 +88,6 @@ class RunContext:
     host: "Process | None" = None
 
     @property
-    def free_places(self) -> int:
-        """The places that attempts of earlier runs have left to this one."""
-        return self.places - (self.host.kept_places if self.host else 0)
-
-    @property
     def stop_at(self) -> datetime | None:
         """From then on no task is started; None for a run that has no time limit."""
         return self.host.stop_at if self.host else self.ends[0]
@@ -107,12 +101,6 @@ class RunContext:
     def now(self) -> Callable[[], datetime]:
         """The clock that the run goes by."""
         return self.backend.clock
-
-    @property
-    def sends_batches_only(self) -> bool:
-        """True if all actions but duebell's own send their tasks in batches."""
-        users = [action for name, action in self.actions.items() if not is_reserved(name)]
-        return bool(users) and all(action.batch for action in users)
 
     @property
     def waits_for_due(self) -> bool:

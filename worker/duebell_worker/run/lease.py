@@ -186,10 +186,6 @@ class Lease:
         """True if the queue is given more lanes, by the record as it was seen last: runs leave then."""
         return self.seen.is_relaned(self.clock())
 
-    def has_taker(self) -> bool:
-        """Tell whether another run would take these lanes over, by the record as it was seen last."""
-        return self.seen.taker_for(self.owner, self.clock()) is not None
-
     def take_over(self) -> None:
         """Take over the lanes of other runs from now on, if there are any and none of them takes over.
 

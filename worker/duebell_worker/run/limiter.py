@@ -38,23 +38,6 @@ from duebell_worker.run.report import Outcome
 _AN_ATTEMPT, _WEIGHT = timedelta(seconds=5), 0.2
 _SHORTEST = timedelta(milliseconds=50)
 
-
-class AttemptTimes:
-    """The mean times of attempts, by action; the latest ones count most."""
-
-    def __init__(self) -> None:
-        self._means: dict[str, timedelta] = {}
-
-    def ended(self, action: str, took: timedelta) -> None:
-        """Count an attempt that took so long."""
-        before = self._means.get(action, took)
-        self._means[action] = before + (took - before) * _WEIGHT
-
-    def of(self, action: str, *, longest: timedelta) -> timedelta:
-        """How long an attempt takes; at least as long as the longest one that is under way."""
-        return max(self._means.get(action, _AN_ATTEMPT), longest, _SHORTEST)
-
-
 #: Changes of a semaphore are tried so often when other runs get in first.
 _TRIES = 20
 
@@ -100,7 +83,7 @@ class Limiter:
         self._changes: dict[str, Batcher[Attempt | None]] = {}
         self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
-        self._times = AttemptTimes()
+        self._mean_times: dict[str, timedelta] = {}  # of attempts; the latest ones count most
         self._last_place = FIRST
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
@@ -308,9 +291,10 @@ class Limiter:
         return [self._soon() for _ in waited]
 
     def _time_of(self, action: str, now: datetime) -> timedelta:
+        """How long an attempt takes; at least as long as the longest one that is under way."""
         with self._counting:
             longest = now - min(self._under_way[action].values(), default=now)
-            return self._times.of(action, longest=longest)
+            return max(self._mean_times.get(action, _AN_ATTEMPT), longest, _SHORTEST)
 
     def _soon(self) -> datetime:
         return self._context.now() + _IN_TROUBLE * self._context.random.uniform(1, 2)
@@ -345,7 +329,9 @@ class Limiter:
     def _ended(self, action: str, attempt: Attempt, _: object) -> None:
         with self._counting:
             if began := self._under_way[action].pop(attempt, None):
-                self._times.ended(action, self._context.now() - began)
+                took = self._context.now() - began
+                mean = self._mean_times.get(action, took)
+                self._mean_times[action] = mean + (took - mean) * _WEIGHT
         if self._waiting[action]:
             self._change(action, None)
         elif self._limit_of(action).at_most is not None:

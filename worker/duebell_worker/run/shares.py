@@ -2,7 +2,6 @@
 
 import math
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from duebell_shared.errors import AwsError, NotArmed
 from duebell_shared.instants import NEVER
@@ -22,19 +21,9 @@ _MEASURING = timedelta(seconds=5)
 _PATIENCE = timedelta(seconds=30)
 
 
-class Pace(NamedTuple):
-    """The speed of a run: the start of its measurement, and the attempts that had ended before."""
-
-    since: datetime
-    ended_before: int
-
-    def can_be_told(self, now: datetime) -> bool:
-        """Tell whether enough time has passed to know the speed."""
-        return now >= self.since + _MEASURING
-
-    def in_time(self, now: datetime, ended: int) -> float:
-        """Return the number of tasks that one run does in time, at least one; `ended` have ended by now."""
-        return max(ended - self.ended_before, 1) * (_IN_TIME / (now - self.since))
+def done_in_time(ended: int, took: timedelta) -> float:
+    """Return the number of tasks that a run does in time, if so many `ended` in the time that it `took`."""
+    return max(ended, 1) * (_IN_TIME / took)
 
 
 def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
@@ -54,7 +43,7 @@ class Shares:
         self._lease = lease
         self._lanes = lanes
         self._attempts = attempts
-        self._pace = Pace(context.now(), 0)
+        self._measured_from = context.now(), 0  # the time, and the attempts that had ended by then
         self._shares: list[tuple[int, ...]] = []
         self._share_by = NEVER
         self._handed_over: list[tuple[int, ...]] = []
@@ -66,7 +55,7 @@ class Shares:
 
     def measure_from_now(self) -> None:
         """Measure from now on how fast the run is."""
-        self._pace = Pace(self._context.now(), self._attempts.tally.attempts)
+        self._measured_from = self._context.now(), self._attempts.tally.attempts
 
     def change_lanes(self) -> bool:
         """Choose lanes to hand over if this run needs help, or hand over those chosen before.
@@ -78,17 +67,18 @@ class Shares:
     def _choose(self) -> bool:
         """Choose the lanes for further runs if what is due takes this run too long."""
         now, ended = self._context.now(), self._attempts.tally.attempts
-        if not self._most or self._shares or not self._pace.can_be_told(now):
+        since, ended_before = self._measured_from
+        if not self._most or self._shares or now < since + _MEASURING:
             return False
-        pace, self._pace = self._pace, Pace(now, ended)
+        self.measure_from_now()
         most = min(1 + self._runs_to_spare(now), len(self._lease.lanes))
         if most == 1:
             return False
-        in_time = pace.in_time(now, ended)
+        in_time = done_in_time(ended - ended_before, now - since)
         enough = math.ceil(in_time * most) + 1  # a backlog that needs more runs: counting can stop there
         backlog = sum(self._lanes.counts(self._lease.lanes, before=now, most=enough).values())
         runs = min(most, math.ceil((backlog - len(self._attempts)) / in_time))
-        if self._context.host and not self._attempts.has_place and ended == pace.ended_before:
+        if self._context.host and not self._attempts.has_place and ended == ended_before:
             runs = max(runs, 2)  # actions that may take hours have all places
         if runs <= 1:
             return False

@@ -203,7 +203,8 @@ class Waits:
         try:
             next_due = self._lease.next_due()
             self._looked()
-            if is_idle and (self._lease.must_leave or self._lease.has_taker()):
+            has_taker = self._lease.seen.taker_for(self._context.id, self._context.now()) is not None
+            if is_idle and (self._lease.must_leave or has_taker):
                 return True
             if self._attempts.has_place:
                 self._lease.take_over()

@@ -1,13 +1,270 @@
-"""A long-running process starts what is due to the second, and keeps the rule armed for what it does not."""
+"""A long-running process: it starts tasks in time, ends in order, tells its health, and outlasts faults."""
 
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from duebell import Status
 from duebell_shared.bell.arming import HEAD_START, ArmingRecord
+from duebell_shared.errors import AwsUnavailable, NotArmed, NotDeployed
+from duebell_worker.process.process import Health, State
 from duebell_worker.run.lease import LEASE
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
+
+
+@pytest.mark.parametrize(("takes", "ends_after"), [(15, 15), (600, 20)])
+def test_what_runs_is_given_its_time_and_nothing_else_is_started(
+    takes: int, ends_after: int, hosted: Hosted
+) -> None:
+    # Given an action at work, and a task that comes due a little later
+    at = NOON + MINUTE
+    hosted.takes(takes * SECOND)
+    long, following = hosted.add("long", at), hosted.add("act", at + 5 * SECOND)
+    # When the process is told to end
+    is_all = hosted.run_until(at + SECOND)
+    # Then it takes no longer than the action, or than it is given
+    assert hosted.clock.now - at <= (ends_after + 2) * SECOND
+    # The action has come to its end; or it is retried later, with a message that says why
+    ended = hosted.editor.get(long.id)
+    assert is_all is (takes <= ends_after)
+    assert ended.status is (Status.DONE if is_all else Status.SCHEDULED)
+    assert is_all or "--drain-seconds" in (ended.failure.message if ended.failure else "")
+    # What came due is left to the Lambda: its lane is free, and the rule rings
+    assert not hosted.starts
+    assert hosted.editor.get(following.id).status is Status.SCHEDULED
+    assert not hosted.record.owners(hosted.clock.now)
+    assert hosted.rings_at <= hosted.clock.now + 2 * MINUTE
+
+
+def test_a_process_that_waits_for_a_due_date_gives_its_lanes_back_at_once(hosted: Hosted) -> None:
+    hosted.add("act", NOON + MINUTE)
+    assert hosted.run_until(NOON + 55 * SECOND)
+    assert hosted.clock.now <= NOON + 57 * SECOND
+    assert not hosted.record.owners(hosted.clock.now)
+    [drains] = hosted.log.lines("process_drains")
+    assert drains["ends_by"] == "2026-11-21T12:01:15.000Z"
+
+
+def test_a_process_that_looks_seldom_ends_soon_too(hosted: Hosted) -> None:
+    hosted.serve(look_every=MINUTE)
+    assert hosted.run_until(NOON + 10 * SECOND)
+    assert hosted.clock.now <= NOON + 12 * SECOND
+
+
+def test_a_run_of_one_that_looks_seldom_gives_its_lanes_back_at_once(hosted: Hosted) -> None:
+    hosted.serve(look_every=MINUTE)
+    hosted.add("act", NOON + MINUTE)
+    hosted.run_until(NOON + 52 * SECOND)
+    assert hosted.clock.now <= NOON + 54 * SECOND
+    assert not hosted.record.owners(hosted.clock.now)
+
+
+def test_draining_twice_gives_no_more_time(hosted: Hosted) -> None:
+    hosted.takes(HOUR)
+    hosted.add("long", NOON + SECOND)
+    hosted.at(NOON + 20 * SECOND, hosted.process.drain)
+    assert not hosted.run_until(NOON + 10 * SECOND)
+    assert hosted.clock.now <= NOON + 32 * SECOND
+
+
+def test_it_is_well_as_long_as_it_looks(hosted: Hosted) -> None:
+    assert not hosted.process.health().is_well
+    hosted.add("act", NOON + MINUTE)
+    seen: list[Health] = []
+    for seconds in (1, 55):
+        hosted.at(NOON + seconds * SECOND, lambda: seen.append(hosted.process.health()))
+    hosted.run_until(NOON + 10 * MINUTE)
+    assert [health.state for health in seen] == [State.WAITING, State.RUNNING]
+    assert all(health.is_well for health in seen)
+    assert seen[1].run
+    assert hosted.process.health().state is State.DRAINING
+    hosted.clock.advance(LEASE + 2 * SECOND)
+    assert not hosted.process.health().is_well
+
+
+def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: Hosted) -> None:
+    look = hosted.store.on_read
+
+    def out() -> None:
+        look()
+        if hosted.clock.now > NOON:
+            raise AwsUnavailable("no answer")
+
+    hosted.store.on_read = out
+    seen: list[tuple[timedelta, Health]] = []
+    for seconds in range(300):
+        hosted.at(
+            NOON + seconds * SECOND,
+            lambda: seen.append((hosted.clock.now - NOON, hosted.process.health())),
+        )
+    hosted.run_until(NOON + 5 * MINUTE)
+    assert {health.is_well for _, health in seen} == {True, False}
+    assert all(health.is_well is (after < LEASE + SECOND) for after, health in seen if health.looked_at)
+    assert "no answer" in (seen[-1][1].error or "")
+
+
+def test_a_process_that_is_full_of_long_actions_is_well(hosted: Hosted) -> None:
+    hosted.takes(HOUR)
+    for number in range(3):  # one more than it has places for
+        hosted.add("long", NOON + number * SECOND)
+    seen: list[bool] = []
+    for minutes in range(1, 60):
+        hosted.at(NOON + minutes * MINUTE, lambda: seen.append(hosted.process.health().is_well))
+    hosted.run_until(NOON + 3 * HOUR)
+    assert len(seen) == 59
+    assert all(seen)
+
+
+def test_its_actions_are_known_to_editors(hosted: Hosted) -> None:
+    hosted.run_until(NOON + MINUTE)
+    worker = hosted.editor.worker()
+    assert worker
+    assert "act" in {action.name for action in worker.actions}
+
+
+OUT = AwsUnavailable("no answer")
+
+
+def test_a_queue_that_is_not_there_is_told_at_once(hosted: Hosted) -> None:
+    def missing() -> None:
+        raise NotDeployed("the table", "duebell")
+
+    hosted.store.on_read = missing
+    with pytest.raises(NotDeployed):
+        hosted.process.run()
+
+
+def test_an_outage_is_waited_for_and_what_is_due_runs_after_it(hosted: Hosted) -> None:
+    hosted.add("act", NOON + 5 * MINUTE)
+    look = hosted.store.on_read
+
+    def out() -> None:
+        look()
+        if NOON + MINUTE <= hosted.clock.now < NOON + 10 * MINUTE:
+            raise OUT
+
+    hosted.store.on_read = out
+    hosted.run_until(NOON + 20 * MINUTE)
+    [start] = hosted.starts
+    assert NOON + 10 * MINUTE <= start <= NOON + 11 * MINUTE
+    pauses = [line["trying_again_in"] for line in hosted.log.lines("look_failed")]
+    assert [0.5, 1, 2] <= pauses[:3] <= [1, 2, 4]
+    assert 16 <= max(pauses) <= 32
+
+
+def test_a_run_that_failed_goes_on_as_the_same_and_gives_its_lanes_back_at_the_end(hosted: Hosted) -> None:
+    # Given a run that holds lanes when the record cannot be written any more
+    hosted.add("act", NOON + MINUTE)
+    is_out = [False]
+
+    def refuse(_: ArmingRecord) -> None:
+        if is_out[-1]:
+            raise OUT
+
+    hosted.store.on_write = refuse
+    hosted.at(NOON + MINUTE - SECOND, lambda: is_out.append(True))
+    hosted.at(NOON + 2 * MINUTE, lambda: is_out.append(False))
+    # When the process is told to end while it waits to try again, and the record can be written
+    hosted.run_until(NOON + 2 * MINUTE)
+    # Then the lanes are free
+    assert len({line["run"] for line in hosted.log.lines("run_failed")}) == 1
+    assert not hosted.record.owners(hosted.clock.now)
+    assert hosted.starts == [NOON + MINUTE]
+
+
+def test_lanes_that_cannot_be_given_back_in_the_end_are_an_error(hosted: Hosted) -> None:
+    hosted.add("act", NOON + MINUTE)
+
+    def refuse(_: ArmingRecord) -> None:
+        if hosted.clock.now >= NOON + MINUTE:
+            raise OUT
+
+    hosted.store.on_write = refuse
+    with pytest.raises((AwsUnavailable, NotArmed)):
+        hosted.run_until(NOON + MINUTE + 10 * SECOND)
+
+
+def test_a_process_that_finds_the_lanes_held_makes_no_run(hosted: Hosted) -> None:
+    hosted.add("act", NOON + MINUTE)
+    other = hosted.other(0, 1, 2, 3)
+    for seconds in (30, 90):
+        hosted.at(NOON + seconds * SECOND, other.lease.renew)
+    hosted.run_until(NOON + 3 * MINUTE)
+    assert not hosted.log.lines("run")
+
+
+def test_a_process_makes_no_run_while_the_queue_is_given_more_lanes(hosted: Hosted) -> None:
+    hosted.add("act", NOON + MINUTE)
+    relaning = {"relaner": "relaner", "relaner_until": NOON + 2 * MINUTE}
+    hosted.backend.armer.change(lambda record: replace(record, **relaning))
+    hosted.run_until(NOON + 90 * SECOND)
+    assert not hosted.log.lines("run")
+
+
+def lose_the_lease(hosted: Hosted) -> None:
+    """Have the process stand still until its lease is over, and another run do all that is at work."""
+    hosted.clock.advance(LEASE + SECOND)
+    hosted.other(0, 1, 2, 3)
+    for task in hosted.editor.list(status=Status.RUNNING).tasks:
+        hosted.editor.cancel(task.id)
+
+
+@pytest.mark.parametrize(("takes", "is_all"), [(5 * MINUTE + 10 * SECOND, True), (HOUR, False)])
+def test_an_end_gives_actions_of_a_lost_lease_time(takes: timedelta, is_all: bool, hosted: Hosted) -> None:
+    # Given an action at work when its run loses the lease
+    hosted.takes(takes)
+    hosted.add("long", NOON)
+    hosted.at(NOON + 10 * SECOND, lambda: lose_the_lease(hosted))
+    # When the process is told to end
+    assert hosted.run_until(NOON + 5 * MINUTE) is is_all
+    # Then it waits for the action, at most as long as it is given, and tells whether it was cut off
+    assert hosted.clock.now - NOON <= 5 * MINUTE + 22 * SECOND
+    [lost] = hosted.log.lines("lease_lost")
+    assert lost["still_running"] == 1
+    [ended] = hosted.log.lines("process_ended")
+    assert ended["unfinished"] == (0 if is_all else 1)
+
+
+def test_actions_of_a_lost_lease_keep_their_places_until_they_end(hosted: Hosted) -> None:
+    # Given a process with two places, one of them taken by an action whose run lost its lease
+    at_once: list[int] = []
+    at_work: list[None] = []
+
+    @hosted.worker.action("some")
+    def some() -> None:
+        at_work.append(None)
+        at_once.append(len(at_work))
+        hosted.stage.sleep(30)
+        at_work.pop()
+
+    hosted.takes(HOUR)
+    hosted.add("long", NOON)
+    hosted.at(NOON + 10 * SECOND, lambda: lose_the_lease(hosted))
+    # When several are due while it runs, and after it
+    for lane, at in enumerate((30 * MINUTE, 30 * MINUTE, 2 * HOUR, 2 * HOUR)):
+        hosted.add(some.name, NOON + at, lane=lane)
+    hosted.run_until(NOON + 3 * HOUR)
+    # Then one at a time goes on beside it, and two after it
+    assert at_once == [1, 1, 1, 2]
+
+
+def test_a_process_whose_places_are_all_kept_claims_no_lanes(hosted: Hosted) -> None:
+    # Given actions that never return and have all places, and a lease that was lost
+    hosted.takes(HOUR * 20)
+    for lane in (0, 1):
+        hosted.add("long", NOON, lane=lane)
+    hosted.at(NOON + 10 * SECOND, lambda: lose_the_lease(hosted))
+    hosted.add("act", NOON + HOUR, lane=2)
+    # When something is due
+    free: list[bool] = []
+    hosted.at(NOON + HOUR + MINUTE, lambda: free.append(not hosted.record.owners(hosted.clock.now)))
+    hosted.run_until(NOON + 2 * HOUR)
+    # Then its lane is free for others, and the rule rings for it
+    assert free == [True]
+    assert not hosted.starts
+    assert len(hosted.log.lines("lease_lost")) == 1
 
 
 def test_each_task_starts_at_its_second(hosted: Hosted) -> None:

@@ -15,7 +15,7 @@ DOCS_LOCK := requirements-docs.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo docs test quick soak mutants bench compare check audit dist lock reference format clean
+.PHONY: help demo docs test quick soak mutants bench compare check audit dist sbom lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -48,12 +48,13 @@ bench: $(READY) ## Measure what duebell costs beside what one would take instead
 compare: $(READY) ## Run the other ways to schedule on AWS beside duebell and write docs/compare.md, seven minutes (ARGS=simulated: half a minute, no emulator)
 	$(BIN)/python -m alternatives $(ARGS)
 
-check: $(READY) ## Lint, formatting, types and the links of the docs
+check: $(READY) ## Lint, formatting, types, and the links and sentences of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/cfn-lint infra/template.yaml
 	$(BIN)/python docs/check_links.py
+	$(BIN)/python docs/check_words.py
 
 audit: $(READY) ## Look for known faults: in the templates with checkov (some 300 MB, installed beside), in the lock with pip-audit
 	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov==3.3.30)
@@ -65,6 +66,10 @@ audit: $(READY) ## Look for known faults: in the templates with checkov (some 30
 dist: $(READY) ## Build wheel and sdist into dist/, check them, and run the smoke tests with each in an empty environment
 	@test -x $(VENV)/twine/bin/twine || ($(PYTHON) -m venv $(VENV)/twine && $(VENV)/twine/bin/pip install --quiet twine==7.0.0)
 	$(BIN)/python -m tests.dist $(VENV)/twine/bin/twine
+
+sbom: $(READY) ## List all parts of the wheel and of the Lambda bundle in build/sbom, in CycloneDX
+	@test -x $(VENV)/sbom/bin/cyclonedx-py || ($(PYTHON) -m venv $(VENV)/sbom && $(VENV)/sbom/bin/pip install --quiet cyclonedx-bom==7.5.0)
+	$(BIN)/python -m tests.sbom $(VENV)/sbom/bin/cyclonedx-py
 
 lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: with the newest versions of everything)
 	@test -x $(VENV)/lock/bin/uv || ($(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv==0.13.9)

@@ -68,5 +68,5 @@ def test_each_python_gets_one_version_of_a_package(python: str) -> None:
 
 def test_what_make_installs_beside_the_locks_has_a_version() -> None:
     installed = re.findall(r"bin/pip install --quiet (\S+)\)", (ROOT / "Makefile").read_text())
-    assert len(installed) == 4
+    assert len(installed) == 5
     assert all(re.fullmatch(r"[a-z-]+==[\d.]+", one) for one in installed)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import Editor, Failure, InvalidQuery, ProblemKind, Status, Task
+from duebell import Editor, Failure, InvalidQuery, ProblemKind, Task
 from duebell_editor.listing import failures
 from duebell_shared.backend import Backend
 from duebell_shared.retention import RetentionPolicy
@@ -163,10 +163,3 @@ def test_tasks_are_found_by_error_and_by_text_in_their_id_or_payload(scheduler: 
     assert listed(scheduler, status="failed", text='"n":"m') == ["m-1"]
     assert sorted(listed(scheduler, text="el")) == ["well"]
     assert not listed(scheduler, text="nothing")
-
-
-def test_an_unknown_status_is_refused_with_all_that_can_be_asked_for(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidQuery) as refused:
-        scheduler.editor.list(status="broken")
-    for status in (*Status, "failing"):
-        assert status in str(refused.value)

@@ -226,24 +226,3 @@ def test_a_cursor_at_a_place_that_no_task_can_have_is_none(scheduler: Scheduler,
         InvalidQuery, match=r"^cursor: is not one that a listing gave: start again without it$"
     ):
         scheduler.editor.list(cursor=cursor)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 100])
-def test_a_listing_can_be_of_ids_that_begin_alike(scheduler: Scheduler, limit: int) -> None:
-    ids = [f"{prefix}-{n}" for n in range(3) for prefix in ("a", "b")]
-    for n, id in enumerate(ids):
-        scheduler.editor.add("x", due=timedelta(minutes=n), id=id)
-    scheduler.become(scheduler.editor.get("a-1"), Status.FAILED)
-    found: list[str] = []
-    cursor = None
-    while True:
-        page = scheduler.editor.list(prefix="a-", status=["scheduled", "failed"], limit=limit, cursor=cursor)
-        found += [task.id for task in page.tasks]
-        if (cursor := page.cursor) is None:
-            break
-    assert found == ["a-0", "a-1", "a-2"]
-
-
-def test_a_prefix_is_text(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidQuery, match="prefix: must be text, not int"):
-        scheduler.editor.list(prefix=7)  # type: ignore[arg-type]

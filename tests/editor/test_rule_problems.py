@@ -64,13 +64,6 @@ def test_a_rule_that_was_deleted_is_not_armed(editor: Editor, events: "EventBrid
     assert not editor.status().armed
 
 
-def test_a_rule_without_target(editor: Editor, events: "EventBridgeClient") -> None:
-    events.remove_targets(Rule="duebell", Ids=["worker"])
-    found = problem(editor, ProblemKind.NO_TARGET)
-    assert found.what == "rule 'duebell' has no target, so it wakes nobody"
-    assert found.way_out == "`duebell doctor --fix` or `duebell deploy` gives it one"
-
-
 def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
     editor: Editor, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

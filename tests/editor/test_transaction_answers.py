@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -164,13 +165,6 @@ def test_a_transaction_of_which_nothing_is_known_keeps_its_reservations() -> Non
     assert scheduler.editor.get("one").status is Status.RESERVED
 
 
-def test_a_refusal_after_a_lost_answer_is_certain_once_a_reservation_is_dropped() -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
-    with pytest.raises(TransactionCancelled):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
 def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
     # Given a transaction that is committed without an answer, whose task runs and leaves no history
     scheduler = troubled("lost", *[BUSY] * 9)
@@ -188,14 +182,6 @@ def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
     with pytest.raises(TransactionUnknown):
         start_trial(scheduler.editor)
     assert len(scheduler.store.others) == 1
-
-
-def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation() -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
-    scheduler.editor.add("act", due=HOUR, id="one")
-    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
-        tx.put(table="trials", item={"id": 42})
-        tx.cancel("one")
 
 
 def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
@@ -225,20 +211,6 @@ def test_a_call_that_is_refused_after_a_lost_answer_is_found_committed() -> None
     assert scheduler.editor.get("one").status is Status.SCHEDULED
 
 
-def test_a_call_that_is_refused_after_no_answer_is_certain_once_a_reservation_is_dropped() -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), AwsRefused("ExpiredToken"))
-    with pytest.raises(AwsRefused):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
-def test_a_call_that_is_refused_after_no_answer_is_not_certain_without_a_reservation() -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), AwsRefused("ExpiredToken"))
-    scheduler.editor.add("act", due=HOUR, id="one")
-    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
-        tx.cancel("one")
-
-
 def test_the_same_update_by_another_process_is_no_sign_of_a_commit() -> None:
     # Given a transaction that is never answered, and the same update of its task by someone else
     scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
@@ -259,3 +231,31 @@ def test_a_cancellation_whose_every_answer_is_lost_is_found_committed() -> None:
     with scheduler.editor.transaction() as tx:
         tx.cancel("one")
     assert scheduler.editor.get("one").status is Status.CANCELLED
+
+
+REFUSED_LATER = pytest.mark.parametrize(
+    ("refusal", "error"),
+    [(REFUSED, TransactionCancelled), (AwsRefused("ExpiredToken"), AwsRefused)],
+    ids=["by a condition", "by AWS"],
+)
+
+
+@REFUSED_LATER
+def test_a_refusal_after_a_lost_answer_is_certain_once_a_reservation_is_dropped(
+    refusal: Any, error: type[Exception]
+) -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), refusal)
+    with pytest.raises(error):
+        start_trial(scheduler.editor)
+    assert scheduler.store.tasks == {}
+
+
+@REFUSED_LATER
+def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation(
+    refusal: Any, error: type[Exception]
+) -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), refusal)
+    scheduler.editor.add("act", due=HOUR, id="one")
+    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
+        tx.put(table="trials", item={"id": 42})
+        tx.cancel("one")

@@ -64,9 +64,9 @@ class DuebellBackend(BaseTaskBackend):
     The option `editor` is the dotted path of an Editor, or of a function that returns one. Without it, there
     is one for the process, set up by the `DUEBELL_…` variables.
 
-    Django's priority 0 becomes the option `default_priority`, which is 0 unless given, and 1 to 100 become
-    what duebell has above it, up to 9. Those below 0 become what it has below it: with 5, -1 to -100 become
-    4 to 0; with 0, which has none below it, they are 0 as well.
+    Django's priority 0 becomes the option `default_priority`, which is 0 unless given. 1 to 100 become
+    duebell's priorities above it, up to 9. Priorities below 0 become duebell's below it: with 5, -1 to -100
+    become 4 to 0; with 0, they are 0 as well.
 
     The worker's action is named by the path of the task's function, such as `shop.tasks.send_mail`: see
     `register_tasks`.

@@ -42,8 +42,8 @@ _UNKNOWN_RUN = "unknown"
 class AttemptFailed(Exception):
     """The class of errors in a result that duebell found itself, or whose own class is not known any more.
 
-    Such as a worker that died, a task that was cancelled, and attempts before the last one. What happened is
-    in the error's `traceback`.
+    Such as a worker that died, a task that was cancelled, and attempts before the last one. The error's
+    `traceback` says what happened.
     """
 
 

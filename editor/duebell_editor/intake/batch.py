@@ -67,8 +67,8 @@ class Intake:
     ) -> dict[str, list[dict[str, str]]]:
         """Let messages of one queue take effect. Returns those that come again, as Lambda expects it.
 
-        A message is done when each of its entries took effect, or is a dead letter. What AWS does not answer
-        comes again, until the queue's redrive policy takes it. No error is raised for any of them.
+        A message is done when each of its entries took effect, or is a dead letter. A message that AWS does
+        not answer for comes again, until the queue's redrive policy takes it. No error is raised.
         https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 
         until  when to stop taking more: what is left then comes again. At least one portion is taken, so

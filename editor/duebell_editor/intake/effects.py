@@ -208,9 +208,10 @@ def _change_in_order(
     failures: Failures = {}
     repeated: list[int] = []
     trouble: DuebellError | None = None
+    marks = [change.mark for change in group.values()]
     made = {
-        source: DoneChanges(change.mark for change in of_source)
-        for source, of_source in _by_source(group.values()).items()
+        source: DoneChanges(mark for mark in marks if mark.source == source)
+        for source in {mark.source for mark in marks}
     }
     steps = _steps(group, failures)
     while steps:
@@ -222,7 +223,12 @@ def _change_in_order(
             if rights.actions:
                 with suppress(TaskNotFound):
                     rights.check_action("id", editor.get(change.id).action)
-            if not _make(editor, change, made[change.mark.source], covered):
+            done = made[change.mark.source]
+            if not (
+                _push(editor, change, done, covered)
+                if isinstance(change, Push)
+                else _change(editor, change, done)
+            ):
                 repeated += places
         except InvalidInput as error:  # those that it covers are to be made without it
             *earlier, last = places
@@ -257,24 +263,11 @@ def _steps(group: Mapping[int, Change | Push], failures: Failures) -> list[_Step
     return steps
 
 
-def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push]]:
-    found: dict[str, list[Change | Push]] = defaultdict(list)
-    for change in changes:
-        found[change.mark.source].append(change)
-    return found
-
-
-def _make(editor: Editor, change: Change | Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
-    if isinstance(change, Push):
-        return _push(editor, change, made, covered)
-    return _change(editor, change, made)
-
-
 def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
     """Add or push the task; False if this push, or one that was sent later, was made before.
 
-    Problem: a message that comes twice, or late, would put the task off by its own old time, give it its own
-    old payload, and have it run once more when it has run since. Solution: the mark says when it was sent.
+    Problem: a message that comes twice, or late, would give the task an old due date and an old payload. A
+    task that has run since would run again. Solution: the mark says when the push was sent.
 
     `covered` are the earlier pushes of its message: its mark says that they took effect.
     """
@@ -293,8 +286,8 @@ def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[Intak
 def _change(editor: Editor, change: Change, made: DoneChanges) -> bool:
     """Make the change; False if it was made when its message came before.
 
-    Problem: a message that comes twice would move a recurring task's next occurrence, undo what was changed
-    since, or be refused for what it did itself. Solution: the mark on a task says which entries changed it.
+    Problem: a message that comes twice would move a recurring task's next occurrence, or undo a later change.
+    Or it would be refused for its own change. Solution: the mark on a task says which entries changed it.
     """
     there = editor.get(change.id)
     made.recall(there.intake)

@@ -102,7 +102,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rights(msgspec.Struct, frozen=True, kw_only=True):
-    """What messages may do, as the settings `DUEBELL_INTAKE_ACTIONS`, `_VERBS` and `_PREFIXES` say.
+    """The rights of messages, by the settings `DUEBELL_INTAKE_ACTIONS`, `_VERBS` and `_PREFIXES`.
 
     actions   the actions that tasks may have, before and after a change, and those of their follow-ups
     verbs     the values that `do` may have

@@ -48,10 +48,6 @@ _BATCH_BYTES = 1_000_000
 _TAKEN = (TaskExists, TaskConflict)
 
 
-def _placed(task: Task, lanes: int) -> Task:
-    return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
-
-
 class Adder:
     """Stores tasks that are already checked, and arms the rule for them."""
 
@@ -74,7 +70,7 @@ class Adder:
         """
         while True:
             lanes = self._queue.lanes  # not before the checks: the first read creates the arming record
-            new = _placed(checked, lanes)
+            new = msgspec.structs.replace(checked, lane=lane_of(checked.id, lanes))
             if is_again and (there := self._queue.get(new.id)) and is_same_add(there, new):
                 # The stored task comes from this very call: an earlier write took effect late.
                 self._rule.arm([there])
@@ -109,7 +105,7 @@ class Adder:
         chosen  the ids that were given, not generated
         """
         lanes = self._queue.lanes if checked else 0
-        new = [_placed(task, lanes) for task in checked]
+        new = [msgspec.structs.replace(task, lane=lane_of(task.id, lanes)) for task in checked]
         stored, report = _write_batches(
             new,
             logged("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),

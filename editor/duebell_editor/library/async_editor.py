@@ -58,7 +58,7 @@ class AsyncEditor:
     When a coroutine is cancelled, as by a time-out, a call that waits for a thread is not made. A call that
     has begun is not stopped and may take effect: repeat an add with an id of your own and `if_exists="keep"`.
 
-    What a method is given is used in the thread: iterables are read there, and `progress` is called there.
+    Arguments are used in the thread: iterables are read there, and `progress` is called there.
 
     editor  the Editor that makes the calls
     """

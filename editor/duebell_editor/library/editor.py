@@ -398,7 +398,7 @@ class Editor:
     def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
         """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
 
-        What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
+        Fields that are not given stay, and None means what it means for `add`: `end=None` is no end,
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
         holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
         is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
@@ -509,9 +509,9 @@ class Editor:
         at_most     attempts at a time, up to 10,000; 0 pauses the action, None is as declared
         per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
 
-        What is not given stays as it was set before. Runs that are under way follow within a minute. Tasks
-        that waited while their action was paused are started at once, as far as its limits allow, and those
-        that waited for an earlier limit as fast as the new one allows.
+        A limit that is not given stays as it was. Runs that are under way follow within a minute. Tasks of
+        an action that was paused are started as soon as its limits allow, and so are those that waited for
+        an earlier limit.
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """
@@ -550,8 +550,8 @@ class Editor:
 
         No task is started meanwhile: until the running actions have ended and all tasks are moved, seconds to
         minutes. `progress` is called with lines to show. Repeat an interrupted relane with the same number.
-        Raises InvalidSettings for fewer lanes than there are or too many, TaskConflict while another process
-        does this or a run does not leave, AwsError, NotArmed and NotDeployed.
+        Raises InvalidSettings for fewer lanes than there are, or too many. Raises TaskConflict while another
+        process does this, or if a run does not leave. Raises AwsError, NotArmed and NotDeployed.
         """
         from .relane import relane  # noqa: PLC0415 (few processes ever do this)
 

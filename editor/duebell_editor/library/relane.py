@@ -6,8 +6,8 @@ The steps; a crash is safe after each:
 2. When no run holds a lane: one swap of the record gives the queue its new lanes, all held by the relaner.
    Its lease is their watchdog, so the rule is armed for its end. From then on tasks are placed by the new
    number of lanes.
-3. Move tasks that wait, run or are paused to the lane that their id has now, each in one transaction, until
-   a pass finds none. Ended tasks stay: the record keeps the earlier numbers of lanes to find them by.
+3. Move tasks that wait, run or are paused to the lane of their id, each in one transaction, until a pass
+   finds none. Ended tasks stay: the record keeps the earlier numbers of lanes to find them by.
 4. Clear the lanes, read their heads, give them back and take the mark away, in one swap; arm the rule.
 
 After a crash the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task is. The

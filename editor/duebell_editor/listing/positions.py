@@ -1,8 +1,8 @@
 """Positions of tasks in a listing, and cursors: a position as text that users pass on.
 
-Tasks of the same moment are ordered by source (the queue, then each kind of the past), then by lane, then as
-in the lane's index. Recurring tasks that fail have no time in their index: they stand behind all times, so
-that the latest first begins with them.
+Tasks of the same moment are ordered by source: the queue, then each kind of the past. Then they are ordered
+by lane, then as in the lane's index. Recurring tasks that fail have no time in their index. They stand behind
+all times, so that the latest first begins with them.
 """
 
 import base64

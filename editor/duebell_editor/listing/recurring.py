@@ -83,9 +83,9 @@ def coming(tasks: Iterable[Task], borders: Sequence[datetime], now: datetime) ->
     for task in tasks:
         if (recurrence := task.recurrence) is None or task.queued is None:
             continue
-        for seat in recurrence.aside:
-            if borders[0] <= seat.queued < borders[-1]:
-                counts[bisect.bisect_right(borders, seat.queued) - 1] += 1
+        for extra in recurrence.aside:
+            if borders[0] <= extra.queued < borders[-1]:
+                counts[bisect.bisect_right(borders, extra.queued) - 1] += 1
         if recurrence.next_due is None:
             continue
         schedule, left = recurrence.schedule, recurrence.runs_left

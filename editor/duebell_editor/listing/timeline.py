@@ -161,8 +161,8 @@ def _waiting(
 ) -> _Waiting:
     """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
-    Those that were due before `late` are overdue, those at times of `parked` are paused. Those that have
-    ended and owe a follow-up count only at the time at which they go on, if they recur.
+    Tasks that were due before `late` are overdue, and tasks at times of `parked` are paused. A task that has
+    ended and owes a follow-up counts only if it recurs, at its next time.
     """
     keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
     read, is_cut = first_keys(keys)

@@ -1,0 +1,50 @@
+"""The workflows of GitHub, as far as can be told here: they call what is there, and may do little."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def jobs_of(file: Path) -> dict[str, Any]:
+    jobs: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"]
+    return jobs
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_calls_what_is_there(file: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    jobs = jobs_of(file)
+    for job in jobs.values():
+        assert {
+            *([job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", []))
+        } <= jobs.keys()
+        for step in job["steps"]:
+            for target in re.findall(r"^make ([a-z]+)$", step.get("run", "")):
+                assert target in targets
+            for script in re.findall(r"^(\.ci/\w+)", step.get("run", "")):
+                assert (ROOT / script).is_file()
+            for module in re.findall(r"python -m ([\w.]+)", step.get("run", "")):
+                assert (ROOT / Path(*module.split("."))).with_suffix(".py").is_file()
+            assert re.fullmatch(r"[\w/-]+@(v\d+|release/v1)", step.get("uses", "a@v1")), step
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_may_write_only_where_a_job_says_so(file: Path) -> None:
+    permissions = yaml.safe_load(file.read_text(encoding="utf-8"))["permissions"]
+    assert {name for name, right in permissions.items() if right == "write"} <= {"id-token"}
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / ".github").glob("ISSUE_TEMPLATE/*.yml")), ids=lambda file: file.stem
+)
+def test_forms_for_issues_ask_each_thing_once(file: Path) -> None:
+    body = yaml.safe_load(file.read_text(encoding="utf-8")).get("body", [])
+    ids = [one["id"] for one in body if "id" in one]
+    assert len(ids) == len(set(ids))
+    assert all(one["attributes"].get("label") or one["attributes"]["value"] for one in body)

@@ -101,8 +101,8 @@ class Process:
         """Run what is due until `drain` was called; return whether all attempts came to their end.
 
         Makes the worker known first. A failure is logged, and the failed call is tried again, except for the
-        first read of the record. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes could
-        not be given back in the end: then they are free when the lease is over.
+        first read of the record. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes
+        could not be given back in the end: then they are free when the lease is over.
         """
         self._read_record()
         self._worker.register()

@@ -48,12 +48,13 @@ bench: $(READY) ## Measure what duebell costs beside what one would take instead
 compare: $(READY) ## Run the other ways to schedule on AWS beside duebell and write docs/compare.md, seven minutes (ARGS=simulated: half a minute, no emulator)
 	$(BIN)/python -m alternatives $(ARGS)
 
-check: $(READY) ## Lint, formatting, types and the links of the docs
+check: $(READY) ## Lint, formatting, types, and the links and sentences of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/cfn-lint infra/template.yaml
 	$(BIN)/python docs/check_links.py
+	$(BIN)/python docs/check_words.py
 
 audit: $(READY) ## Look for known faults: in the templates with checkov (some 300 MB, installed beside), in the lock with pip-audit
 	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov==3.3.30)

@@ -102,7 +102,7 @@ def status(context: Context) -> None:
 def doctor(
     context: Context,
     *,
-    fix: Annotated[bool, flag("--fix", "Mend what can be mended, and say what it was.")] = False,
+    fix: Annotated[bool, flag("--fix", "Repair what can be repaired, and say what it was.")] = False,
 ) -> None:
     """Say what is wrong with the scheduler, and repair it with --fix.
 

@@ -628,7 +628,7 @@ MUTANTS = (
         "Lease.claim_more.claim",
     ),
     Mutant(
-        "lanes whose claim was not answered are not looked into", "self._must_look = True", "pass", _PROCESS
+        "lanes whose claim was not answered are not looked into", "self._must_read = True", "pass", _PROCESS
     ),
     Mutant("lanes added while runs hold some", "record.owners(self._clock())", "set()", _RELANE),
     Mutant(

@@ -1,8 +1,8 @@
 """The worker's log: one JSON object a line, with a stable `event`. Payloads are never logged.
 
-What the user's actions log with `logging` goes where Lambda's runtime has it, in the format that the function
-has: `AWS_LAMBDA_LOG_FORMAT`, Text or JSON. Where there is no such runtime, as on the embedded stack, it is
-written here, in the same form.
+Lambda's runtime writes the lines that the user's actions log with `logging`, in the function's format:
+`AWS_LAMBDA_LOG_FORMAT`, Text or JSON. Without that runtime, as on the embedded stack, this module writes them
+in the same form.
 """
 
 import logging

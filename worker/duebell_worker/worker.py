@@ -241,7 +241,7 @@ class Worker:
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
-        together; `Editor.limit` overrides both. What is over waits, and that uses up no attempt.
+        together; `Editor.limit` overrides both. Excess tasks wait, and use up no attempt.
 
         Raises ValueError, TypeError or InvalidTask if it cannot be an action. Names that start with
         `duebell.` are reserved.

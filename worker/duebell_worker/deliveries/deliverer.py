@@ -101,8 +101,8 @@ def _why(answer: Answer) -> str | None:
 
 
 #: An attempt that begins when its run stops starting others must have ended when the run leaves, 10 seconds
-#: later: two tries take 9 seconds at most, with the pause between them. What fails is tried again anyway, as
-#: another attempt.
+#: later: two tries take 9 seconds at most, with the pause between them. Another attempt follows a failure
+#: anyway.
 CONNECT_TIMEOUT, READ_TIMEOUT = 1, 3
 
 #: As many threads as a worker has by default.

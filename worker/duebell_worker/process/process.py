@@ -63,7 +63,7 @@ _AHEAD = timedelta(seconds=10)
 #: a run measures the queue, and says in the arming record and the log what came of it.
 _LONGEST_STAY = timedelta(minutes=5)
 
-#: However seldom it looks, a process notices within this time that it is to end.
+#: However seldom it reads the record, a process notices within this time that it is to end.
 _NOTICE = timedelta(seconds=1)
 
 
@@ -100,11 +100,11 @@ class Process:
     def run(self) -> bool:
         """Run what is due until `drain` was called; return whether all attempts came to their end.
 
-        Makes the worker known first. A failure is logged, and what failed is tried again, but for the first
-        look. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes could not be given back
-        in the end: then they are free when the lease is over.
+        Makes the worker known first. A failure is logged, and the failed call is tried again, except for the
+        first read of the record. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes
+        could not be given back in the end: then they are free when the lease is over.
         """
-        self._look()
+        self._read_record()
         self._worker.register()
         emit("process_started", look_every=self.look_every.total_seconds())
         while self.stop_at is None:
@@ -129,13 +129,13 @@ class Process:
         """Start no task from now on, give those that run their time, and end."""
         if self.stop_at is None:
             now = self._now()
-            # In this order: a run that sees the second looks at the first.
+            # In this order: a run that sees the second reads the first.
             self.leave_at = now + self._drain_for
             self.stop_at = now
             emit("process_drains", ends_by=self.leave_at)
 
     def health(self) -> Health:
-        """Tell how the process is. It is not well if it could not look for the time of a lease."""
+        """Tell how the process is. It is not well if it could not read the record for the time of a lease."""
         looked_at = self._looked_at
         state = State.RUNNING if self._is_running else State.WAITING
         return Health(
@@ -161,7 +161,7 @@ class Process:
         """
         self._outliving += attempts
 
-    def looked(self) -> None:
+    def note_contact(self) -> None:
         """Note that the arming record was read or written now."""
         self._looked_at = self._now()
 
@@ -192,8 +192,8 @@ class Process:
         return self._outliving
 
     def _go_on(self) -> timedelta:
-        """Look, and make a run if it is time. Returns how long to wait before the next look."""
-        claim_in = self._look() - self._now()
+        """Read the record, and make a run if it is time. Returns how long to wait before the next read."""
+        claim_in = self._read_record() - self._now()
         could_start = self._run_id or self.kept_places < self._worker._concurrency  # noqa: SLF001
         if not could_start:
             return self.look_every
@@ -203,10 +203,10 @@ class Process:
         # again, or the same task that it cannot run.
         return timedelta(0) if self._run() else self.look_every
 
-    def _look(self) -> datetime:
+    def _read_record(self) -> datetime:
         """Read the arming record. Returns when to claim lanes: now, if a run that failed holds some."""
         record = self._backend.armer.read()
-        self.looked()
+        self.note_contact()
         now = self._now()
         return now if self._run_id else self.claim_at(record, now)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Pool(Protocol):
     """Runs calls side by side. A simulation has its own, in simulated time."""
 
-    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+    def submit(self, call: Callable[..., None], /, *arguments: Any) -> Future[None]:
         """Start the call; an error that it raises is in the future."""
 
     def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
@@ -33,15 +33,11 @@ class Pool(Protocol):
         """Start nothing more, and do not wait for the calls under way."""
 
 
-class ThreadPool:
+class ThreadPool(ThreadPoolExecutor):
     """A pool of threads, at most this many at a time."""
 
     def __init__(self, size: int) -> None:
-        self._threads = ThreadPoolExecutor(size, thread_name_prefix="duebell-action")
-
-    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
-        """Start the call in a thread."""
-        return self._threads.submit(call, *arguments)
+        super().__init__(size, thread_name_prefix="duebell-action")
 
     def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
         """Wait in real time."""
@@ -50,7 +46,7 @@ class ThreadPool:
 
     def close(self) -> None:
         """Do not wait for actions that hang; their threads end with the process."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.shutdown(wait=False, cancel_futures=True)
 
 
 #: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.

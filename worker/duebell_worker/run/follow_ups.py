@@ -48,7 +48,7 @@ class FollowUps:
         """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
 
         A task whose follow-up can never be added goes on without, and says why. One that still owes it, as a
-        call failed, says why as well, and is looked at again in a minute.
+        call failed, says why as well, and is tried again in a minute.
         """
         try:
             return self._add(owing)

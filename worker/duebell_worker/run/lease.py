@@ -225,9 +225,9 @@ class Lease:
         run                the run's results, for the record
         sizes              the lanes' sizes in bytes, for the record; None if the run does not measure
 
-        Returns None if the lanes were given back, else when they must be looked at. Lanes that were lost
+        Returns None if the lanes were given back, else when they must be read. Lanes that were lost
         since `clear` are left to the run that holds them. If other runs gave this one lanes since, it keeps
-        all and must look at them now. Raises NotArmed.
+        all and must read them now. Raises NotArmed.
         """
         soonest, now, is_kept = None, self.clock(), False
 

@@ -37,7 +37,7 @@ class Shares:
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes, attempts: Attempts) -> None:
         self._context = context
         self._function = context.backend.function
-        # A process needs no function: others look for lanes, and the rule rings for those that are free.
+        # A process needs no function: others claim free lanes, and the rule rings for those that are free.
         can_share = bool(context.host or (self._function and context.stop_at))
         self._most = context.backend.settings.max_runs if can_share else 0
         self._lease = lease

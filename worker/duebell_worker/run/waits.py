@@ -100,10 +100,10 @@ class Waits:
         go_on_with: Callable[[Task], None],
         start_held: Callable[[], None],
     ) -> None:
-        """What is called after attempts have ended.
+        """Both are called after attempts have ended.
 
         go_on_with  with each task that is in the queue again
-        start_held  to start what waited for them
+        start_held  to start tasks that waited for them
         """
         self._context = context
         self._lease = lease
@@ -113,7 +113,7 @@ class Waits:
         self._renew_at = lease.renew_at
         self._watch_at = context.now()
         self._watch_every = context.host.look_every if context.host else _WATCH
-        self._must_look = False
+        self._must_read = False
 
     def wait_for_place(self) -> bool:
         """Wait until another task can be started.
@@ -190,7 +190,7 @@ class Waits:
         else:
             self._renew_at = self._lease.renew_at
             self._attempts.limiter.renew()
-            self._looked()
+            self._note_contact()
 
     def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
         """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
@@ -202,7 +202,7 @@ class Waits:
         self._watch_at = self._context.now() + self._watch_every
         try:
             next_due = self._lease.next_due()
-            self._looked()
+            self._note_contact()
             has_taker = self._lease.seen.taker_for(self._context.id, self._context.now()) is not None
             if is_idle and (self._lease.must_leave or has_taker):
                 return True
@@ -219,26 +219,26 @@ class Waits:
         return True
 
     def _claim_more(self) -> bool:
-        """Claim lanes that have become free, in a long-running process; True if the run must look into them.
+        """Claim lanes that have become free, in a long-running process; True if the run must read them.
 
-        Its run may last for hours. What is due in lanes that another run gave back, or that this one handed
-        over, would wait for the rule.
+        Its run may last for hours. Tasks in lanes that another run gave back, or that this one handed over,
+        would wait for the rule.
 
         Problem: a call fails, and the lanes are claimed all the same; then their dues are never, and nothing
-        shows what waits in them. Solution: after a failure the run looks into all lanes that it has.
+        shows what waits in them. Solution: after a failure the run reads all lanes that it has.
         """
-        if self._must_look:
-            self._must_look = False
+        if self._must_read:
+            self._must_read = False
             return True
         host, now = self._context.host, self._context.now()
         if not host or self._context.is_out_of_time or host.claim_at(self._lease.seen, now) > now:
             return False
-        self._must_look = True
+        self._must_read = True
         self._lease.claim_more()
         log_died(self._context, self._lease)
-        self._must_look = False
+        self._must_read = False
         return True
 
-    def _looked(self) -> None:
+    def _note_contact(self) -> None:
         if self._context.host:
-            self._context.host.looked()
+            self._context.host.note_contact()

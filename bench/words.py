@@ -121,7 +121,7 @@ of all; and to the second, unless many are due together. EventBridge Scheduler g
 besides. Tasks of one moment are run together: that is what makes them cheap here. There are 43,200
 minutes to ring in a month at most. A recurring task keeps its last twenty occurrences in 600 bytes at most, so that its item
 stays below 1 KB. To the second, a run waits for its task, 70 s on average when it is alone; for a task a minute one run waits on.
-Ringing the rule costs nothing. Where [a schedule](operations.md#a-schedule-instead-of-the-rule) is the bell, since AWS calls scheduled
+Ringing the rule costs nothing. Where [a schedule](how-to/schedule-bell.md) is the bell, since AWS calls scheduled
 rules legacy, each ring is an invocation of EventBridge Scheduler: $1 a million, after 14 million a month.
 
 ![Dollars for a million](performance/costs.svg)
@@ -188,7 +188,7 @@ Where AWS Config records all types of resources continuously, as its default is,
 item that is paid for, and each of Config's rules that looks at EventBridge rules is evaluated for it ($0.001). A run changes the
 rule once; one that works or waits for long, once a minute, to keep its watchdog. That can be the dearest part of all. The ways
 out: [exclude](https://docs.aws.amazon.com/config/latest/developerguide/select-resources-excluding.html) `AWS::Events::Rule` from the
-recorder, or have that type recorded daily, for ${daily} a month at most: [how](operations.md#aws-config).
+recorder, or have that type recorded daily, for ${daily} a month at most: [how](how-to/aws-config.md).
 """
 
 SIMULATED = """## Lateness

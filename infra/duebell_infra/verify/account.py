@@ -59,7 +59,7 @@ _MARGIN = timedelta(seconds=10)
 LOG = "`duebell doctor`; look into the worker's log"
 _DEPLOY = "`duebell deploy` sets it up"
 _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
-_MESSAGES = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
+_MESSAGES = "look into the messages, purge the queue when the cause is gone: docs/operations.md, On call"
 
 
 def left_overs(scene: Scene) -> Found:

@@ -23,7 +23,7 @@ from duebell_editor.listing.filters import (
 )
 from duebell_editor.listing.history import TaskHistory, history
 from duebell_editor.listing.listing import Page, find_tasks, list_tasks
-from duebell_editor.listing.queue_counts import Look, PastCounts, Watched, count_past, look
+from duebell_editor.listing.queue_counts import Look, PastCounts, count_past, look
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
@@ -276,8 +276,7 @@ class Editor:
         Costs one read for the arming record, one for each lane, and one for each task.
         """
         begin = None if after is None else check_instant("after", after)
-        watched = Watched(after=begin, before=check_instant("before", before), ids=check_ids(ids))
-        return look(self.queue, watched)
+        return look(self.queue, after=begin, before=check_instant("before", before), ids=check_ids(ids))
 
     def export_tasks(self) -> Iterator[bytes]:
         """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""

@@ -32,7 +32,7 @@ from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
-from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
+from duebell_shared.tasks.worker_record import DeclaredTask, WorkerRecord
 
 from .adder import Adder
 from .change_many import ChangeFailure
@@ -103,7 +103,7 @@ class Syncer:
         change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task],
         changed_by: str | None,
     ) -> None:
-        self._policy = backend.settings.retention_policy
+        self._keep = backend.settings.retention_policy
         self._store = backend.store
         self._clock = backend.clock
         self._queue = queue
@@ -117,7 +117,12 @@ class Syncer:
         record = self._store.read_worker(consistent=True)
         worker = record.known if record else None
         if record is None or worker is None:
-            raise _not_started(record.described(self._clock()) if record else None)
+            known = record.described(self._clock()) if record else None
+            raise WorkerNotStarted(
+                f"the worker cannot start: {known.error}"
+                if known and known.error
+                else "no worker has made itself known in this queue, or a new one is starting"
+            )
         declared = {task.id: task for task in record.declared}
         there = self._queue.get_many({*declared, *record.synced})
         steps = tuple(_steps(declared, record.synced, there))
@@ -141,17 +146,18 @@ class Syncer:
         return replace(report, failures=tuple(failures))
 
     def _make(self, step: SyncStep, declared: DeclaredTask | None, there: Task | None) -> None:
-        if declared is None or step.verb is SyncVerb.CANCEL:
-            self._cancel(there)
-        elif step.verb is SyncVerb.ADD:
+        now = self._clock()
+        if declared and step.verb is SyncVerb.ADD:
             if there and not there.status.is_finished:
                 raise TaskExists(there.id)
             policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
-            new = replace(_task(declared, self._clock()), changed_by=self._changed_by)
-            self._adder.add(new, policy)
+            new = _marked(new_task(id=declared.id, **_given(declared), now=now))
+            self._adder.add(replace(new, changed_by=self._changed_by), policy)
+        elif declared and there:
+            self._change(Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, now), None)
         elif there:
             self._change(
-                Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, self._clock()), None
+                Verb.CANCEL, there.id, lambda task: task.cancelled(now=now, keep=self._keep), there.rev
             )
 
     def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
@@ -162,19 +168,6 @@ class Syncer:
             if changed == record or self._store.swap_worker(record, changed):
                 return
         raise TaskConflict("the worker record kept changing while this was tried: try again")
-
-    def _cancel(self, there: Task | None) -> None:
-        if there:
-            keep = self._policy
-            self._change(
-                Verb.CANCEL, there.id, lambda task: task.cancelled(now=self._clock(), keep=keep), there.rev
-            )
-
-
-def _not_started(worker: WorkerDescription | None) -> WorkerNotStarted:
-    if worker and worker.error:
-        return WorkerNotStarted(f"the worker cannot start: {worker.error}")
-    return WorkerNotStarted("no worker has made itself known in this queue, or a new one is starting")
 
 
 def _steps(
@@ -222,10 +215,6 @@ def _stored(name: str, task: Task, recurrence: Recurrence) -> Any:
 def _wanted(name: str, declared: DeclaredTask) -> Any:
     value = getattr(declared, STORED.get(name, name), None)
     return FIELDS[name].default if value is None else value
-
-
-def _task(declared: DeclaredTask, now: datetime) -> Task:
-    return _marked(new_task(id=declared.id, **_given(declared), now=now))
 
 
 def _as_declared(task: Task, declared: DeclaredTask, now: datetime) -> Task:

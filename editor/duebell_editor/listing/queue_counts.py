@@ -77,14 +77,6 @@ def count_past(queue: Queue) -> PastCounts:
 _KEYS = 200
 
 
-class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of the queue between two times, and the tasks, to look at."""
-
-    after: datetime | None = None
-    before: datetime = NEVER
-    ids: Sequence[str] = ()
-
-
 class Look(msgspec.Struct, frozen=True, kw_only=True):
     """The state at one moment; two looks that differ mean that something has changed.
 
@@ -100,18 +92,17 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     revs: tuple[int | None, ...]
 
 
-def look(queue: Queue, watched: Watched) -> Look:
+def look(
+    queue: Queue, *, after: datetime | None = None, before: datetime = NEVER, ids: Sequence[str] = ()
+) -> Look:
     """Read the arming record, a page of each lane, and each task: one read each."""
     record, now = queue.record(), queue.clock()
-    stretches = (
-        queue.store.queued(lane, after=watched.after, before=watched.before)
-        for lane in range(len(record.lanes))
-    )
+    stretches = (queue.store.queued(lane, after=after, before=before) for lane in range(len(record.lanes)))
     return Look(
         arming=record.rev,
         busy=any(not lane.is_free(now) for lane in record.lanes),
         keys=tuple(tuple(itertools.islice(keys, _KEYS)) for keys in stretches),
-        revs=tuple(_rev(queue, id, now) for id in watched.ids),
+        revs=tuple(_rev(queue, id, now) for id in ids),
     )
 
 

@@ -1,6 +1,6 @@
 """The lateness of a thousand tasks in a real account: added now, read when all of them are over.
 
-duebell --name NAME deploy --actions bench.on_account:worker
+(cd bench && duebell --name NAME deploy --actions actions:worker)
 python -m bench.on_account add --name NAME --hours 24
 python -m bench.on_account report --name NAME
 """
@@ -14,14 +14,12 @@ from random import Random
 
 import msgspec
 
-from duebell import Editor, NewTask, Status, Task, Worker
+from duebell import Editor, NewTask, Status, Task
 from duebell_shared.instants import utc_now
 
 from .lateness import Lateness, percentiles
 
-__all__ = ["add", "report", "worker"]
-
-worker = Worker.from_env()
+__all__ = ["add", "report"]
 
 _TASKS = 1_000
 
@@ -29,23 +27,25 @@ _TASKS = 1_000
 _PREFIX = "lateness-"
 
 
-@worker.action("measure")
-def measure() -> None:
-    """Do nothing: when the attempt started is what counts."""
-
-
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the tasks; `missing` are those that are not done."""
+    """What became of the tasks.
+
+    seconds  by due date and id: how many seconds later the task was started
+    missing  the ids of those that are not done
+    early    the ids of those that were started before their due dates
+    """
 
     lateness: Lateness | None
     missing: tuple[str, ...]
+    early: tuple[str, ...]
+    seconds: dict[str, float]
 
 
 def add(editor: Editor, *, hours: float, tasks: int = _TASKS, now: datetime | None = None) -> None:
     """Add the tasks, due at random moments of so many hours. A repetition adds none twice."""
     chance, begin = Random(1), now or utc_now()
     dues = [begin + timedelta(hours=hours) * chance.random() for _ in range(tasks)]
-    new = [NewTask(action="measure", due=due, id=f"{_PREFIX}{number}") for number, due in enumerate(dues)]
+    new = [NewTask(action="act", due=due, id=f"{_PREFIX}{number}") for number, due in enumerate(dues)]
     added = editor.add_many(new, if_exists="keep")
     if added.failures:
         raise SystemExit(f"{len(added.failures)} tasks were not added: {added.failures[0].error}")
@@ -53,12 +53,14 @@ def add(editor: Editor, *, hours: float, tasks: int = _TASKS, now: datetime | No
 
 def report(editor: Editor, *, tasks: int = _TASKS) -> Report:
     """How late they were started, in seconds after their due dates."""
-    done = {task.id: task for task in _found(editor) if task.status is Status.DONE and task.started_at}
-    late = [(task.started_at - task.due).total_seconds() for task in done.values() if task.started_at]
-    ids = [f"{_PREFIX}{number}" for number in range(tasks)]
+    done = sorted((task for task in _found(editor) if task.status is Status.DONE), key=lambda task: task.due)
+    late = {task: (task.started_at - task.due).total_seconds() for task in done if task.started_at}
+    found = {task.id for task in late}
     return Report(
-        lateness=percentiles("in an account of AWS", late) if late else None,
-        missing=tuple(id for id in ids if id not in done),
+        lateness=percentiles("in an account of AWS", list(late.values())) if late else None,
+        missing=tuple(id for number in range(tasks) if (id := f"{_PREFIX}{number}") not in found),
+        early=tuple(task.id for task, seconds in late.items() if seconds < 0),
+        seconds={f"{task.due:%Y-%m-%dT%H:%M:%S} {task.id}": seconds for task, seconds in late.items()},
     )
 
 
@@ -72,7 +74,7 @@ def _found(editor: Editor) -> Iterator[Task]:
 
 
 def main() -> None:
-    """Add the tasks, or print the report as JSON; exit with 1 if any is not done."""
+    """Add the tasks, or print the report as JSON; exit with 1 if a task is not done, or was started early."""
     parser = argparse.ArgumentParser(prog="python -m bench.on_account")
     parser.add_argument("do", choices=["add", "report"])
     parser.add_argument("--name", required=True)
@@ -85,7 +87,7 @@ def main() -> None:
         return
     found = report(editor)
     print(msgspec.json.format(msgspec.json.encode(found)).decode())
-    sys.exit(bool(found.missing))
+    sys.exit(bool(found.missing or found.early))
 
 
 if __name__ == "__main__":

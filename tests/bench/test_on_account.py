@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from bench.on_account import add, report, worker
+from bench.actions import worker
+from bench.on_account import add, report
 
 from duebell.testing import Rehearsal
 from tests.support import NOON
@@ -17,5 +18,6 @@ def test_tasks_are_added_once_and_reported_when_they_are_over() -> None:
     rehearsal.let_time_pass(timedelta(hours=2))
     whole = report(rehearsal.editor, tasks=51)
     assert whole.lateness
-    assert (whole.lateness.tasks, whole.missing) == (50, ("lateness-50",))
+    assert (whole.lateness.tasks, whole.missing, whole.early) == (50, ("lateness-50",), ())
+    assert len(whole.seconds) == 50
     assert 0 <= whole.lateness.p50 <= whole.lateness.worst <= 120

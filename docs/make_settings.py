@@ -6,7 +6,6 @@ the tables in docs/settings.md and docs/parameters.md.
 
 import json
 import re
-import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -30,9 +29,6 @@ SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
 
 MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
-
-#: Characters of a line of a description in the template.
-_LINE = 110
 
 #: The line of the template above what the worker's role may deliver to.
 _DELIVERED = "          # What is delivered to, and nothing beside it. Made of the kinds of deliveries."
@@ -106,7 +102,7 @@ def made() -> dict[Path, str]:
 
 
 def _parameter(name: str, row: Parameter) -> str:
-    """The entry of the template."""
+    """The entry of the template. Its description is the first sentence, as the template's size is limited."""
     kind = {"number": "Number", "list": "CommaDelimitedList"}.get(row.kind, "String")
     fields = [f"Type: {kind}"]
     if row.default is not None:
@@ -125,11 +121,8 @@ def _parameter(name: str, row: Parameter) -> str:
         fields.append(f"AllowedPattern: {json.dumps(row.pattern)}")
     if row.says:
         fields.append(f"ConstraintDescription: {row.says}")
-    if len(row.means) < _LINE and not re.search(r": |^\W", row.means):
-        fields.append(f"Description: {row.means}")
-    else:
-        folded = textwrap.fill(row.means, _LINE, break_long_words=False, break_on_hyphens=False)
-        fields.append("Description: >-\n" + textwrap.indent(folded, " " * 6))
+    first = row.means.partition(". ")[0].removesuffix(".")
+    fields.append(f"Description: {json.dumps(first) if ': ' in first else first}")
     return f"  {name}:\n" + "".join(f"    {field}\n" for field in fields)
 
 

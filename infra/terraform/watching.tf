@@ -126,33 +126,33 @@ resource "aws_cloudwatch_dashboard" "watched" {
       {"type": "text", "x": 0, "y": 0, "width": 24, "height": 1,
        "properties": {"markdown": "**duebell ${var.name}**: is it on time, is anything failing, what is queued"}},
       {"type": "metric", "x": 0, "y": 1, "width": 12, "height": 6, "properties": {
-        "title": "Is it on time: lateness, ms", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 60,
+        "title": "Is it on time: lateness, ms", "region": "${data.aws_region.here.name}", "period": 60,
         "metrics": [["duebell", "Lateness", "Scheduler", "${var.name}", {"stat": "p50"}],
                     ["...", {"stat": "p99"}], ["...", {"stat": "Maximum"}]]}},
       {"type": "metric", "x": 12, "y": 1, "width": 12, "height": 6, "properties": {
         "title": "Overdue, and how often the bell was set", "region": "${data.aws_region.here.name}",
-        "view": "timeSeries", "period": 300,
+        "period": 300,
         "metrics": [["duebell", "Overdue", "Scheduler", "${var.name}", {"stat": "Maximum"}],
                     [".", "PutRuleCalls", ".", ".", {"stat": "Sum", "yAxis": "right"}]]}},
       {"type": "metric", "x": 0, "y": 7, "width": 12, "height": 6, "properties": {
-        "title": "Is anything failing: tasks", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
+        "title": "Is anything failing: tasks", "region": "${data.aws_region.here.name}", "period": 300,
         "stat": "Sum",
         "metrics": [["duebell", "Failed", "Scheduler", "${var.name}"], [".", "Retried", ".", "."],
                     [".", "Expired", ".", "."], [".", "Done", ".", ".", {"yAxis": "right"}]]}},
       {"type": "metric", "x": 12, "y": 7, "width": 12, "height": 6, "properties": {
-        "title": "Is anything failing: the worker", "region": "${data.aws_region.here.name}", "view": "timeSeries",
+        "title": "Is anything failing: the worker", "region": "${data.aws_region.here.name}",
         "period": 300, "stat": "Sum",
         "metrics": [["AWS/Lambda", "Errors", "FunctionName", "${var.name}"], [".", "Throttles", ".", "."],
                     [".", "Invocations", ".", ".", {"yAxis": "right"}],
                     ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", "${var.name}-lost-rings",
                      {"stat": "Maximum"}], ["...", "${var.name}-failed-runs", {"stat": "Maximum"}]]}},
       {"type": "metric", "x": 0, "y": 13, "width": 12, "height": 6, "properties": {
-        "title": "What is queued, and bytes of the fullest lane", "region": "${data.aws_region.here.name}", "view": "timeSeries",
+        "title": "What is queued, and bytes of the fullest lane", "region": "${data.aws_region.here.name}",
         "period": 300, "stat": "Maximum",
         "metrics": [["duebell", "QueueDepth", "Scheduler", "${var.name}"],
                     [".", "LaneBytes", ".", ".", {"yAxis": "right"}]]}},
       {"type": "metric", "x": 12, "y": 13, "width": 12, "height": 6, "properties": {
-        "title": "How long runs take, ms", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
+        "title": "How long runs take, ms", "region": "${data.aws_region.here.name}", "period": 300,
         "metrics": [["duebell", "RunDuration", "Scheduler", "${var.name}", {"stat": "p50"}],
                     ["...", {"stat": "Maximum"}]]}}
     ]}

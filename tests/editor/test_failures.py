@@ -9,6 +9,7 @@ from duebell_editor.listing import failures
 from duebell_shared.backend import Backend
 from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
+from tests.editor.paging import all_ids
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
@@ -107,13 +108,8 @@ def test_pages_go_on_through_failing_and_failed(
     for number in range(3):
         task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"also-{number}")
         fail(scheduler, task, DECLINED)
-    which = {"status": ["failed", "failing"], "latest_first": latest_first}
-    found: list[str] = []
-    page = scheduler.editor.list(**which, limit=limit)  # type: ignore[arg-type]
-    found += [task.id for task in page.tasks]
-    while page.cursor:
-        page = scheduler.editor.list(**which, limit=limit, cursor=page.cursor)  # type: ignore[arg-type]
-        found += [task.id for task in page.tasks]
+    both = ["failed", "failing"]
+    found = all_ids(scheduler.editor.list, status=both, latest_first=latest_first, limit=limit)
     assert len(found) == len(set(found)) == 8
     failing, failed = (found[:4], found[4:]) if latest_first else (found[4:], found[:4])
     assert sorted(failing) == ["also-0", "also-1", "also-2", "hourly"]
@@ -125,12 +121,7 @@ def test_dynamodb_gives_the_same_pages(editor: Editor, backend: Backend) -> None
         task = editor.add("act", schedule="rate(1 hour)", id=f"failing-{number}")
         after = task.failed(TIMEOUT, now=NOON, keep=RetentionPolicy(retention=KEEP))
         assert backend.store.save(task, after)
-    found: list[str] = []
-    page = editor.list(status=["failed", "failing"], latest_first=True, limit=1)
-    found += [task.id for task in page.tasks]
-    while page.cursor:
-        page = editor.list(status=["failed", "failing"], latest_first=True, limit=1, cursor=page.cursor)
-        found += [task.id for task in page.tasks]
+    found = all_ids(editor.list, status=["failed", "failing"], latest_first=True, limit=1)
     assert sorted(found) == [f"failing-{number}" for number in range(6)]
     [group] = editor.failures().groups
     assert len(group.failing) == 6

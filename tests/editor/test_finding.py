@@ -6,25 +6,17 @@ import pytest
 
 from duebell import Editor, InvalidQuery, Status
 from tests.editor.memory import KEEP, Scheduler
+from tests.editor.paging import pages
 from tests.support import NOON, Calls
 
 HOUR = timedelta(hours=1)
-
-
-def pages(editor: Editor, prefix: str, limit: int) -> list[list[str]]:
-    page = editor.find(prefix, limit=limit)
-    found = [[task.id for task in page.tasks]]
-    while page.cursor:
-        page = editor.find(prefix, limit=limit, cursor=page.cursor)
-        found.append([task.id for task in page.tasks])
-    return found
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_each_is_found_once_in_order_of_the_ids(editor: Editor, limit: int) -> None:
     ids = [f"sale-{number}" for number in range(30)]
     editor.add_many({"action": "act", "due": HOUR, "id": id} for id in [*ids, "other"])
-    found = pages(editor, "sale-", limit)
+    found = pages(editor.find, "sale-", limit=limit)
     assert [id for page in found for id in page] == sorted(ids)
     assert all(len(page) == limit for page in found[:-1])
 
@@ -32,9 +24,9 @@ def test_each_is_found_once_in_order_of_the_ids(editor: Editor, limit: int) -> N
 def test_what_has_ended_is_found_too_but_for_history_that_has_expired(scheduler: Scheduler) -> None:
     for status in Status:
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"t-{status}"), status)
-    assert pages(scheduler.editor, "t-", 100) == [sorted(f"t-{status}" for status in Status)]
+    assert pages(scheduler.editor.find, "t-", limit=100) == [sorted(f"t-{status}" for status in Status)]
     scheduler.clock.now = NOON + KEEP + HOUR
-    assert pages(scheduler.editor, "t-", 2) == [["t-paused", "t-running"], ["t-scheduled"]]
+    assert pages(scheduler.editor.find, "t-", limit=2) == [["t-paused", "t-running"], ["t-scheduled"]]
 
 
 def test_it_costs_one_read_for_each_lane(editor: Editor, calls: Calls) -> None:

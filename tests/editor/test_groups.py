@@ -11,6 +11,7 @@ from duebell import Editor, Status
 from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.editor.memory import KEEP, Scheduler
+from tests.editor.paging import pages
 from tests.editor.test_listing_pages import OrderOfItsOwn
 from tests.support import Calls
 
@@ -22,15 +23,6 @@ def add(scheduler: Scheduler, count: int, *, prefix: str = "", due: timedelta = 
     step = timedelta(milliseconds=1)
     tasks = ({"action": "act", "due": due + n * step, "id": f"{prefix}{n:05}"} for n in range(count))
     assert not scheduler.editor.add_many(tasks).failures
-
-
-def pages(editor: Editor, **query: Any) -> list[list[str]]:
-    found, cursor = [], None
-    while True:
-        page = editor.list(prefix=GROUP, cursor=cursor, **query)
-        found.append([task.id for task in page.tasks])
-        if (cursor := page.cursor) is None:
-            return found
 
 
 @pytest.fixture
@@ -72,7 +64,7 @@ def test_a_group_is_listed_in_order_of_time_over_all_pages(
     add(scheduler, 2_000)
     for n in range(30):
         scheduler.editor.add("act", due=HOUR * (30 - n), id=f"{GROUP}{n:02}")
-    found = pages(scheduler.editor, limit=7, latest_first=latest_first)
+    found = pages(scheduler.editor.list, prefix=GROUP, limit=7, latest_first=latest_first)
     names = [f"{GROUP}{n:02}" for n in range(30)]
     assert [id for page in found for id in page] == (names if latest_first else names[::-1])
     assert [len(page) for page in found] == [7, 7, 7, 7, 2]
@@ -83,15 +75,19 @@ def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Schedule
     for status in Status:
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}{status}"), status)
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"x-{status}"), status)
-    assert pages(scheduler.editor, status=["failed"]) == [[f"{GROUP}failed"]]
-    assert pages(scheduler.editor, status=["paused", "running"]) == [[f"{GROUP}paused", f"{GROUP}running"]]
-    assert pages(scheduler.editor) == [[f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]]
+    assert pages(scheduler.editor.list, prefix=GROUP, status=["failed"]) == [[f"{GROUP}failed"]]
+    assert pages(scheduler.editor.list, prefix=GROUP, status=["paused", "running"]) == [
+        [f"{GROUP}paused", f"{GROUP}running"]
+    ]
+    assert pages(scheduler.editor.list, prefix=GROUP) == [
+        [f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]
+    ]
 
 
 def test_history_of_a_group_that_has_expired_is_not_listed(scheduler: Scheduler) -> None:
     scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}1"), Status.DONE)
     scheduler.clock.now += KEEP
-    assert pages(scheduler.editor, status="done") == [[]]
+    assert pages(scheduler.editor.list, prefix=GROUP, status="done") == [[]]
 
 
 def test_tasks_of_one_moment_come_once_each_whatever_order_the_index_has() -> None:
@@ -99,23 +95,23 @@ def test_tasks_of_one_moment_come_once_each_whatever_order_the_index_has() -> No
     names = [f"{GROUP}{n:02}" for n in range(40)]
     for id in names:
         scheduler.editor.add("act", due=HOUR, id=id)
-    found = pages(scheduler.editor, limit=3)
+    found = pages(scheduler.editor.list, prefix=GROUP, limit=3)
     assert sorted(id for page in found for id in page) == names
 
 
 def test_a_failing_recurring_task_of_a_group_is_listed_once(scheduler: Scheduler) -> None:
     task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"{GROUP}report")
     scheduler.become(task, Status.FAILED)
-    assert pages(scheduler.editor, status="failing") == [[f"{GROUP}report"]]
-    assert pages(scheduler.editor, status=["failing", "scheduled"]) == [[f"{GROUP}report"]]
-    assert pages(scheduler.editor) == [[f"{GROUP}report"]]
+    assert pages(scheduler.editor.list, prefix=GROUP, status="failing") == [[f"{GROUP}report"]]
+    assert pages(scheduler.editor.list, prefix=GROUP, status=["failing", "scheduled"]) == [[f"{GROUP}report"]]
+    assert pages(scheduler.editor.list, prefix=GROUP) == [[f"{GROUP}report"]]
 
 
 def test_the_times_of_a_filter_apply_to_a_group(scheduler: Scheduler) -> None:
     for n in range(5):
         scheduler.editor.add("act", due=HOUR * n, id=f"{GROUP}{n}")
     now = scheduler.clock.now
-    assert pages(scheduler.editor, after=now + HOUR, before=now + HOUR * 3) == [
+    assert pages(scheduler.editor.list, prefix=GROUP, after=now + HOUR, before=now + HOUR * 3) == [
         [f"{GROUP}{n}" for n in (1, 2, 3)]
     ]
 

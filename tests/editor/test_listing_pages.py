@@ -11,28 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell import Editor, InvalidQuery, Status
+from duebell import InvalidQuery, Status
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_infra.testing import MemoryStore
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
+from tests.editor.paging import all_ids
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 MILLISECOND = timedelta(milliseconds=1)
-
-
-def ids(editor: Editor, **query: Any) -> list[str]:
-    """The ids of all pages, one after the other."""
-    found: list[str] = []
-    cursor = None
-    while True:
-        page = editor.list(**query, cursor=cursor)
-        found += [task.id for task in page.tasks]
-        if (cursor := page.cursor) is None:
-            return found
 
 
 _DUES = st.lists(st.integers(min_value=0, max_value=4), max_size=12)
@@ -88,8 +78,8 @@ def test_page_by_page_each_task_comes_exactly_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("duebell_editor.listing.listing._AT_FIRST", at_first)
         patch.setattr("duebell_editor.listing.listing._OF_ONE_LANE", 1)
-        found = ids(scheduler.editor, status=status, limit=limit, prefix=prefix)
-        back = ids(scheduler.editor, status=status, limit=limit, prefix=prefix, latest_first=True)
+        found = all_ids(scheduler.editor.list, status=status, limit=limit, prefix=prefix)
+        back = all_ids(scheduler.editor.list, status=status, limit=limit, prefix=prefix, latest_first=True)
     # Then each that is asked for comes once, in order of time
     asked_for = status or [Status.SCHEDULED, Status.RUNNING, Status.RESERVED]
     wanted = {
@@ -111,7 +101,7 @@ def test_on_one_page_tasks_of_the_same_moment_stand_by_id(
         task = scheduler.editor.add("act", due=NOON + HOUR, id=id)
         if status:
             scheduler.become(task, status[int(id) % len(status)])
-    assert ids(scheduler.editor, status=status, limit=30) == names
+    assert all_ids(scheduler.editor.list, status=status, limit=30) == names
 
 
 @pytest.mark.parametrize("most_keys", [None, 3, 10])
@@ -159,7 +149,7 @@ def test_the_last_page_has_no_cursor(scheduler: Scheduler, count: int, limit: in
 def test_a_filter_that_few_tasks_pass_is_paged_by_these(scheduler: Scheduler) -> None:
     for number in range(20):
         scheduler.editor.add("rare" if number % 7 == 3 else "common", due=HOUR * number, id=f"{number:02}")
-    assert ids(scheduler.editor, action="rare", limit=1) == ["03", "10", "17"]
+    assert all_ids(scheduler.editor.list, action="rare", limit=1) == ["03", "10", "17"]
 
 
 def test_a_task_that_is_moved_between_two_pages_may_come_again_where_it_is_now(scheduler: Scheduler) -> None:
@@ -196,13 +186,13 @@ def test_bounds_are_included_whether_in_the_queue_or_not(
         scheduler.editor.add("act", due=HOUR * number, id=str(number))
         if status:
             scheduler.editor.pause(str(number))
-    assert ids(scheduler.editor, status=status, after=after, before=before) == list(found)
+    assert all_ids(scheduler.editor.list, status=status, after=after, before=before) == list(found)
 
 
 def test_a_bound_between_two_milliseconds_is_not_stretched(scheduler: Scheduler) -> None:
     scheduler.editor.add("act", due=NOON + MILLISECOND, id="a")
-    assert ids(scheduler.editor, before=NOON + MILLISECOND / 2) == []
-    assert ids(scheduler.editor, after=NOON + MILLISECOND / 2) == ["a"]
+    assert all_ids(scheduler.editor.list, before=NOON + MILLISECOND / 2) == []
+    assert all_ids(scheduler.editor.list, after=NOON + MILLISECOND / 2) == ["a"]
 
 
 @pytest.mark.parametrize(

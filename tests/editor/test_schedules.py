@@ -8,25 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell import Bucket, Editor, InvalidQuery, Status
+from duebell import Bucket, InvalidQuery, Status
 from duebell_editor.listing import timeline as timelines
 from duebell_editor.listing.recurring import coming
 from duebell_editor.listing.timeline import Step, edges
 from tests.editor.memory import Scheduler
+from tests.editor.paging import all_ids
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-
-
-def ids(editor: Editor, **given: object) -> list[str]:
-    found: list[str] = []
-    cursor = None
-    while True:
-        page = editor.schedules(**given, cursor=cursor)  # type: ignore[arg-type]
-        found += [task.id for task in page.tasks]
-        if (cursor := page.cursor) is None:
-            return found
 
 
 def furnish(scheduler: Scheduler) -> None:
@@ -48,19 +39,15 @@ def test_recurring_tasks_are_listed_those_that_fail_first(scheduler: Scheduler) 
     furnish(scheduler)
     everyone = ["e-fails", "c-new", "d-runs", "b-paused"]
     for limit in (1, 2, 3, 4, 1000):
-        assert ids(scheduler.editor, limit=limit) == everyone
-    assert ids(scheduler.editor, prefix="b-") == ["b-paused"]
+        assert all_ids(scheduler.editor.schedules, limit=limit) == everyone
+    assert all_ids(scheduler.editor.schedules, prefix="b-") == ["b-paused"]
     assert scheduler.editor.schedules(limit=4).cursor is None
 
 
 def test_a_paused_recurring_task_is_listed_among_the_paused(scheduler: Scheduler) -> None:
     furnish(scheduler)
     for limit in (1, 100):
-        found: list[str] = []
-        cursor = None
-        while not found or cursor:
-            page = scheduler.editor.list(status="paused", limit=limit, cursor=cursor)
-            found, cursor = found + [task.id for task in page.tasks], page.cursor
+        found = all_ids(scheduler.editor.list, status="paused", limit=limit)
         assert sorted(found) == ["b-paused", "once-paused"]
 
 

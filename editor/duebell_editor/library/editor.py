@@ -222,7 +222,7 @@ class Editor:
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
         InvalidSchedule for an unknown time zone.
         """
-        return read_status(self._backend, thorough=thorough, zone=zone_of(timezone))
+        return read_status(self._backend, thorough=thorough, timezone=timezone)
 
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.

@@ -21,7 +21,6 @@ from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
-from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.worker_record import ActionDescription
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
@@ -59,12 +58,12 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
     """Do what `Editor.doctor` does."""
     before: tuple[Problem, ...] = ()
     if fix:
-        status = read_status(backend, thorough=False, zone=zone_of("UTC"))
+        status = read_status(backend)
         before = (*status.problems, *_permission_problems(backend))
         if any(one.mendable and one.kind in _REWIRED for one in before):
             restore(backend)
         backend.armer.verify()
-    status = read_status(backend, thorough=True, zone=zone_of("UTC"))
+    status = read_status(backend, thorough=True)
     found = [
         *_delivery_problems(backend),
         *_permission_problems(backend),

@@ -32,7 +32,7 @@ from duebell_shared.queue.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import nearest, quoted
-from duebell_shared.schedules.zones import TZDATA_VERSION
+from duebell_shared.schedules.zones import TZDATA_VERSION, zone_of
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
@@ -67,14 +67,15 @@ _ENABLE = {
 _DOCTOR = "`duebell doctor --fix` sets it right"
 
 
-def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> SchedulerStatus:
+def read_status(backend: Backend, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
     """Read the record, the rule, the first keys of the lanes, and the failed tasks.
 
     thorough  also the problems that take more reads
-    zone      the time zone in which tonight ends at 06:00
+    timezone  the IANA name of the time zone in which tonight ends at 06:00
 
-    Raises AwsUnavailable. A call that AWS refuses, or a missing resource, is a problem.
+    Raises AwsUnavailable, InvalidSchedule. A call that AWS refuses, or a missing resource, is a problem.
     """
+    zone = zone_of(timezone)
     status, record = _read_once(backend, thorough=thorough, zone=zone)
     of_the_rule = {ProblemKind.RULE_ELSEWHERE, ProblemKind.NOT_ARMED}
     is_rule_wrong = any(problem.kind in of_the_rule for problem in status.problems)

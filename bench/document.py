@@ -34,7 +34,6 @@ from bench.words import (
     COSTS,
     DELIVERING,
     DRAINING,
-    FASTER,
     INTRODUCTION,
     LATENESS,
     LOOKING,
@@ -79,7 +78,7 @@ def render(figures: Figures) -> str:
         (figures.schedules, _schedules),
     ]
     written = [line for measured, section in sections if measured for line in section(figures)]
-    return "\n".join([INTRODUCTION, *_measured(figures), *written, FASTER]).rstrip() + "\n"
+    return "\n".join([INTRODUCTION, *_measured(figures), *written]).rstrip() + "\n"
 
 
 def capacity_table(paths: list[capacity.Path]) -> str:

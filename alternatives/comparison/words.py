@@ -24,10 +24,9 @@ SCENES = {
 
 INTRODUCTION = """# Which way to schedule on AWS
 
-You want something done *later*: expire a trial in 14 days, publish at 09:00, remind every hour. AWS has no one answer, and articles
-describe a dozen. Here each of them is built, small and as it was described, and gets the same tasks. This page shows what came of it:
-how late they start, what is lost or done twice, what it costs. [duebell](../README.md) is one row among the others: a queue in DynamoDB
-whose one EventBridge rule always rings for the earliest task.
+You want something done *later*: expire a trial in 14 days, publish at 09:00, remind every hour. AWS has no single answer, and articles
+describe a dozen. Here each design is built as it was described, and gets the same tasks. This page shows how late tasks start, what is
+lost or done twice, and what it costs. [duebell](../README.md) is one row among the others.
 
 ## Take …
 
@@ -47,14 +46,15 @@ whose one EventBridge rule always rings for the earliest task.
 
 DUEBELL_LOSES = """## Where duebell loses
 
-- **It costs more**: {ours} for a million tasks that come due alone, beside {scheduler} of EventBridge Scheduler, for every ring is a run with
-  its own reads and writes; {ours_burst} beside {scheduler_burst} when many are due at a time. Scheduler's first 14 million a month are free besides. What
-  the difference buys is the table: the list by time, the history, retries and their errors.
-- **When its worker dies, what it did goes on late**: {crash} here, where Lambda calls the others' function again after a minute. A dead
-  run holds its lanes until its lease ends, and the rule's next echo wakes the next run.
-- **It does more of it twice then**: {twice} tasks here, where designs that act one by one did one. A run has 16 actions under way at a time.
-- **To the minute unless you pay**: half within {half}, where SQS and Step Functions take a second. To the second it is as good as they are, for
-  [up to $19 a month](performance.md#waiting-to-the-second-a-month), however many tasks there are: its worker waits all the time then.
+- **It costs more**: {ours} for a million tasks that come due alone, beside {scheduler} of EventBridge Scheduler, because each ring is a
+  run with its own reads and writes. When many are due at a time it is {ours_burst} beside {scheduler_burst}. Scheduler's first 14 million
+  a month are free. The difference pays for the table: the list by time, the history, retries and their errors.
+- **Tasks go on late after its worker dies**: {crash} here. Lambda calls the others' function again after a minute. A dead run holds its
+  lanes until its lease ends.
+- **It repeats more tasks after its worker dies**: {twice} here. Designs that act one by one repeated one. A run has 16 actions under way
+  at a time.
+- **It starts to the minute unless you pay**: half within {half}, where SQS and Step Functions take a second. To the second it is as good,
+  for [up to $19 a month](performance.md#waiting-to-the-second-a-month), however many tasks there are.
 - **It is yours to run**: a table, a rule, a Lambda and a library to upgrade. EventBridge Scheduler is one call.
 - **A lane takes 500 adds a second and 10 GB** ([scale](scale.md)). Scheduler takes 5,000 a second in the large regions.
 """
@@ -84,9 +84,9 @@ done six hours after the last due date (three days with TTL and S3); *refused* i
 FAULTS = """
 ### Why
 
-- **Every design** did a task twice whose process died after acting: nobody else knew that it was done. Actions have to bear that.
-- **The single rule, as published** in 2020, cuts off the seconds. A task due at 10:05:30 is rung for at 10:05:06, is not due yet, and its minute does not
-  ring again: it stays in the table as the earliest, and from then on no add sets the rule. The same happens when a task fails and the
+- **Every design** repeated a task whose process died after acting, because nobody else knew that it was done. Actions must allow this.
+- **The single rule, as published** in 2020, cuts off the seconds. The rule rings at 10:05:06 for a task that is due at 10:05:30. The task is
+  not due yet, and its minute does not ring again. It stays the earliest, so no add sets the rule any more. The same happens when a task fails and the
   queue runs empty, and when a run parks the rule in the moment in which somebody adds. Deploying sets the rule back to the template's.
   It says of itself that it is a proof of concept. On whole minutes, with nothing failing, it did all of them.
 - **Rules per task** end at 300 on a bus. Set directly, PutRule refuses the 301st and the caller knows it. Set by a table's stream, the row is
@@ -107,13 +107,18 @@ FAULTS = """
 
 EMULATED = """## On an emulator
 
-The same designs, as code that calls AWS, ran beside each other on MiniStack, an AWS on one machine whose rules
-really ring and whose functions really run: {on}. Nineteen tasks each: six at random seconds, eight at one minute, one moved
-later, one earlier, one cancelled, one that fails at first, and one every minute. That shows that the code does what it says; how punctual
-an emulator is says nothing of AWS. It looks at rules and schedules every ten seconds. It does not call a function again that a rule, a schedule or a topic invoked and that failed, as
-Lambda does on AWS: that is the one task that these designs lose. The single rule stumbles over its first task at a random second, as in the
-simulation. MiniStack's expiry of items tells no stream and its S3 expires nothing, so TTL and S3 are not in this table. Nobody died here and
-nothing was deployed anew.
+The same designs, as code that calls AWS, ran beside each other on MiniStack, an emulator whose rules really ring and whose functions
+really run. It was {on}. Each had nineteen tasks: six at random seconds, eight at one minute, one moved later, one moved
+earlier, one cancelled, one that fails at first, and one every minute.
+
+This shows that the code works. An emulator's punctuality says nothing of AWS: it looks at rules and schedules every ten seconds.
+
+| in this table | the reason |
+|---|---|
+| designs that lose one task | the emulator's fault, not the design's: it does not repeat a failed call of a rule, a schedule or a topic. Lambda does so on AWS |
+| the single rule | fails with its first task at a random second, as in the simulation |
+| no TTL, no S3 | the emulator's expiry of items reaches no stream, and its S3 expires nothing |
+| no crash, no deployment | they are only in the simulation |
 
 | on MiniStack | done | lost | twice | early | half start within | the latest | not offered |
 |---|---|---|---|---|---|---|---|"""

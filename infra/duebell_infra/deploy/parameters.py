@@ -71,6 +71,9 @@ def _same(field: str, *, option: str = "", pattern: str = "", says: str = "") ->
 
 #: All parameters, by their names in CloudFormation.
 PARAMETERS = {
+    # CloudFormation takes neither underscores nor a digit in front. The shortest limit is that of the worker's
+    # role in Terraform: 38 characters before what Terraform adds, eight of which are `-worker-`.
+    # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
     "Name": Parameter(
         "Names the table, the rule, the worker and the rest. Cannot be changed later.",
         default="duebell", pattern=r"[a-zA-Z][a-zA-Z0-9-]{2,29}",

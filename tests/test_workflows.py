@@ -22,6 +22,8 @@ def jobs_of(file: Path) -> dict[str, Any]:
 def test_a_workflow_calls_what_is_there(file: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     jobs = jobs_of(file)
+    for job, output in re.findall(r"needs\.([\w-]+)\.outputs\.([\w-]+)", file.read_text(encoding="utf-8")):
+        assert output in jobs[job].get("outputs", {}), f"{job} has no output {output}"
     for job in jobs.values():
         assert {
             *([job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", []))

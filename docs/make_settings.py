@@ -31,7 +31,7 @@ PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
 MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
 
 #: The line of the template above what the worker's role may deliver to.
-_DELIVERED = "          # What is delivered to, and nothing beside it. Made of the kinds of deliveries."
+_DELIVERED = "        # What is delivered to, and nothing beside it. Made of the kinds of deliveries."
 
 #: Where the docs say more of a setting or parameter.
 MORE = {
@@ -227,7 +227,7 @@ def _statements() -> str:
     """What the worker's role may send to and read, in the template."""
     actions = {parameter: action for action, parameter in LISTS.items()}
     return "".join(
-        f"\n          - !If [{name}, {{Sid: {_sid(name)}, Effect: Allow, Action: '{actions[parameter]}', "
+        f"\n        - !If [{name}, {{Sid: {_sid(name)}, Effect: Allow, Action: '{actions[parameter]}', "
         f"Resource: !Ref {parameter}}}, !Ref AWS::NoValue]"
         for name, parameter in CONDITIONS.items()
     )

@@ -125,7 +125,6 @@ def test_it_is_small_enough_to_be_given_with_the_call() -> None:
 
 
 def test_what_is_applied_says_the_same_as_the_file(tmp_path: Path) -> None:
-    # Comments aside, and indented by less
     assert not re.search(r"(?m)^ *#", template_text())
     applied = tmp_path / "applied.yaml"
     applied.write_text(template_text())

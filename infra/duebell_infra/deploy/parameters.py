@@ -222,7 +222,7 @@ PARAMETERS = {
         "An IAM policy that bounds what the worker's role may do, where your organisation wants one.",
     ),
     "SubnetIds": Parameter(
-        "Subnets of a VPC for the worker, from which it reaches DynamoDB, EventBridge and Lambda by a "
+        "Subnets of a VPC for the worker. From there it reaches DynamoDB, EventBridge and Lambda by a "
         "NAT gateway or by endpoints of the VPC. Empty: no VPC.",
         kind="list",
     ),

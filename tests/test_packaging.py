@@ -1,5 +1,6 @@
 """The wheel in an empty environment, beside a service whose own packages have everyday names."""
 
+import re
 import subprocess
 import sys
 import venv
@@ -53,3 +54,10 @@ def test_a_wheel_works_in_an_empty_environment_beside_a_package_called_shared(tm
     )
     assert refused.returncode == 1
     assert refused.stderr == "error: the command line needs typer and rich: pip install 'duebell[cli]'\n"
+
+
+def test_the_page_on_pypi_has_no_relative_links() -> None:
+    page = run(sys.executable, "-m", "hatchling", "metadata", "readme", cwd=ROOT)
+    links = re.findall(r"\]\(([^)]*)\)", page)
+    assert len(links) > 20
+    assert not [link for link in links if not link.startswith("https://")]

@@ -150,7 +150,18 @@ const WITH_SCHEDULE = ["timezone", "start", "end"];
 
 // What is stored for nothing is null, as nothing written is; and an empty payload is an empty object.
 const DEFAULTS = { if_exists: "fail", priority: 0, spread: 0 };
-const given = (name, value) => (value === undefined || value === DEFAULTS[name] ? null : value);
+const given = (name, value) => {
+  if (Array.isArray(value)) return value.length ? listLike(value) : null;
+  return value === undefined || value === DEFAULTS[name] ? null : value;
+};
+
+// The same list for equal ones, so that values can be compared.
+const lists = new Map();
+function listLike(list) {
+  const key = String(list);
+  if (!lists.has(key)) lists.set(key, list);
+  return lists.get(key);
+}
 
 // What each field comes to; null where nothing is written.
 export function valuesOf({ input, moments }) {

@@ -1,11 +1,8 @@
 """A scheduler's name is one that everything made of it can have."""
 
-import re
-from typing import Any
-
 import pytest
 
-from duebell_infra.deploy.environment import NAME, check_scheduler_name
+from duebell_infra.deploy.environment import check_scheduler_name
 from duebell_infra.errors import InvalidDeployment
 
 #: AWS's longest names, and what of it follows the scheduler's own.
@@ -28,12 +25,3 @@ def test_names_that_can_be(name: str) -> None:
 def test_names_that_cannot_be_are_refused_before_anything_is_asked(name: str) -> None:
     with pytest.raises(InvalidDeployment, match=r"3 to 30 letters, digits and hyphens, and a letter first"):
         check_scheduler_name(name)
-
-
-def test_every_way_of_deploying_asks_for_the_same(template: Any, module: Any) -> None:
-    name = template["Parameters"]["Name"]
-    assert name["AllowedPattern"] == NAME
-    [validation] = module["variable"]["name"]["validation"]
-    assert f"^{NAME}$" in validation["condition"]
-    said = re.sub(r"\W+", " ", name["ConstraintDescription"]).strip()
-    assert said in re.sub(r"\W+", " ", str(validation["error_message"]))

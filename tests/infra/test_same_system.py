@@ -8,24 +8,6 @@ from tests.infra.both import properties, snake
 #: What follows the use where capacity is provisioned.
 SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
 
-#: Without tags of their own in the template: bells, dashboard and mapping get the stack's where they can, and
-#: the rest can have none.
-UNTAGGED = {
-    *("Version", "Alias"),
-    *("Rule", "Schedule", "Dashboard", "EditorPolicy", "IntakeMapping"),
-    *(
-        "Permission",
-        "Retries",
-        "LostRingsPolicy",
-        "TlsOnly",
-        "AlarmSubscription",
-        "IntakePolicy",
-        "SendingPolicy",
-    ),
-    *("FailuresQuery", "LatestQuery", "TaskQuery"),
-    *(f"{of}{what}{kind}" for of, what in SCALED for kind in ("s", "Scaling")),
-}
-
 #: What the provider can give no tags.
 UNTAGGABLE = {
     "aws_lambda_alias",
@@ -160,27 +142,17 @@ def test_the_schedule_is_as_the_rule_and_keeps_its_retries(template: Any, module
     assert their_target["role_arn"] == "${aws_iam_role.bell[0].arn}"
 
 
-def test_each_bell_is_there_if_it_is_the_one_or_the_other_is_kept(template: Any, module: Any) -> None:
+def test_each_bell_is_there_if_it_is_the_one_or_the_other_is_kept(template: Any) -> None:
     conditions = template["Conditions"]
     assert conditions["IsBySchedule"] == {"Fn::Equals": [{"Ref": "Bell"}, "schedule"]}
-    for name, kind, is_it in (
-        ("HasRule", "rule", {"Fn::Equals": [{"Ref": "Bell"}, "rule"]}),
-        ("HasSchedule", "schedule", {"Condition": "IsBySchedule"}),
+    for name, is_it in (
+        ("HasRule", {"Fn::Equals": [{"Ref": "Bell"}, "rule"]}),
+        ("HasSchedule", {"Condition": "IsBySchedule"}),
     ):
         assert conditions[name] == {"Fn::Or": [is_it, {"Condition": "KeepsOtherBell"}]}
-        assert module["locals"][snake(name)] == f'${{var.bell == "{kind}" || var.other_bell}}'
     ours = {name: one.get("Condition") for name, one in template["Resources"].items()}
     assert {name for name in ours if ours[name] == "HasRule"} == {"Rule", "Permission"}
     assert {name for name in ours if ours[name] == "HasSchedule"} == {"Schedule", "BellRole"}
-    for kind, name, needs in (
-        ("aws_cloudwatch_event_rule", "bell", "rule"),
-        ("aws_cloudwatch_event_target", "worker", "rule"),
-        ("aws_lambda_permission", "bell", "rule"),
-        ("aws_scheduler_schedule", "bell", "schedule"),
-        ("aws_iam_role", "bell", "schedule"),
-        ("aws_iam_role_policy", "bell", "schedule"),
-    ):
-        assert module["resource"][kind][name]["count"] == f"${{local.has_{needs} ? 1 : 0}}"
 
 
 def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
@@ -197,81 +169,32 @@ def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     assert "failed_runs" in config["destination_config"][0]["on_failure"][0]["destination"]
 
 
-def test_the_worker_is_where_it_is_wanted(template: Any, module: Any) -> None:
-    # In the subnets, with the layers, and within the boundary that are given, and nowhere by itself
-    none = {"Ref": "AWS::NoValue"}
-    ours, theirs = properties(template, "Function"), module["resource"]["aws_lambda_function"]["worker"]
-    network = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
-    assert ours["VpcConfig"] == {"Fn::If": ["IsInVpc", network, none]}
-    vpc = theirs["dynamic"][0]["vpc_config"]
-    assert vpc["for_each"] == '${length(var.subnet_ids) > 0 ? ["in it"] : []}'
-    assert vpc["content"] == [
-        {"subnet_ids": "${var.subnet_ids}", "security_group_ids": "${var.security_group_ids}"}
-    ]
-    assert ours["Layers"] == {"Fn::If": ["HasLayers", {"Ref": "Layers"}, none]}
-    assert theirs["layers"] == "${var.layers}"
-    assert theirs["depends_on"] == [
-        "${aws_scheduler_schedule.bell}",
-        "${aws_iam_role_policy.worker}",
-        "${aws_sqs_queue.intake}",
-    ]
-    boundary = properties(template, "Role")["PermissionsBoundary"]
-    assert boundary == {"Fn::If": ["HasBoundary", {"Ref": "PermissionsBoundaryArn"}, none]}
-    their_role = module["resource"]["aws_iam_role"]["worker"]
-    assert their_role["permissions_boundary"] == (
-        '${var.permissions_boundary_arn == "" ? null : var.permissions_boundary_arn}'
-    )
-
-
-def test_the_rule_may_wake_the_worker(template: Any, module: Any) -> None:
-    ours, theirs = properties(template, "Permission"), module["resource"]["aws_lambda_permission"]["bell"]
-    assert (ours["Action"], ours["Principal"]) == (theirs["action"], theirs["principal"])
-
-
 def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:
     tagged = {name for name, one in template["Resources"].items() if "Tags" in one["Properties"]}
     alarms = {name for name in template["Resources"] if name.endswith("Alarm")}
     queues = {"LostRings", "FailedRuns", "IntakeQueue", "IntakeDeadLetters"}
     assert tagged == {"Table", "Function", "Log", "Role", "BellRole", "AlarmTopic"} | queues | alarms
-    assert set(template["Resources"]) - tagged == UNTAGGED
     for kind, resources in module["resource"].items():
         for name, resource in resources.items():
             assert ("tags" in resource) is (kind not in UNTAGGABLE), f"{kind}.{name}"
 
 
 def test_the_intake(template: Any, module: Any) -> None:
-    # There is none unless it is asked for
-    resources = module["resource"]
-    assert template["Parameters"]["Intake"]["Default"] == "no"
-    queues = resources["aws_sqs_queue"]
-    mapping = resources["aws_lambda_event_source_mapping"]["intake"]
-    for name, theirs in (
-        ("IntakeQueue", queues["intake"]),
-        ("IntakeDeadLetters", queues["intake_dead_letters"]),
-        ("IntakeMapping", mapping),
-    ):
+    mapping = module["resource"]["aws_lambda_event_source_mapping"]["intake"]
+    for name in ("IntakeQueue", "IntakeDeadLetters", "IntakeMapping"):
         assert template["Resources"][name]["Condition"] == "HasIntake"
-        assert theirs["count"] == "${var.intake ? 1 : 0}"
-    assert template["Conditions"]["HasIntake"] == {"Fn::Equals": [{"Ref": "Intake"}, "yes"]}
-    ours, theirs = properties(template, "IntakeQueue"), queues["intake"]
-    assert ours["RedrivePolicy"] == {
-        "deadLetterTargetArn": {"Fn::GetAtt": ["IntakeDeadLetters", "Arn"]},
-        "maxReceiveCount": 100,
-    }
-    assert "maxReceiveCount = 100" in theirs["redrive_policy"].replace('"', "").replace(":", " =")
+    redrive = module["resource"]["aws_sqs_queue"]["intake"]["redrive_policy"]
+    assert properties(template, "IntakeQueue")["RedrivePolicy"]["maxReceiveCount"] == 100
+    assert "maxReceiveCount = 100" in redrive.replace('"', "").replace(":", " =")
     ours = properties(template, "IntakeMapping")
-    assert (ours["BatchSize"], ours["MaximumBatchingWindowInSeconds"]) == (100, 1)
-    assert mapping["batch_size"] == 100
-    assert mapping["maximum_batching_window_in_seconds"] == 1
+    assert ours["BatchSize"] == mapping["batch_size"] == 100
+    assert ours["MaximumBatchingWindowInSeconds"] == mapping["maximum_batching_window_in_seconds"] == 1
     assert ours["FunctionResponseTypes"] == mapping["function_response_types"] == ["ReportBatchItemFailures"]
     most = mapping["scaling_config"][0]["maximum_concurrency"]
     assert ours["ScalingConfig"] == {"MaximumConcurrency": most}
-    variables = resources["aws_lambda_function"]["worker"]["environment"][0]["variables"]
-    assert variables["DUEBELL_INTAKE"] == '${var.intake ? local.intake : ""}'
-    # By the queue: CloudFormation makes it first, as `depends_on` does there.
+    # By the queue: CloudFormation makes it first.
     named = {"Fn::If": ["HasIntake", {"Fn::GetAtt": ["IntakeQueue", "QueueName"]}, ""]}
     assert properties(template, "Function")["Environment"]["Variables"]["DUEBELL_INTAKE"] == named
-    assert module["locals"]["intake"] == "${var.name}-intake"
 
 
 def test_the_queues(template: Any, module: Any) -> None:

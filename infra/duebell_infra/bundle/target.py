@@ -13,8 +13,8 @@ from duebell_infra.errors import InvalidDeployment
 _GLIBC_MINOR = {"3.11": 26}
 _GLIBC_MINOR_SINCE = 34
 
-#: The versions that the template allows.
-_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+#: Lambda's versions of Python that duebell supports.
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 class Architecture(StrEnum):
@@ -45,16 +45,16 @@ class Target:
     place: Place = Place.LAMBDA
 
     def __post_init__(self) -> None:
-        if self.python not in _PYTHONS:
+        if self.python not in PYTHONS:
             raise InvalidDeployment(
-                "python", f"the worker runs on Python {', '.join(_PYTHONS)}, not on {self.python}"
+                "python", f"the worker runs on Python {', '.join(PYTHONS)}, not on {self.python}"
             )
 
     @classmethod
     def like_here(cls) -> Self:
         """The Lambda with the Python that is running now, so that it can compile for it; else the default."""
         running = f"3.{sys.version_info.minor}"
-        return cls(python=running) if running in _PYTHONS else cls()
+        return cls(python=running) if running in PYTHONS else cls()
 
     @classmethod
     def this_machine(cls) -> Self:
@@ -62,7 +62,7 @@ class Target:
         running = f"3.{sys.version_info.minor}"
         is_arm = platform.machine().lower() in {"aarch64", "arm64"}
         return cls(
-            python=running if running in _PYTHONS else _PYTHONS[-1],
+            python=running if running in PYTHONS else PYTHONS[-1],
             architecture=Architecture.ARM64 if is_arm else Architecture.X86_64,
             place=Place.THIS_MACHINE,
         )

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from duebell_infra.bundle.target import PYTHONS, Architecture, Target
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
@@ -71,6 +72,9 @@ def _same(field: str, *, option: str = "", pattern: str = "", says: str = "") ->
 
 #: All parameters, by their names in CloudFormation.
 PARAMETERS = {
+    # CloudFormation takes neither underscores nor a digit in front. The shortest limit is that of the
+    # worker's role in Terraform: 38 characters before what Terraform adds, eight of which are `-worker-`.
+    # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
     "Name": Parameter(
         "Names the table, the rule, the worker and the rest. Cannot be changed later.",
         default="duebell", pattern=r"[a-zA-Z][a-zA-Z0-9-]{2,29}",
@@ -111,12 +115,11 @@ PARAMETERS = {
     ),
     "Runtime": Parameter(
         "The Python that the bundle was built for.",
-        default="python3.13", values=("python3.11", "python3.12", "python3.13", "python3.14"),
-        option="--python",
+        default=Target().runtime, values=tuple(f"python{one}" for one in PYTHONS), option="--python",
     ),
     "Architecture": Parameter(
         "The processor that the bundle was built for.",
-        default="arm64", values=("arm64", "x86_64"), option="--architecture",
+        default=Target().architecture, values=tuple(Architecture), option="--architecture",
     ),
     "MemorySize": Parameter(
         "The worker's memory in MB; its share of the processor grows with it.",
@@ -307,9 +310,6 @@ def check_parameters(given: Mapping[str, str]) -> None:
 #: The template's parameters.
 SNAP_START, VERSION_KEY, INTAKE_VISIBILITY = "SnapStart", "VersionKey", "IntakeVisibility"
 
-#: Seconds of the longest run, as the template has them.
-_TIMEOUT = 300
-
 #: The alias in the templates. It leads to the newest version.
 _ALIAS = "live"
 
@@ -328,7 +328,7 @@ def intake_visibility(parameters: Mapping[str, object]) -> dict[str, str]:
     AWS advises six times the function's timeout, and the batch window, which is a second.
     https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
     """
-    timeout = str(parameters.get("Timeout", _TIMEOUT))
+    timeout = str(parameters.get("Timeout", PARAMETERS["Timeout"].default))
     return {INTAKE_VISIBILITY: str(6 * int(timeout) + 1)} if timeout.isdecimal() else {}
 
 

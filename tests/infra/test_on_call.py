@@ -27,9 +27,19 @@ def test_each_alarm_has_its_first_three_moves(template: Any) -> None:
         assert f"[{name}](#{name})" in ON_CALL, name
 
 
-def test_the_commands_that_it_names_exist() -> None:
+def commands_by_name() -> dict[str, Any]:
     apps = [typer.main.get_command(app) for app in (tasks, stack)]
-    commands = {name: command for app in apps for name, command in app.commands.items()}  # type: ignore[attr-defined]
+    return {name: command for app in apps for name, command in app.commands.items()}  # type: ignore[attr-defined]
+
+
+def test_the_page_of_the_command_line_names_each_command() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z-]+)[^`\n]*`", page.partition("## Options of every")[0]))
+    assert not commands_by_name().keys() - named
+
+
+def test_the_commands_that_it_names_exist() -> None:
+    commands = commands_by_name()
     named = re.findall(r"duebell ([a-z][a-z-]*)((?: [^`\n#|;)]*)?)", ON_CALL)
     assert len(named) > 20
     for name, arguments in named:

@@ -109,8 +109,6 @@ _MINUTE = timedelta(minutes=1)
 #: Write requests of a task's life: its add; its claim and its outcome.
 _ADDS, _CHANGES = 1, 2
 
-_SMALL_KB = 1
-
 #: The alarms that the templates make beside a dashboard; an intake queue has one more.
 ALARMS = 8
 
@@ -245,7 +243,7 @@ def measured() -> Measured:
 def cost(usage: Usage, of: Measured) -> Cost:
     """The cost of the tasks, and of the runs that run them."""
     tasks, runs = usage.tasks / 1e6, usage.runs / 1e6
-    further_kb = math.ceil(max(usage.size_kb, _SMALL_KB)) - _SMALL_KB
+    further_kb = math.ceil(max(usage.size_kb, 1)) - 1
     life = of.occurrence.dollars if usage.recurs else of.add.dollars + of.done.dollars
     writes = _CHANGES if usage.recurs else _ADDS + _CHANGES
     life += writes * further_kb * PRICES["write"].dollars
@@ -274,7 +272,7 @@ def scheduler_cost(usage: Usage, of: Measured) -> Cost:
     seconds = _OTHERS_SECONDS
     if usage.is_cold:
         seconds = billed_seconds(usage.memory_mb, of.start_ms, services=1)
-    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, _SMALL_KB))
+    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
     return Cost(
         dynamodb=tasks * writes * PRICES["write"].dollars,
         function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),

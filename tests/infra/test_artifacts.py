@@ -86,32 +86,24 @@ def test_a_bundle_is_the_stacks_own_and_named_by_its_contents(session: boto3.Ses
     assert s3.get_object(Bucket=OURS, Key=key)["Body"].read() == b"zip"
 
 
-def test_the_bucket_answers_nobody_without_tls(session: boto3.Session, s3: "S3Client") -> None:
+def test_the_bucket_is_private_and_only_bundles_that_were_replaced_expire(
+    session: boto3.Session, s3: "S3Client"
+) -> None:
     artifacts(session).upload(bundle(), stack="duebell")
 
     [statement] = json.loads(s3.get_bucket_policy(Bucket=OURS)["Policy"])["Statement"]
     assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:*")
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     assert statement["Resource"] == [f"arn:aws:s3:::{OURS}", f"arn:aws:s3:::{OURS}/*"]
-
-
-def test_only_bundles_that_were_replaced_expire(session: boto3.Session, s3: "S3Client") -> None:
-    artifacts(session).upload(bundle(), stack="duebell")
-
     [rule] = s3.get_bucket_lifecycle_configuration(Bucket=OURS)["Rules"]
     assert rule["Status"] == "Enabled"
     assert rule["Filter"] == {"And": {"Prefix": "bundles/", "Tags": REPLACED}}
     assert rule["Expiration"]["Days"] == 30
-
-
-def test_the_rest_of_the_bucket(session: boto3.Session, s3: "S3Client") -> None:
-    artifacts(session).upload(bundle(), stack="duebell")
-
     block = s3.get_public_access_block(Bucket=OURS)["PublicAccessBlockConfiguration"]
     assert set(block.values()) == {True}
     assert s3.get_bucket_tagging(Bucket=OURS)["TagSet"] == [{"Key": "duebell", "Value": "bundles"}]
-    [rule] = s3.get_bucket_encryption(Bucket=OURS)["ServerSideEncryptionConfiguration"]["Rules"]
-    assert rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+    [encryption] = s3.get_bucket_encryption(Bucket=OURS)["ServerSideEncryptionConfiguration"]["Rules"]
+    assert encryption["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -15,13 +15,6 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_it_is_free_again_afterwards(tmp_path: Path) -> None:
-    with StateFolder(tmp_path):
-        pass
-    with StateFolder(tmp_path):
-        pass
-
-
 def test_git_does_not_see_it(tmp_path: Path) -> None:
     with StateFolder(tmp_path / "new" / "state") as state:
         assert (state.path / ".gitignore").read_text() == "*\n"

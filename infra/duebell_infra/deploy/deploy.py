@@ -154,7 +154,7 @@ def deploy(
     _put_back(session, settings, parameters, say=say)
     _arm(backend, parameters, say=say)
     table.wait_for_indexes(say)
-    if _code_of(before) != _code_of(parameters):
+    if any(before.get(one) != parameters[one] for one in ("CodeBucket", "CodeKey")):
         artifacts.retire(before)
     if target.place is Place.LAMBDA:
         say(whom_they_tell(before, parameters))
@@ -207,7 +207,10 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
     if derived := sorted(deployment.parameters.keys() & {VERSION_KEY, INTAKE_VISIBILITY}):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from others: leave it out")
-    given = _checked({**before, **deployment.parameters})
+    given = {**before, **deployment.parameters}
+    check_parameters(given)
+    if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
+        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
     check_size(given[DELIVERIES], given.get("Environment", ""))
@@ -237,14 +240,6 @@ def _permissions(
     if kept := [name for name in LISTS.values() if before.get(name)]:
         say(f"deliveries in code are not known, as it was not imported, so {', '.join(kept)} stay permitted")
     return permitted(without_code.values(), before=before)
-
-
-def _checked(parameters: dict[str, str]) -> dict[str, str]:
-    """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
-    check_parameters(parameters)
-    if bool(parameters.get("SubnetIds")) != bool(parameters.get("SecurityGroupIds")):
-        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
-    return parameters
 
 
 def _bundle(
@@ -288,10 +283,6 @@ def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[st
     if before or "KmsKeyArn" in asked:
         return {"ExistingTable": "yes"}
     return {"ExistingTable": "yes", "KmsKeyArn": table.customer_key()}
-
-
-def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
-    return parameters.get("CodeBucket"), parameters.get("CodeKey")
 
 
 def _apply(

@@ -34,39 +34,30 @@ from .scene import OwnTasks, Scene, function_in
 __all__ = ["CHECKS", "Finding", "Result", "When", "tell", "verify"]
 
 _INTAKE = "`duebell doctor` says whether the worker takes messages; look into the dead letters and its log"
-_WRITES = {
-    "insert": queue.inserts,
-    "claim": queue.claims,
-    "change": queue.changes,
-    "delete": queue.deletions,
-}
 
 
-def _alone(name: str) -> Check:
-    return Check(name, partial(queue.each, of=_WRITES[name], name=name))
-
-
-def _many(name: str) -> Check:
-    return Check(f"{name}-many", partial(queue.together, of=_WRITES[name], name=f"{name}-many"))
+def _writes(name: str, of: queue.MakeWrites) -> tuple[Check, Check]:
+    """The checks of these writes: one by one, and with one call."""
+    many = f"{name}-many"
+    return (
+        Check(name, partial(queue.each, of=of, name=name)),
+        Check(many, partial(queue.together, of=of, name=many)),
+    )
 
 
 #: In this order. Writes under conditions come before the checks that need conditions to hold.
 CHECKS = (
     Check("left-overs", account.left_overs),
     Check("status", account.status, "`duebell doctor --fix`"),
-    _alone("insert"),
-    _many("insert"),
+    *_writes("insert", queue.inserts),
     Check("read", queue.read),
     Check("index", queue.index),
     Check("history", queue.history),
     Check("expiry", queue.expiry),
-    _alone("claim"),
-    _many("claim"),
+    *_writes("claim", queue.claims),
     Check("arithmetic", queue.arithmetic),
-    _alone("change"),
-    _many("change"),
-    _alone("delete"),
-    _many("delete"),
+    *_writes("change", queue.changes),
+    *_writes("delete", queue.deletions),
     Check("transaction", queue.transaction),
     Check("transaction-cancelled", queue.transaction_cancelled),
     Check("swaps-lost", queue.swaps_lost),

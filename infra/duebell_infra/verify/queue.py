@@ -70,6 +70,9 @@ class _Writes(NamedTuple):
     returns: bool = False
 
 
+MakeWrites = Callable[[Scene, str], _Writes]
+
+
 def inserts(scene: Scene, name: str) -> _Writes:
     """Insert tasks whose id is new, whose id is taken, and in the place of history that has expired."""
     new = [scene.own.make(f"{name}-{number}") for number in range(2)]
@@ -144,7 +147,7 @@ def deletions(scene: Scene, name: str) -> _Writes:
     return _Writes(writes, lambda pair: scene.store.save(*pair), scene.store.save_many)
 
 
-def each(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) -> None:
+def each(scene: Scene, *, of: MakeWrites, name: str) -> None:
     """Make the writes one by one."""
     writes = of(scene, name)
     scene.answers.calls.clear()
@@ -153,7 +156,7 @@ def each(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) -> Non
     scene.conditions_hold |= name == "insert"
 
 
-def together(scene: Scene, *, of: Callable[[Scene, str], _Writes], name: str) -> Found:
+def together(scene: Scene, *, of: MakeWrites, name: str) -> Found:
     """Make the writes with one call; find out whether it made the first two."""
     writes = of(scene, name)
     scene.answers.calls.clear()

@@ -78,6 +78,16 @@ def test_what_cannot_run_is_refused(built: Built, lines: str, says: str) -> None
         built(lines)
 
 
+@pytest.mark.usefixtures("built")
+def test_a_task_definition_that_the_code_runs_is_known_with_its_roles(tmp_path: Path) -> None:
+    to = "arn:aws:ecs:eu-central-1:123456789012:task-definition/report"
+    role = "arn:aws:iam::123456789012:role/report"
+    run = {"cluster": "main", "container": "app", "launch_type": "EC2", "roles": [role]}
+    (tmp_path / "jobs.py").write_text(f"{WORKER}worker.deliver('report', to={to!r}, run={run!r})\n")
+    [delivery] = build("jobs:worker", HERE, folder=tmp_path, surroundings=DEPLOYED).deliveries or ()
+    assert ("iam:PassRole", role) in [(one.action, one.arn) for one in delivery.permissions]
+
+
 def test_what_the_code_delivers_to_is_known(tmp_path: Path, built: Built) -> None:
     to = "arn:aws:sqs:eu-central-1:123456789012:reminders"
     (tmp_path / "jobs.py").write_text(f"{WORKER}worker.deliver('remind', to={to!r})\n")

@@ -75,7 +75,7 @@ class Imported(NamedTuple):
     """The outcome of an import.
 
     note        what could not be tried, or ""
-    deliveries  those that the code declares, with target and secret only; None if they are not known
+    deliveries  those that the code declares, as far as permissions need it; None if they are not known
     """
 
     note: str = ""

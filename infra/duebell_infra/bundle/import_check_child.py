@@ -43,7 +43,11 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
             "module": error.name if isinstance(error, ModuleNotFoundError) else None,
             "where": _where(error, bundle),
         }
-    return {"deliveries": {one.name: {"to": one.to, "secret": one.secret} for one in worker.deliveries}}
+    return {
+        "deliveries": {
+            one.name: {"to": one.to, "secret": one.secret, "run": one.run} for one in worker.deliveries
+        }
+    }
 
 
 def _where(error: BaseException, bundle: Path) -> str:

@@ -1,10 +1,13 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
+import inspect
 import json
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,10 +15,6 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_editor.cli.schedulers import forget_place
-from duebell_shared.bell.bell import BellKind
-from duebell_shared.retention import History
-from duebell_shared.settings import Color, Precision
-from duebell_worker.log import LogFormat
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
@@ -40,7 +39,7 @@ from .deploy.options import (
     pairs,
     without_none,
 )
-from .deploy.queue_table import Capacity
+from .deploy.parameters import PARAMETERS, Parameter
 from .deploy.stack import Stack
 from .deploy.template import template_text
 from .local.commands import app as local_app
@@ -133,7 +132,53 @@ def template() -> None:
     typer.echo(template_text(), nl=False)
 
 
+def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each parameter of the stack that has one, in place of its `**given`.
+
+    Options that the command has itself stay as they are. See `_parameters_from`.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    names = {"name", *(one.name for one in own)}
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=_option(row), default=None)
+        for row in PARAMETERS.values()
+        if row.option and (name := _argument(row)) not in names
+    ]
+    vars(command)["__signature__"] = signature.replace(parameters=[*own, *more])
+    return command
+
+
+def _parameters_from(given: Mapping[str, object]) -> dict[str, object]:
+    """The parameters that options of `_with_parameters` give; None for one that is not given."""
+    words = {True: "yes", False: "no", None: None}
+    return {
+        name: words[value] if isinstance(value := given[argument], bool) else value
+        for name, row in PARAMETERS.items()
+        if (argument := _argument(row)) in given
+    }
+
+
+def _argument(row: Parameter) -> str:
+    return row.option.removeprefix("--").replace("-", "_")
+
+
+def _option(row: Parameter) -> Any:
+    """The option of a parameter, with the default of a new stack."""
+    help = f"{row.means} [{row.default}]" if row.default else row.means
+    if row.kind == "yes":
+        return Annotated[bool | None, typer.Option(f"{row.option}/--no-{row.option[2:]}", help=help)]
+    if row.kind == "number":
+        return Annotated[int | None, typer.Option(row.option, metavar="N", help=help)]
+    if row.values:
+        choices: Any = StrEnum
+        kind = choices("Choice", [(one, one) for one in row.values])
+        return Annotated[kind | None, typer.Option(row.option, case_sensitive=False, help=help)]
+    return Annotated[str | None, typer.Option(row.option, metavar="TEXT", help=help)]
+
+
 @app.command()
+@_with_parameters
 def deploy(
     context: Context,
     *,
@@ -148,54 +193,11 @@ def deploy(
     python: Python = None,
     architecture: Processor = None,
     imported: Import = True,
-    memory: Annotated[int | None, typer.Option(metavar="MB", help="The worker's memory.")] = None,
-    timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="The longest run.")] = None,
-    lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
-    retention_days: Annotated[int | None, typer.Option(help="How long ended tasks are kept. [14]")] = None,
-    history: Annotated[History | None, typer.Option(help="Which ended tasks are kept. [all]")] = None,
-    kept_payload: Annotated[
-        int | None, typer.Option(metavar="BYTES", help="The largest payload that a done task keeps. [2048]")
-    ] = None,
-    capacity: Annotated[
-        Capacity | None, typer.Option(help="How DynamoDB is paid for. [on-demand, or as before]")
-    ] = None,
     read_units: Annotated[
         str | None, typer.Option(metavar="MIN:MAX", help="Provisioned read units. [10:3000]")
     ] = None,
     write_units: Annotated[
         str | None, typer.Option(metavar="MIN:MAX", help="Provisioned write units. [10:4000]")
-    ] = None,
-    warm_throughput: Annotated[
-        str | None, typer.Option(metavar="READS,WRITES", help="Units a second that the table takes at once.")
-    ] = None,
-    log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
-    log_format: Annotated[
-        LogFormat | None,
-        typer.Option(case_sensitive=False, help="The format of what your actions log. [text, or as before]"),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What status and page call it, such as production.")
-    ] = None,
-    color: Annotated[Color | None, typer.Option(help="The colour of the label.")] = None,
-    bell: Annotated[
-        BellKind | None,
-        typer.Option(help="What wakes the worker: a rule, or a schedule of EventBridge Scheduler. [rule]"),
-    ] = None,
-    precision: Annotated[
-        Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
-    ] = None,
-    snap_start: Annotated[
-        bool | None,
-        typer.Option(
-            "--snap-start/--no-snap-start",
-            help="Have Lambda start the worker from a snapshot, which costs more. [no, or as before]",
-        ),
-    ] = None,
-    alarm_mail: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Make the alarms, and have them mailed there.")
-    ] = None,
-    alarm_topic: Annotated[
-        str | None, typer.Option(metavar="ARN", help="Make the alarms, and have them tell this SNS topic.")
     ] = None,
     env: Annotated[
         list[str] | None,
@@ -205,29 +207,14 @@ def deploy(
         list[str] | None,
         typer.Option("--parameter", metavar="NAME=VALUE", help="Any other parameter of the template."),
     ] = None,
+    **given: Any,
 ) -> None:
     """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
     name = check_scheduler_name(context.chosen_name or "duebell")
     parameters = {
-        "Label": label,
-        "Color": color,
-        "MemorySize": memory,
-        "Timeout": timeout,
-        "Lanes": lanes,
-        "RetentionDays": retention_days,
-        "History": history,
-        "KeptPayload": kept_payload,
-        "Capacity": capacity,
+        **_parameters_from(given),
         **bounds("--read-units", "ReadUnits", read_units),
         **bounds("--write-units", "WriteUnits", write_units),
-        "WarmThroughput": warm_throughput,
-        "LogRetentionDays": log_retention_days,
-        "LogFormat": log_format,
-        "Bell": bell,
-        "Precision": precision,
-        "SnapStart": None if snap_start is None else "yes" if snap_start else "no",
-        "AlarmMail": alarm_mail,
-        "AlarmTopicArn": alarm_topic,
         **intake_parameter(intake=intake),
         "Environment": json.dumps(pairs("--env", env)) if env else None,
         **pairs("--parameter", parameter or []),

@@ -92,25 +92,10 @@ def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("options", "given"),
-    [([], {}), (["--intake"], {"Intake": "yes"}), (["--no-intake"], {"Intake": "no"})],
-)
-def test_the_intake_stays_as_it_was_unless_it_is_asked_for(
-    options: list[str], given: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[dict[str, str]] = []
-
-    def deploy(_: object, deployment: Deployment, **__: object) -> None:
-        seen.append(dict(deployment.parameters))
-        raise DeployFailed("seen")
-
-    monkeypatch.setattr(commands, "deploy_stack", deploy)
-    CliRunner().invoke(commands.app, ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options])
-    assert seen == [given]
-
-
-@pytest.mark.parametrize(
-    ("options", "given"),
     [
+        ("", {}),
+        ("--intake", {"Intake": "yes"}),
+        ("--no-intake", {"Intake": "no"}),
         ("--label production --color red", {"Label": "production", "Color": "red"}),
         ("--memory 512 --timeout 60", {"MemorySize": "512", "Timeout": "60"}),
         ("--lanes 8", {"Lanes": "8"}),

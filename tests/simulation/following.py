@@ -175,13 +175,19 @@ def _changed(task: Task, follow_up: Task) -> Iterator[str]:
 
 
 def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> Iterator[str]:
-    """The follow-ups that were started before their task, or sooner after it than was asked for."""
+    """The follow-ups that were started before their task, or sooner after it than was asked for.
+
+    An occurrence whose process died just before its only attempt has failed without a start.
+    """
+    recurring = {task.id for task in tasks if task.recurrence}
     first: dict[str, Start] = {}
     for start in starts:
         first.setdefault(start.id, start)
     for task in tasks:
         parent = _parent(task.id)
         if parent is None or task.id not in first or parent not in first:
+            continue
+        if parent in recurring and task.id.startswith(f"{parent}/{Cause.FAILED}"):
             continue
         if first[task.id].at < first[parent].at + (task.due - task.created_at) - timedelta(seconds=2 * skew):
             yield f"{task.id} was started early, at {first[task.id].at}"

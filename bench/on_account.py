@@ -28,9 +28,9 @@ _PREFIX = "lateness-"
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the tasks.
+    """Counts of the tasks by their outcome.
 
-    seconds  by due date and id: how many seconds later the task was started
+    seconds  by due date and id: the lateness of the task's start, in seconds
     missing  the ids of those that are not done
     early    the ids of those that were started before their due dates
     """
@@ -52,7 +52,7 @@ def add(editor: Editor, *, hours: float, tasks: int = _TASKS, now: datetime | No
 
 
 def report(editor: Editor, *, tasks: int = _TASKS) -> Report:
-    """How late they were started, in seconds after their due dates."""
+    """Return the outcome of the tasks, and the lateness of each that is done."""
     done = sorted((task for task in _found(editor) if task.status is Status.DONE), key=lambda task: task.due)
     late = {task: (task.started_at - task.due).total_seconds() for task in done if task.started_at}
     found = {task.id for task in late}

@@ -70,8 +70,8 @@ to travel, and the emulator's processor is the bottleneck.
 
 LOOKING = """## Looking
 
-What it costs to look at a queue in which {tasks} tasks wait, over ten days. As many have ended, one in a hundred of them failed, and a
-hundred recur. It is counted on the embedded AWS with four lanes. The limit is {limit} calls for each look, however much is stored.
+This is the number of calls of a look into a queue in which {tasks} tasks wait, over ten days. As many have ended, one in a hundred of them failed, and a
+hundred recur. It was counted on the embedded AWS with four lanes. The limit is {limit} calls for each look, however much is stored.
 
 Each further lane takes one query more, made at the same time as the others. The timeline is an exception: with many tasks it counts one lane
 for all.
@@ -182,7 +182,7 @@ version of the worker.
 
 WATCHING = """### Watching, a month
 
-What the templates make in CloudWatch with alarms, in a month in which tasks run in every hour: {fixed} metrics of the scheduler and {each} more
+With alarms, the templates make these things in CloudWatch. They are billed for each month in which tasks run in every hour: {fixed} metrics of the scheduler and {each} more
 for each action, the alarms and the dashboard. CloudWatch charges for each name with each value of its dimensions. `--parameter Metrics=on` alone writes the metrics without alarms and dashboard. The alarms on lateness, failed
 tasks and dead runs need the metrics. A run writes {run} bytes of
 log besides its tasks, metrics included, and {task} for each of them; that is in the table above.
@@ -205,7 +205,7 @@ recorder, or have that type recorded daily, for ${daily} a month at most: [how](
 
 SIMULATED = """## Lateness
 
-How many seconds after its due date a task starts. First, a simulation of a million tasks. duebell's own code chooses the minute of the
+Lateness is the time from the due date of a task to its start, in seconds. First, a simulation of a million tasks. duebell's own code chooses the minute of the
 rule. EventBridge rings within that minute by one of two assumptions:
 
 - *as measured*: evenly spread from 0 to 50 s. This is from [4,700 rings in 2016](https://www.trek10.com/blog/lambdaclock), 25 s after the

@@ -61,6 +61,12 @@ CALLED = {
 }  # fmt: skip
 
 
+#: The classes that users make themselves: only of these the constructor is shown.
+MADE = {
+    "AsyncEditor", "Backoff", "Editor", "InlinePool", "MemoryStore", "Rehearsal", "Settings", "Then", "Worker",
+}  # fmt: skip
+
+
 def main() -> None:
     """Write the page."""
     page = "\n".join([INTRODUCTION, *_page()])
@@ -96,7 +102,8 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
         rows = [(one, FIELDS[one]) for one in names_of(thing)]
         yield "".join(f"| `{one}` | {row.means} | {row.unset} |\n" for one, row in rows).replace("\n\n", "\n")
     else:
-        yield f"```python\nclass {name}{_signature(thing)}\n```\n"
+        if name in MADE:
+            yield f"```python\nclass {name}{_signature(thing)}\n```\n"
         yield _prose(thing)
         if thing is duebell.Settings:
             yield "| attribute | variable | what it means |\n|---|---|---|"

@@ -292,7 +292,7 @@ def _sid(condition: str) -> str:
 
 def _parts(kind: Kind) -> int:
     """How many parts of an ARN a policy names."""
-    return len(kind.resource("arn:aws:service:region:account:kind:name:version").split(":"))
+    return len(kind.resource("arn:aws:service:region:account:kind:name:1").split(":"))
 
 
 def _between(text: str, start: str, end: str, made: str) -> str:

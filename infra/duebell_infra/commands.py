@@ -13,6 +13,7 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.options import with_options
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_editor.cli.schedulers import forget_place
 
@@ -137,16 +138,9 @@ def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
 
     Options that the command has itself stay as they are. See `_parameters_from`.
     """
-    signature = inspect.signature(command, eval_str=True)
-    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    names = {"name", *(one.name for one in own)}
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=_option(row), default=None)
-        for row in PARAMETERS.values()
-        if row.option and (name := _argument(row)) not in names
-    ]
-    vars(command)["__signature__"] = signature.replace(parameters=[*own, *more])
-    return command
+    own = {"name", *inspect.signature(command).parameters}
+    rows = {_argument(row): row for row in PARAMETERS.values() if row.option}
+    return with_options(command, {name: _option(row) for name, row in rows.items() if name not in own})
 
 
 def _parameters_from(given: Mapping[str, object]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The waits between tries: of duebell's own calls, and of the users' attempts."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from random import Random
 
@@ -40,19 +40,12 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     def wait(self, attempt: int, random: Random) -> timedelta:
         """The wait after this attempt, counted from 1."""
         first, longest = self.first.total_seconds(), self.longest.total_seconds()
-        return timedelta(seconds=pause(attempt - 1, first, longest, self.factor, chance=random.uniform))
+        return timedelta(seconds=pause(attempt - 1, first, longest, self.factor))
 
 
-def pause(
-    earlier: int,
-    first: float,
-    longest: float,
-    factor: float = 2.0,
-    *,
-    chance: Callable[[float, float], float] = random.uniform,
-) -> float:
+def pause(earlier: int, first: float, longest: float, factor: float = 2.0) -> float:
     """Seconds to wait after a failed try, and so many `earlier` ones: growing and random, as in Backoff."""
-    return min(first * factor ** min(earlier, _MOST_GROWTHS), longest) * chance(0.5, 1.0)
+    return min(first * factor ** min(earlier, _MOST_GROWTHS), longest) * random.uniform(0.5, 1.0)
 
 
 def pauses(first: float, longest: float, factor: float = 2.0, *, tries: int) -> Iterator[float]:

@@ -3,10 +3,11 @@
 import itertools
 import re
 from datetime import datetime, timedelta
+from urllib.parse import quote, unquote
 
 import msgspec
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from duebell import Failure
 from duebell_shared.instants import utc_now
@@ -138,6 +139,23 @@ def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: 
         page.clock.fast_forward(16_000)
         expect(page.locator("#chart-note")).to_contain_text("7 failed")
         assert len(looks) == 2
+
+
+def test_a_new_hour_between_the_two_answers_hides_nothing(open_page: Open, url: str) -> None:
+    # Given an hour that begins after the page has read what is to run, and before it reads what has been
+    page = open_page("about:blank")
+
+    def an_hour_later(route: Route) -> None:
+        start = re.search(r"start=([^&]+)", route.request.url)
+        assert start
+        later = datetime.fromisoformat(unquote(start[1])) + timedelta(hours=1)
+        route.continue_(url=route.request.url.replace(start[1], quote(later.isoformat())))
+
+    page.route("**/api/history?*", an_hour_later)
+    # When the page is opened
+    page.goto(url)
+    # Then what has been is shown
+    expect(page.locator("#chart-note")).to_contain_text("6 failed")
 
 
 def test_a_month_that_is_zoomed_into_is_shown_whole(open_page: Open, url: str, scene: Scene) -> None:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from duebell import Status, Task
+from duebell_editor.library.relane import LEASE
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.queue.lanes import lane_of
@@ -21,9 +22,6 @@ __all__ = ["Promises"]
 #: Once nothing goes wrong any more, a task that has waited is started within so long: by an echo at the
 #: latest, which comes within an hour.
 HEALED = timedelta(minutes=75)
-
-#: The lease of a process that gives the queue more lanes.
-_LEASE = timedelta(minutes=2)
 
 
 class Promises:
@@ -98,7 +96,7 @@ class Promises:
     def _relaned_until(self) -> datetime:
         """When runs could start tasks again after the last process that gave the queue more lanes."""
         relaner = self._played.relaner
-        return relaner.last_at + _LEASE if relaner and relaner.last_at else FIRST
+        return relaner.last_at + LEASE if relaner and relaner.last_at else FIRST
 
     @cached_property
     def _starts_of(self) -> dict[str, list[Start]]:

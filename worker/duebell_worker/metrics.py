@@ -5,18 +5,15 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedd
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
 from .log import emit
 from .run.report import Outcome
-
-if TYPE_CHECKING:
-    from .run.lanes import Lanes
 
 NAMESPACE = "duebell"
 
@@ -88,7 +85,7 @@ class Metrics:
 
 
 def queue_metrics(
-    run_lanes: "Lanes",
+    counts: Callable[..., Mapping[int, int]],
     record: ArmingRecord,
     *,
     heads: Mapping[int, datetime],
@@ -97,6 +94,7 @@ def queue_metrics(
 ) -> dict[str, int]:
     """Measure QueueDepth, Overdue and LaneBytes; those that cannot be read are left out.
 
+    counts  counts the tasks of lanes, as `Lanes.counts`
     heads  when the lanes that were just read must be read next: it saves counting those in which nothing
            waits, or nothing is due
     sizes  bytes that lanes hold, where the answers to the run's writes told
@@ -108,8 +106,8 @@ def queue_metrics(
     most = max(_MOST_READ // len(lanes), 1)
     waiting = [lane for lane in lanes if heads.get(lane, now) != NEVER]
     due = [lane for lane in waiting if heads.get(lane, now) <= now]
-    depths = run_lanes.counts(waiting, most=most)
-    overdue = run_lanes.counts(due, before=now, most=most)
+    depths = counts(waiting, most=most)
+    overdue = counts(due, before=now, most=most)
     size = record.fullest.bytes if record.fullest else max(sizes.values(), default=None)
     return {
         **({"QueueDepth": sum(depths.values())} if depths or not waiting else {}),

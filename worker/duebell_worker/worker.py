@@ -51,7 +51,7 @@ from .actions.handles import (
 from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
-from .run.context import RESERVE, Deliver, RunContext, end_of_run
+from .run.context import RESERVE, Deliver, Host, RunContext, end_of_run
 from .run.lease import new_run_id
 from .run.report import RunReport
 from .run.run import execute
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 
     from duebell_editor.library.editor import Editor
     from duebell_shared.deliveries.delivery import Delivery, DeliveryOptions
-    from duebell_worker.process.process import Process
 
 _A = ParamSpec("_A")
 _R = TypeVar("_R")
@@ -415,7 +414,7 @@ class Worker:
         backend: Backend,
         time_left: timedelta | None,
         lanes: tuple[int, ...] | None = None,
-        host: "Process | None" = None,
+        host: Host | None = None,
     ) -> RunReport:
         self._complete()
         settings = backend.settings

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args
 from zoneinfo import ZoneInfo
 
 import boto3
@@ -356,23 +356,28 @@ def with_fields(
             every[f"{name}_{end}"] = _of(its_form, f"{shown}-{end}", its_help)
         if in_change and unset and form not in _KEPT:
             every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Take it away: {unset}")]
-    more = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=annotation,
-            default=False if name.startswith("no_") else None,
-        )
-        for name, annotation in every.items()
-    ]
+    return lambda command: with_options(command, every)
 
-    def add_options(command: _Function) -> _Function:
-        signature = inspect.signature(command, eval_str=True)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        vars(command)["__signature__"] = signature.replace(parameters=[*own, *more])
-        return command
 
-    return add_options
+def with_options(command: _Function, options: Mapping[str, Any]) -> _Function:
+    """Give a command these options by their names, in place of its `**given`; flags are off by default."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    vars(command)["__signature__"] = signature.replace(
+        parameters=[
+            *own,
+            *(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    annotation=option,
+                    default=False if get_args(option)[0] is bool else None,
+                )
+                for name, option in options.items()
+            ),
+        ]
+    )
+    return command
 
 
 def _of(kind: Kind | str, name: str, help: str) -> Any:

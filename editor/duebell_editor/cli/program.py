@@ -21,7 +21,7 @@ from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
-from .options import EndpointUrl, Name, Profile, Region, Verbose, json_option
+from .options import EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -146,17 +146,8 @@ def _with_context(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(**rest, **dict.fromkeys(of_context, context))
 
     call = inspect.Parameter("call", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    more = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=annotation,
-            default=False if name in {"as_json", "verbose"} else None,
-        )
-        for name, annotation in options.items()
-    ]
-    vars(with_context)["__signature__"] = signature.replace(parameters=[call, *own, *more])
-    return with_context
+    vars(with_context)["__signature__"] = signature.replace(parameters=[call, *own])
+    return with_options(with_context, options)
 
 
 def run(app: typer.Typer) -> NoReturn:

@@ -148,8 +148,8 @@ def _follow_up_facts(task: Task, now: datetime) -> dict[str, str | Text]:
     return facts
 
 
-#: Fields that are shown by words of their own.
-_SHOWN = {"on_failed", "then"}
+#: Fields that have words or places of their own.
+_SHOWN = {"action", "payload", "on_failed", "then"}
 
 
 def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
@@ -178,7 +178,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     facts.update(_follow_up_facts(task, now))
     for name, attribute in STORED.items():
         row, value = FIELDS[name], getattr(task, attribute)
-        if row.title.lower() not in facts and name not in _SHOWN and value != row.default:
+        if name not in _SHOWN and value != row.default:
             facts[row.title.lower()] = plain(", ".join(value) if isinstance(value, tuple) else str(value))
     if task.recurrence:
         facts.update(_recurrence_facts(task.recurrence, now))

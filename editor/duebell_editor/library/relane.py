@@ -44,7 +44,7 @@ from duebell_shared.tasks.task import QueueKey
 _LOG = logging.getLogger("duebell.relane")
 
 #: The relaner's lease of the lanes and of the mark; both are renewed at half. As long as a run's lease.
-_LEASE = timedelta(minutes=2)
+LEASE = timedelta(minutes=2)
 
 #: The longest wait for runs to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
 _PATIENCE = timedelta(minutes=18)
@@ -118,7 +118,7 @@ class _Relaner:
                 raise TaskConflict("another process is giving the queue more lanes: try again in a minute")
             return record.relaning(self._me, until=until)
 
-        until = self._clock() + _LEASE
+        until = self._clock() + LEASE
         self._armer.change(mark)
         self._until = until
 
@@ -137,7 +137,7 @@ class _Relaner:
             return record.relaning(self._me, until=until) if self._is_half_over() else record
 
         while True:
-            until = self._clock() + _LEASE
+            until = self._clock() + LEASE
             record = self._armer.change(widen)
             self._until = record.relaner_until
             if not runs:
@@ -186,7 +186,7 @@ class _Relaner:
             if record.relaner != self._me:
                 return record
             if self._may_move_later:
-                return record.relaning(self._me, until=now + _LEASE)
+                return record.relaning(self._me, until=now + LEASE)
             return record.left_unfinished(now) if self._is_begun else record.relaned({})
 
         try:
@@ -279,7 +279,7 @@ class _Relaner:
                 return record
             return record.relaning(self._me, until=until) if self._is_half_over() else record
 
-        until = self._clock() + _LEASE
+        until = self._clock() + LEASE
         record = self._armer.change(renew)
         if self._holds(record):
             self._until = record.relaner_until
@@ -296,7 +296,7 @@ class _Relaner:
         return record.relaner == self._me and len(record.lanes_of(self._me)) == len(record.lanes)
 
     def _is_half_over(self) -> bool:
-        return self._clock() >= self._until - _LEASE / 2
+        return self._clock() >= self._until - LEASE / 2
 
     def _check_holds(self, record: ArmingRecord) -> ArmingRecord:
         if not self._holds(record):

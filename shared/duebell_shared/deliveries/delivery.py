@@ -142,8 +142,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def target(self) -> DeliveryTarget:
         target = DeliveryTarget.parse(self.to)
         if (self.run is not None) != target.kind.is_run:
-            wrong = "is for task definitions only" if self.run else "is missing: give cluster and container"
-            raise InvalidSettings("run", wrong)
+            missing, extra = "is missing: give cluster and container", "is for task definitions only"
+            raise InvalidSettings("run", missing if target.kind.is_run else extra)
         try:
             return replace(target, run=msgspec.convert(self.run, RunTask | None))
         except msgspec.ValidationError as error:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _MOST_ROLES = 2
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+", re.ASCII)
 
-_COLONS_OF_A_FAMILY = 5
-
 
 class Answer(NamedTuple):
     """An answer of AWS that is no acceptance: of a whole call, or of one message in a batch.
@@ -269,7 +267,7 @@ class _EcsTask(Kind):
 
     def resource(self, arn: str) -> str:
         """That of each revision, where none is named: the latest is run."""
-        return arn if arn.count(":") > _COLONS_OF_A_FAMILY else f"{arn}:*"
+        return arn if re.search(r":\d+$", arn) else f"{arn}:*"
 
     def send(
         self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]

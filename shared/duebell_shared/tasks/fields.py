@@ -35,8 +35,9 @@ from .follow_up import MAX_AFTER, Then, check_then, then_of
 from .recurrence import MAX_SPREAD, Missed
 
 #: The most tags of a task, and what a tag is: no comma and no space, so that lists of tags can be typed.
-MAX_TAGS = 10
-_TAG = re.compile("[A-Za-z0-9_.:/=+@-]{1,50}")
+MAX_TAGS, MAX_TAG = 10, 50
+_IN_TAGS = "a-zA-Z0-9_.:/=+@-"
+_TAG = re.compile(f"[{_IN_TAGS}]{{1,{MAX_TAG}}}")
 
 #: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
 _CENTURY = timedelta(days=36_525)
@@ -162,8 +163,8 @@ def _check_tags(field: str, given: object) -> tuple[str, ...]:
         raise InvalidTask(field, f"must be at most {MAX_TAGS}, not {len(tags):,}")
     for tag in tags:
         if not isinstance(tag, str) or not _TAG.fullmatch(tag):
-            allowed = "a-z A-Z 0-9 _ . : / = + @ -"
-            raise InvalidTask(field, f"must each be 1 to 50 of the characters {allowed}, not {quoted(tag)}")
+            allowed = f"1 to {MAX_TAG} of the characters {_IN_TAGS}"
+            raise InvalidTask(field, f"must each be {allowed}, not {quoted(tag)}")
     return tuple(dict.fromkeys(tags))
 
 

@@ -66,6 +66,9 @@ _MOST_UNPACKED = 64 * 1024
 #: Characters that are kept of each failure's words: the first number with which all fit.
 _WORDS = (300, 120, 60, 25, 10, 0)
 
+#: The fields that are packed as they are.
+_AS_THEY_ARE = ("attempts", "result", "missed", "extra", "failure")
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -119,11 +122,7 @@ def pack_occurrences(occurrences: Sequence[Occurrence]) -> bytes:
                 started=started,
                 finished=finished - due - (started or 0),
                 lag=None if one.lateness_ms is None else (started or 0) - one.lateness_ms,
-                attempts=one.attempts,
-                result=one.result,
-                missed=one.missed,
-                extra=one.extra,
-                failure=one.failure,
+                **{name: getattr(one, name) for name in _AS_THEY_ARE},
             )
         )
         before = due
@@ -148,11 +147,7 @@ def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
                 started_at=None if one.started is None else _instant(began),
                 finished_at=_instant(began + one.finished),
                 lateness_ms=None if one.lag is None else _lateness((one.started or 0) - one.lag),
-                attempts=one.attempts,
-                result=one.result,
-                missed=one.missed,
-                extra=one.extra,
-                failure=one.failure,
+                **{name: getattr(one, name) for name in _AS_THEY_ARE},
             )
         )
         before = due

@@ -92,7 +92,11 @@ def _why(answer: Answer) -> str | None:
     """Why the message is refused for good; None if it may be accepted later."""
     code = re.sub("[^a-z]", "", answer.code.lower())
     code = code.removeprefix("awssimplequeueservice")
-    if answer.status == HTTPStatus.TOO_MANY_REQUESTS or answer.status >= 500 or _MENDS.search(code):  # noqa: PLR2004
+    if (
+        answer.status == HTTPStatus.TOO_MANY_REQUESTS
+        or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        or _MENDS.search(code)
+    ):
         return None
     found = next((why for why, pattern in _LASTS.items() if pattern.search(code)), None)
     if found == _INVALID and _LARGE_WORDS.search(answer.message):

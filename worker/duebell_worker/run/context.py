@@ -1,7 +1,7 @@
 """Everything that the parts of one run share: its id, what it runs, where, and until when."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -17,7 +18,8 @@ from duebell_worker.metrics import Metrics
 
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
-    from duebell_worker.process.process import Process
+
+    from .attempt import Attempt
 
 
 class Pool(Protocol):
@@ -47,6 +49,24 @@ class ThreadPool(ThreadPoolExecutor):
     def close(self) -> None:
         """Do not wait for actions that hang; their threads end with the process."""
         self.shutdown(wait=False, cancel_futures=True)
+
+
+class Host(Protocol):
+    """The long-running process that a run belongs to, as far as the run asks it: see Process."""
+
+    look_every: timedelta
+    stop_at: datetime | None
+    leave_at: datetime | None
+    unfinished: int
+
+    @property
+    def kept_places(self) -> int: ...
+    def keep(self, attempts: "Iterable[Attempt]") -> None: ...
+    def note_contact(self) -> None: ...
+    def wake_at(self, now: datetime) -> datetime: ...
+    def claim_at(self, record: ArmingRecord, now: datetime) -> datetime: ...
+    def ahead(self, record: ArmingRecord) -> timedelta: ...
+    def is_long(self, began: datetime) -> bool: ...
 
 
 #: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
@@ -81,7 +101,7 @@ class RunContext:
     ends: tuple[datetime | None, datetime | None] = (None, None)
     metrics: Metrics | None = None
     deliver: Deliver | None = None
-    host: "Process | None" = None
+    host: Host | None = None
 
     @property
     def stop_at(self) -> datetime | None:

@@ -337,7 +337,7 @@ class _Run:
         )
         if self._lease.counts:
             self._measured = queue_metrics(
-                self._lanes, self._lease.seen, heads=heads, sizes=self._sizes, now=self._context.now()
+                self._lanes.counts, self._lease.seen, heads=heads, sizes=self._sizes, now=self._context.now()
             )
         return next_due
 

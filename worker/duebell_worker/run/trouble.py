@@ -82,15 +82,12 @@ class Trouble:
         self._clock = clock
         self._lock = threading.Lock()
         now = clock()
-        self._lanes = {
-            each.lane: _Lane(
-                since=each.since,
-                until=now + _PAUSE if now < last.finished_at + _rest(each.since, last.finished_at) else now,
-                rests=True,
-            )
-            for each in (last.resting if last else ())
-            if last and each.lane in lanes
-        }
+        self._lanes: dict[int, _Lane] = {}
+        for each in last.resting if last else ():
+            if last and each.lane in lanes:
+                rests_until = last.finished_at + _rest(each.since, last.finished_at)
+                until = now + _PAUSE if now < rests_until else now
+                self._lanes[each.lane] = _Lane(since=each.since, until=until, rests=True)
         self._was_any = bool(self._lanes)
         self._skipped: dict[QueueKey, datetime] = {}
         self._answered: set[Call] = set()

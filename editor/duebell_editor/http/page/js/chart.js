@@ -13,10 +13,11 @@ const NOTHING = { done: 0, failed: 0, skipped: 0, lateness_median_ms: null, late
 export const total = (bucket) => KINDS.reduce((sum, kind) => sum + bucket[kind], 0);
 export const ended = ({ done, failed, skipped }) => done + failed + skipped;
 
-// Both were asked for the same buckets; history may not be there yet, or not be asked for.
-export function joined(coming, history) {
-  return coming.map(({ start, end, count, overdue, paused, occurrences, is_estimate: isEstimate }, at) => {
-    const past = history?.[at]?.start === start ? history[at] : NOTHING;
+// History may not be there yet. Where a new hour began between the two answers, their buckets are shifted.
+export function joined(coming, history = []) {
+  const byStart = new Map(history.map((bucket) => [bucket.start, bucket]));
+  return coming.map(({ start, end, count, overdue, paused, occurrences, is_estimate: isEstimate }) => {
+    const past = byStart.get(start) ?? NOTHING;
     return {
       ...{ ...NOTHING, ...past },
       ...{ start, end, occurrences, paused, late: overdue, waiting: count - overdue - paused },

@@ -4,7 +4,7 @@ import { ask, fetchApi, getTask, rawField, taskPath } from "./api.js";
 import { busy, confirm, openDialog } from "./dialog.js";
 import { debounce, h, refill } from "./dom.js";
 import { blame, blameFor, field, forgive, goTo, inViewersTime } from "./field.js";
-import { KINDS, ROWS, changedIn, counting, madeId, row, toAdd, toChange, valueIn, valuesOf } from "./kinds.js";
+import { KINDS, ROWS, changedIn, counting, isSame, madeId, row, toAdd, toChange, valueIn, valuesOf } from "./kinds.js";
 import { payloadForm } from "./payload_form.js";
 import { on, tell } from "./state.js";
 import { ZONE, full, near, relative, time, toLocalInput } from "./time.js";
@@ -47,11 +47,11 @@ const CHECKS = {
 // [field, reason] of each that cannot be right; of a task that is edited, only of what was changed.
 function check(form, before = {}) {
   const values = valuesOf(form);
-  const isSame = (name) => values[name] === before[name];
+  const isKept = (name) => isSame(values[name], before[name]);
   const reason = (name) => {
     if (form.input[name].validity.badInput)
       return form.moments[name] ? "Give the day and the time in full." : "Write a number.";
-    const isNew = !isSame(name) || (name === "end" && !isSame("start"));
+    const isNew = !isKept(name) || (name === "end" && !isKept("start"));
     const { check } = KINDS[row(name).kind];
     return isNew ? (CHECKS[name]?.(values) ?? check?.(row(name), values[name])) : null;
   };
@@ -75,7 +75,7 @@ function differences(form, before, theirs) {
   const ours = valuesOf(form);
   const changed = changedIn(form, before);
   return counting(form)
-    .filter((name) => name !== "id" && theirs[name] !== before[name] && theirs[name] !== ours[name])
+    .filter((name) => name !== "id" && !isSame(theirs[name], before[name]) && !isSame(theirs[name], ours[name]))
     .map((name) => [name, theirs[name], changed.includes(name) ? ours[name] : undefined]);
 }
 

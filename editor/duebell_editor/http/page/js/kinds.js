@@ -151,17 +151,11 @@ const WITH_SCHEDULE = ["timezone", "start", "end"];
 // What is stored for nothing is null, as nothing written is; and an empty payload is an empty object.
 const DEFAULTS = { if_exists: "fail", priority: 0, spread: 0 };
 const given = (name, value) => {
-  if (Array.isArray(value)) return value.length ? listLike(value) : null;
-  return value === undefined || value === DEFAULTS[name] ? null : value;
+  const isNothing = value === undefined || value === DEFAULTS[name] || (Array.isArray(value) && !value.length);
+  return isNothing ? null : value;
 };
 
-// The same list for equal ones, so that values can be compared.
-const lists = new Map();
-function listLike(list) {
-  const key = String(list);
-  if (!lists.has(key)) lists.set(key, list);
-  return lists.get(key);
-}
+export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 // What each field comes to; null where nothing is written.
 export function valuesOf({ input, moments }) {
@@ -183,7 +177,7 @@ export function counting({ input }) {
 
 export function changedIn(form, before) {
   const values = valuesOf(form);
-  return counting(form).filter((name) => name !== "id" && values[name] !== before[name]);
+  return counting(form).filter((name) => name !== "id" && !isSame(values[name], before[name]));
 }
 
 // A body with the JSON text of the payload and of what follows as it is: JavaScript's own numbers would round it.

@@ -61,9 +61,10 @@ CALLED = {
 }  # fmt: skip
 
 
-#: The classes that users make themselves: only of these the constructor is shown.
+#: The classes that users make themselves: the page shows the constructor of these only.
 MADE = {
-    "AsyncEditor", "Backoff", "Editor", "InlinePool", "MemoryStore", "Rehearsal", "Settings", "Then", "Worker",
+    "AsyncEditor", "Backoff", "Editor", "InlinePool", "MemoryStore", "Rehearsal", "Settings", "Then",
+    "Worker",
 }  # fmt: skip
 
 

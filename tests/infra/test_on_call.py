@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 import typer
 
-from duebell_editor.cli import app as tasks
-from duebell_infra.commands import app as stack
+from duebell_editor.cli.program import app
 from tests.infra.documented import ROOT
 
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -28,8 +27,8 @@ def test_each_alarm_has_its_first_three_moves(template: Any) -> None:
 
 
 def commands_by_name() -> dict[str, Any]:
-    apps = [typer.main.get_command(app) for app in (tasks, stack)]
-    return {name: command for app in apps for name, command in app.commands.items()}  # type: ignore[attr-defined]
+    program: Any = typer.main.get_command(app)
+    return {name: program.get_command(None, name) for name in program.list_commands(None)}
 
 
 def test_the_page_of_the_command_line_names_each_command() -> None:

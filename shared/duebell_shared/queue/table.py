@@ -49,7 +49,6 @@ from .lanes import lane_of
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
 from .records import LIMITS, SEMAPHORE, WORKER, Records
 from .refusals import Made, calling, try_write
-from .store import LARGEST_PAGE
 from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
@@ -62,6 +61,9 @@ _W = TypeVar("_W")
 
 #: Keys read at a time at first: most callers look at few, and the others go on.
 _PAGE = 200
+
+#: Keys in the later pages of a long reading. A larger page would be parsed whole, and takes 2 KB of memory a key.
+_GROWN_PAGE = 800
 
 
 #: The index that has this sort key.
@@ -319,7 +321,7 @@ class DynamoTable:
     def _entries(
         self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
     ) -> Iterator[Item]:
-        """The entries of an index, each page four times as large as the one before, up to the largest."""
+        """The entries of an index, each page four times as large as the one before, up to a bound."""
         if within is None:
             return
         asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
@@ -328,7 +330,7 @@ class DynamoTable:
             yield from page["Items"]
             if (behind := page.get("LastEvaluatedKey")) is None:
                 return
-            page_size = min(page_size * 4, LARGEST_PAGE)
+            page_size = max(page_size, min(page_size * 4, _GROWN_PAGE))
 
     def _count(self, lane: int, within: _Range | None, *, most: int) -> int:
         if within is None:

@@ -23,6 +23,7 @@ from duebell_shared.instants import FIRST, NEVER, floor
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.parallel import result_or_error
+from duebell_shared.queue.lane_sizes import MEASURED, LaneSizes
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import MAX_PRIORITY
 from duebell_shared.tasks.status import Status
@@ -44,7 +45,6 @@ from .changes import (
 )
 from .item_size import leaner_forms
 from .items import Item, item_of, parse_queued, render_queued, stored, task_of
-from .lane_sizes import MEASURED, LaneSizes
 from .lanes import lane_of
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
 from .records import LIMITS, SEMAPHORE, WORKER, Records
@@ -62,7 +62,7 @@ _W = TypeVar("_W")
 #: Keys read at a time at first: most callers look at few, and the others go on.
 _PAGE = 200
 
-#: Keys in the later pages of a long reading. A larger page would be parsed whole, and takes 2 KB of memory a key.
+#: Keys in the later pages of a long reading. A page is parsed whole, and takes 2 KB of memory for each key.
 _GROWN_PAGE = 800
 
 

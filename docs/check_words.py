@@ -13,7 +13,8 @@ from duebell_editor.cli.program import app
 
 ROOT = Path(__file__).resolve().parent.parent
 #: The reference is made of docstrings, whose lists of arguments are no sentences.
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {ROOT / "docs" / "reference.md"})]
+_GENERATED = {ROOT / "docs" / "reference.md", ROOT / "docs" / "commands.md"}
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - _GENERATED)]
 
 MOST_WORDS = 35
 

@@ -281,7 +281,7 @@ def with_fields(
         for end, its_form, its_help in _BESIDE.get(form, ()):
             every[f"{name}_{end}"] = _of(its_form, f"{shown}-{end}", its_help)
         if in_change and unset and form not in _KEPT:
-            every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Take it away: {unset}")]
+            every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Unset {shown}: {unset}")]
     return lambda command: with_options(command, every)
 
 

@@ -93,7 +93,7 @@ $(VENV)/docs/.ready: $(DOCS_LOCK)
 	$(VENV)/docs/bin/python -m pip install --quiet --require-hashes --only-binary :all: --requirement $(DOCS_LOCK)
 	@touch $@
 
-reference: $(READY) ## Write docs/reference.md from the docstrings, and what the tables of settings and parameters define
+reference: $(READY) ## Write docs/reference.md, docs/commands.md, and what the tables of settings and parameters define
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_settings.py
 

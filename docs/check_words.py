@@ -4,16 +4,17 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 from markdown_it import MarkdownIt
 
-from duebell_editor import cli
-from duebell_infra import commands
+from duebell_editor.cli.program import app
 
 ROOT = Path(__file__).resolve().parent.parent
 #: The reference is made of docstrings, whose lists of arguments are no sentences.
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - {ROOT / "docs" / "reference.md"})]
+_GENERATED = {ROOT / "docs" / "reference.md", ROOT / "docs" / "commands.md"}
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - _GENERATED)]
 
 MOST_WORDS = 35
 
@@ -45,8 +46,8 @@ def texts(page: Path) -> Iterator[str]:
 
 def helps() -> Iterator[tuple[str, str]]:
     """The paragraphs of the help of each command and option."""
-    cli.app.add_typer(commands.app)
-    pending = [typer.main.get_command(cli.app)]
+    program: Any = typer.main.get_command(app)
+    pending = [program, *(program.get_command(None, name) for name in program.list_commands(None))]
     while pending:
         command = pending.pop()
         pending += getattr(command, "commands", {}).values()

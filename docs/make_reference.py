@@ -1,4 +1,4 @@
-"""Writes docs/reference.md from the docstrings of the public names: `make reference`."""
+"""Writes docs/reference.md from docstrings, and docs/commands.md from the commands: `make reference`."""
 
 import enum
 import inspect
@@ -7,13 +7,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, is_typeddict
 
+import typer
+
 import duebell
 import duebell.http
 import duebell.testing
+from duebell_editor.cli.context import EVERYWHERE
+from duebell_editor.cli.program import GROUPS as GROUPS_OF_COMMANDS
+from duebell_editor.cli.program import app
 from duebell_shared.settings import SETTINGS
 from duebell_shared.tasks.fields import FIELDS, names_of
 
 PAGE = Path(__file__).with_name("reference.md")
+
+COMMANDS = Path(__file__).with_name("commands.md")
+
+_COMMANDS = """# Commands
+
+All commands with their options. Made by `make reference`; do not edit. [The command line](command-line.md)
+explains times, output, exit statuses and the options of every command.
+"""
 
 INTRODUCTION = """# Reference
 
@@ -61,16 +74,18 @@ CALLED = {
 }  # fmt: skip
 
 
-#: The classes that users make themselves: only of these the constructor is shown.
+#: The classes that users make themselves: the page shows the constructor of these only.
 MADE = {
-    "AsyncEditor", "Backoff", "Editor", "InlinePool", "MemoryStore", "Rehearsal", "Settings", "Then", "Worker",
+    "AsyncEditor", "Backoff", "Editor", "InlinePool", "MemoryStore", "Rehearsal", "Settings", "Then",
+    "Worker",
 }  # fmt: skip
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     page = "\n".join([INTRODUCTION, *_page()])
     PAGE.write_text(page.rstrip() + "\n", encoding="utf-8")
+    COMMANDS.write_text(commands_page(), encoding="utf-8")
 
 
 def _page() -> Iterator[str]:
@@ -82,6 +97,53 @@ def _page() -> Iterator[str]:
         yield f"## {module.__name__}\n"
         for name in module.__all__:
             yield from _thing(name, getattr(module, name))
+
+
+def commands_page() -> str:
+    """The text of docs/commands.md."""
+    return "\n".join([_COMMANDS, *_commands()]).rstrip() + "\n"
+
+
+def _commands() -> Iterator[str]:
+    program: Any = typer.main.get_command(app)
+    for title, names in GROUPS_OF_COMMANDS.items():
+        yield f"## {title}\n"
+        for name in names:
+            yield from _command(program.get_command(None, name), f"duebell {name}")
+
+
+def _command(command: Any, path: str) -> Iterator[str]:
+    call = " ".join([path, *(one.metavar or one.name.upper() for one in _arguments(command))])
+    yield f"### {path}\n\n```text\n{call}\n```\n\n{_marked(command.help)}\n"
+    own = [one for one in command.params if one.name not in {*EVERYWHERE, "help"} and not one.hidden]
+    rows = [f"| {_named(one)} | {_marked(one.help).replace('|', '&#124;')} |" for one in own]
+    if rows:
+        yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"
+    if command.epilog:
+        first, _, more = command.epilog.partition("\n\n")
+        yield f"```text\n{inspect.cleandoc(first.partition(':')[2])}\n```\n"
+        if more:
+            yield _marked(more) + "\n"
+    for name, part in getattr(command, "commands", {}).items():
+        yield from _command(part, f"{path} {name}")
+
+
+def _arguments(command: Any) -> list[Any]:
+    return [one for one in command.params if one.param_type_name == "argument"]
+
+
+def _named(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar or parameter.name.upper()}`"
+    names = [*parameter.opts, *parameter.secondary_opts]
+    choices = ", ".join(getattr(parameter.type_descriptor.annotation, "__members__", ()))
+    value = f" {choices or parameter.metavar or ''}".rstrip() if not parameter.is_flag else ""
+    return ", ".join(f"`{name}{value}`" for name in names)
+
+
+def _marked(text: str | None) -> str:
+    """The text of a help, in which Markdown finds no signs of its own."""
+    return re.sub(r"([<>*_])", r"\\\1", inspect.cleandoc(text or ""))
 
 
 def _thing(name: str, thing: Any) -> Iterator[str]:

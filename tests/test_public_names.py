@@ -1,6 +1,7 @@
 """The names that users import, the modules that this loads, and who may import whom in our packages."""
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -241,6 +242,15 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert drawn == {kind.__name__: kind.__mro__[1].__name__ for kind in kinds}
     assert all(issubclass(kind, DuebellError) for kind in kinds)
+
+
+def test_the_page_of_the_commands_is_made_of_them() -> None:
+    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
+    assert spec
+    assert spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.COMMANDS.read_text(encoding="utf-8") == made.commands_page(), "make reference"
 
 
 def test_the_reference_has_them_all() -> None:

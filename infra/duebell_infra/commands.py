@@ -11,17 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from duebell_editor.cli.context import Context
+from duebell_editor.cli.context import Context, with_options
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.options import with_options
-from duebell_editor.cli.program import everywhere, with_json
+from duebell_editor.cli.program import examples, with_json
 from duebell_editor.cli.schedulers import forget_place
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
 from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
-from .cost import app as cost_app
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
 from .deploy.destroy import Queue
@@ -43,9 +41,7 @@ from .deploy.options import (
 from .deploy.parameters import PARAMETERS, Parameter
 from .deploy.stack import Stack
 from .deploy.template import template_text
-from .local.commands import app as local_app
 from .local.signals import ended_by_signal
-from .local.worker_command import app as worker_app
 from .local.worker_command import worker_here
 from .verify import When, tell
 from .verify import verify as make_checks
@@ -69,25 +65,27 @@ Import = Annotated[
     ),
 ]
 
-_VERIFY = """\b
-In a pipe it is a line for each check, with a tab between the result, the check, what was found and what to
-do; with --json a document to a line, with what AWS answered.
+_VERIFY = """\
+In a pipe it prints a line for each check, with tabs between the result, the check, the finding and the
+repair. --json prints a document to a line, with the answer of AWS.
 
 The exit status is 6 if a check failed, 5 if one could not be made for want of a permission.
 """
 
 
-@app.command()
+@app.command(epilog=examples("run --actions shop.worker:worker"))
 def run(context: Context, *, actions: Actions) -> None:
-    """Run what is due here and now, in this process, and re-arm the rule.
+    """Then it sets the rule to the next task.
 
-    The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
+    The worker's log goes to standard output, a JSON object to a line.
+
+    The exit status is 7 if a task failed.
     """
     if worker_here(context, actions).run().failed:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-@app.command()
+@app.command(epilog=examples("bundle --actions shop.worker:worker --output worker.zip"))
 def bundle(
     *,
     actions: Actions,
@@ -103,7 +101,7 @@ def bundle(
     ] = False,
     imported: Import = True,
 ) -> None:
-    """Build the worker's Lambda bundle: a zip, the same bytes for the same inputs."""
+    """The same inputs give the same bytes."""
     if not output.parent.is_dir():
         raise typer.BadParameter(f"--output {output}: there is no folder {output.parent}")
     default = Target()
@@ -127,9 +125,9 @@ def bundle(
             typer.echo(f"{output}: the delivery {one.name} needs {needed.action} on {needed.arn}")
 
 
-@app.command()
+@app.command(epilog=examples("template > duebell.yaml"))
 def template() -> None:
-    """Write the CloudFormation template to standard output, for other tools that deploy."""
+    """It is for other tools that deploy."""
     typer.echo(template_text(), nl=False)
 
 
@@ -171,7 +169,12 @@ def _option(row: Parameter) -> Any:
     return Annotated[str | None, typer.Option(row.option, metavar="TEXT", help=help)]
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "deploy --actions shop.worker:worker",
+        "--name shop deploy --actions shop.worker:worker --alarm-mail ops@example.com",
+    )
+)
 @_with_parameters
 def deploy(
     context: Context,
@@ -203,7 +206,7 @@ def deploy(
     ] = None,
     **given: Any,
 ) -> None:
-    """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
+    """Options that are not given keep their values, and the rule keeps its time."""
     name = check_scheduler_name(context.chosen_name or "duebell")
     parameters = {
         **_parameters_from(given),
@@ -224,7 +227,7 @@ def deploy(
         imported=imported,
         parameters={key: str(value) for key, value in parameters.items() if value is not None},
     )
-    session = context.session
+    session = context.account.session
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
     needed = {"AWS_DEFAULT_REGION": session.region_name, **environment_of(settings)}
     typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
@@ -234,10 +237,10 @@ def deploy(
         typer.echo(
             f"intake: {outputs['IntakeUrl']}, for whoever may sqs:SendMessage on {outputs['IntakeArn']}"
         )
-    context.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
+    context.account.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
 
 
-@app.command(epilog=_VERIFY)
+@app.command(epilog=examples("verify", "verify --no-probe --json", more=_VERIFY))
 @with_json()
 def verify(
     context: Context,
@@ -249,9 +252,9 @@ def verify(
         bool, typer.Option("--dead-letter", help="Have a run fail on purpose; raises its alarms.")
     ] = False,
 ) -> None:
-    """Make every form of call that duebell makes once, in your account, and have the rule ring for a task.
+    """It also lets the rule ring for a task. It is safe on a queue in use.
 
-    Safe on a queue that is in use: it changes no task but its own, which are gone when it ends.
+    It changes only tasks of its own, and deletes them when it ends.
     """
     when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
@@ -261,13 +264,15 @@ def verify(
 
     with (
         ended_by_signal(),
-        closing(make_checks(context.session, context.settings, when=when, progress=progress)) as made,
+        closing(
+            make_checks(context.account.session, context.account.settings, when=when, progress=progress)
+        ) as made,
     ):
         if status := tell(made, as_json=context.out.as_json):
             raise typer.Exit(status)
 
 
-@app.command()
+@app.command(epilog=examples("destroy", "--name shop destroy --delete-table --yes"))
 def destroy(
     context: Context,
     *,
@@ -276,7 +281,7 @@ def destroy(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Delete the stack from AWS. The table stays unless --delete-table is given."""
+    """The table stays unless --delete-table is given."""
     name = check_scheduler_name(context.chosen_name or "duebell")
     queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
@@ -284,11 +289,5 @@ def destroy(
         raise typer.BadParameter(f"this would delete the stack {name} {what}: give --yes to do it")
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
-    destroy_stack(context.session, name, queue=queue, say=typer.echo, progress=typer.echo)
+    destroy_stack(context.account.session, name, queue=queue, say=typer.echo, progress=typer.echo)
     forget_place(name)
-
-
-everywhere(app)
-app.add_typer(local_app)
-app.add_typer(cost_app)
-app.add_typer(worker_app)

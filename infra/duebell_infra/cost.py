@@ -16,7 +16,7 @@ import typer
 from msgspec.structs import replace
 
 from duebell_editor.cli.context import Context
-from duebell_editor.cli.program import everywhere, with_json
+from duebell_editor.cli.program import examples, with_json
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.settings import Precision
 
@@ -393,7 +393,7 @@ _INTERVALS = {
 }
 
 
-@app.command("cost")
+@app.command("cost", epilog=examples("cost --tasks 1000000", "cost --tasks 200 --recurring hourly"))
 @with_json()
 def cost_command(
     context: Context,
@@ -418,9 +418,9 @@ def cost_command(
         bool, typer.Option("--alarms", help="With the alarms and the dashboard of --alarm-mail.")
     ] = False,
 ) -> None:
-    """Say what tasks cost on AWS a month, in dollars of us-east-1 without free tiers. Calls nothing.
+    """Prices are those of us-east-1 without free tiers. It calls nothing.
 
-    Not in it: what the actions cost, storage, backups.
+    The costs of the actions themselves, of storage and of backups are not included.
     """
     of = measured()
     occurrences = tasks * (MONTH / _INTERVALS[recurring] if recurring else 1.0)
@@ -473,6 +473,3 @@ def _parts(cost: Cost) -> dict[str, float]:
 
 def _rounded(dollars: dict[str, float]) -> dict[str, float]:
     return {name: round(each, 4) for name, each in dollars.items()}
-
-
-everywhere(app)

@@ -102,3 +102,8 @@ def parse(text: str, zone: tzinfo = UTC) -> datetime:
         return to_utc(instant if instant.tzinfo else instant.replace(tzinfo=zone))
     except OverflowError:
         raise ValueError(f"{text} is beyond the end of the calendar") from None
+
+
+def as_text(value: datetime | timedelta) -> str | float:
+    """A time as ISO-8601 text, a length of time as seconds: for `json.dumps(default=…)`."""
+    return render(value) if isinstance(value, datetime) else value.total_seconds()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from duebell import Editor
-from duebell_editor.cli import app, run
 from duebell_editor.cli.context import Context
+from duebell_editor.cli.program import run
 from tests.cli.program import Duebell, Outcome
 from tests.support import Clock
 
@@ -57,7 +57,7 @@ def duebell(
         monkeypatch.setattr(sys, "argv", ["duebell", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(given, encoding="utf-8"))
         with pytest.raises(SystemExit) as raised:
-            run(app)
+            run()
         assert isinstance(raised.value.code, int)
         return Outcome(raised.value.code, *capsys.readouterr())
 

@@ -7,8 +7,8 @@ import boto3
 import pytest
 
 from duebell import Editor
-from duebell_editor.cli import run
 from duebell_editor.cli.context import Context
+from duebell_editor.cli.program import run
 from duebell_infra import commands
 from duebell_infra.deploy.deploy import Deployment
 from tests.cli.program import Duebell
@@ -42,7 +42,7 @@ def chosen(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) ->
     sessions: list[boto3.Session] = []
 
     def editor_of(context: Context, **_: object) -> Editor:
-        sessions.append(context.session)
+        sessions.append(context.account.session)
         return editor
 
     monkeypatch.setattr(Context, "editor", editor_of)
@@ -110,7 +110,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     """Call a command about the stack, which is stopped by Ctrl-C."""
     monkeypatch.setattr("sys.argv", ["duebell", *arguments])
     with pytest.raises(SystemExit, match="130"):
-        run(commands.app)
+        run()
 
 
 def test_commands_about_the_stack_go_by_them_too(monkeypatch: pytest.MonkeyPatch) -> None:

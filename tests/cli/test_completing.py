@@ -13,9 +13,9 @@ import typer
 from typer.main import get_command
 
 from duebell import Editor
-from duebell_editor.cli import app
 from duebell_editor.cli import options as completion
-from duebell_editor.cli.context import Context
+from duebell_editor.cli.context import Context, profiles
+from duebell_editor.cli.program import app
 from tests.cli.program import Duebell, fail
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ def context(command: str, *options: str) -> typer.Context:
     """What typer hands to a completion: the command, and the options before it."""
     program: Any = get_command(app)
     root = program.make_context("duebell", [*options, command], resilient_parsing=True)
-    call = program.commands[command].make_context(command, [], parent=root, resilient_parsing=True)
+    call = program.get_command(root, command).make_context(command, [], parent=root, resilient_parsing=True)
     return cast(typer.Context, call)
 
 
@@ -66,7 +66,7 @@ def test_nobody_waits_long(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_before_the_command_say_where_to_look() -> None:
     call = context("show", "--region", "mars-north-1")
     completion.ids(call, "")
-    assert Context.of(call).session.region_name == "mars-north-1"
+    assert Context.of(call).account.session.region_name == "mars-north-1"
 
 
 def test_zones_and_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_zones_and_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     config.write_text("[profile one]\n[profile other]\n[profile two]\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    assert completion.profiles("o") == ["one", "other"]
+    assert profiles("o") == ["one", "other"]
 
 
 def complete(words: str, at_word: int) -> list[str]:

@@ -1,16 +1,22 @@
 """Errors are one line, or one JSON object; each kind has its exit status; none is a traceback."""
 
+import itertools
 import json
 import logging
+import re
+import shlex
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
+import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
 from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
+from duebell_editor.cli.program import GROUPS, app
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
@@ -137,14 +143,48 @@ def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebel
     assert duebell("--version").out.startswith("duebell")
     outcome = duebell()
     assert (outcome.status, outcome.out) == (2, "")
-    assert "Commands:" in outcome.err
+    assert "Operate:" in outcome.err
+
+
+PROGRAM: Any = typer.main.get_command(app)
+NAMES = PROGRAM.list_commands(None)
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
+    duebell: Duebell, command: str
+) -> None:
+    # Given the help of a command
+    status, out, _ = duebell(command, "-h")
+    assert status == 0
+    assert "--region" in out or command in {"bundle", "template"}
+    # Then it begins with the summary that the list of commands has
+    summary = next(row[command][1] for row in GROUPS.values() if command in row)
+    assert len(summary) <= 60
+    assert summary in out
+    assert f"  {command} " in duebell("-h").out
+    # And its examples are calls that the program takes
+    examples = re.findall(r"^ +duebell (.+)$", out.partition("Example")[2], re.MULTILINE)
+    assert any(command in one.split() for one in examples)
+    for call in itertools.chain(*(one.split(" | duebell ") for one in examples)):
+        words = shlex.split(re.split(" [>|] ", call)[0])
+        root = PROGRAM.make_context("duebell", words, obj=Context())
+        name, *arguments = list(root._protected_args) + list(root.args)
+        PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
 
 
 @pytest.mark.parametrize(
-    "command", ["add", "list", "preview", "watch", "move", "update", "cancel", "pause", "resume", "retry"]
+    ("words", "meant"),
+    [
+        (["history"], "'show'"),
+        (["explain"], "'preview'"),
+        (["logs"], "'show'"),
+        (["lits"], "'list'"),
+        (["list", "--failed"], "--status failed"),
+        (["add", "x", "--at", "2026-12-31"], "--due"),
+    ],
 )
-def test_each_command_has_an_example(duebell: Duebell, command: str) -> None:
-    status, out, _ = duebell(command, "-h")
-    assert status == 0
-    assert f"  duebell {command} " in out
-    assert "--region" in out
+def test_a_word_of_another_tool_is_answered_with_ours(duebell: Duebell, words: list[str], meant: str) -> None:
+    status, out, err = duebell(*words)
+    assert (status, out) == (2, "")
+    assert f"Did you mean {meant}" in err

@@ -4,11 +4,9 @@ import sys
 from unittest import mock
 
 import pytest
-import typer
 
 from duebell import Editor
-from duebell_editor.cli import app, run
-from duebell_shared import errors
+from duebell_editor.cli.program import run
 from tests.cli.program import Duebell
 
 
@@ -106,25 +104,10 @@ def test_settings_that_are_wrong_are_one_line_too(
     monkeypatch.setenv("DUEBELL_LANES", "many")
     monkeypatch.setattr(sys, "argv", ["duebell", "list"])
     with pytest.raises(SystemExit, match="2"):
-        run(app)
+        run()
     assert capsys.readouterr().err == "error: DUEBELL_LANES: must be a whole number, not 'many'\n"
 
 
 def test_an_interrupt_exits_with_130(duebell: Duebell, editor: Editor) -> None:
     with mock.patch.object(editor.queue, "lanes_now", side_effect=KeyboardInterrupt):
         assert duebell("list").status == 130
-
-
-def test_other_apps_are_run_alike(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = typer.Typer()
-
-    @other.command()
-    def refuse() -> None:
-        raise errors.NotDeployed("no table")
-
-    monkeypatch.setattr(sys, "argv", ["other"])
-    with pytest.raises(SystemExit, match="5"):
-        run(other)
-    assert capsys.readouterr() == ("", "error: no table\n")

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from duebell_editor.cli import schedulers as named
+from duebell_editor.cli import account
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack, Place, known_places, note_place
@@ -85,7 +85,7 @@ def test_the_settings_are_those_of_the_worker(aws: Aws, monkeypatch: pytest.Monk
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
     monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "on")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
-    settings = Context(name="sales", region="eu-north-1").settings
+    settings = Context(name="sales", region="eu-north-1").account.settings
     assert settings == Settings(
         table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
         label="production", color=Color.RED, changed_by="anna", strict_actions=True,
@@ -98,7 +98,7 @@ def test_variables_count_before_the_worker_if_the_name_is_one_of_them(
     aws.has("lambda", "get_function_configuration", function())
     monkeypatch.setenv("DUEBELL_NAME", "sales")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
-    settings = Context().settings
+    settings = Context().account.settings
     assert (settings.table, settings.rule) == ("another", "sales")
 
 
@@ -106,16 +106,19 @@ def test_variables_count_before_the_worker_if_the_name_is_one_of_them(
 def test_a_place_is_noted_and_taken_the_next_time(aws: Aws) -> None:
     # Given a scheduler that was named once with where it is
     aws.has("lambda", "get_function_configuration", function())
-    assert Context(name="sales", region="eu-north-1", profile="shop").settings.name == "sales"
+    assert Context(name="sales", region="eu-north-1", profile="shop").account.settings.name == "sales"
     assert known_places() == {"sales": Place(region="eu-north-1", account="111111111111", profile="shop")}
 
     # When it is named alone, then it is found there, whatever the environment says
     aws.has("lambda", "get_function_configuration", function())
     context = Context(name="sales")
-    assert context.settings.name == "sales"
-    assert (context.session.region_name, context.session.profile_name) == ("eu-north-1", "shop")
+    assert context.account.settings.name == "sales"
+    assert (context.account.session.region_name, context.account.session.profile_name) == (
+        "eu-north-1",
+        "shop",
+    )
     # And a program that makes clients of its own finds it, too
-    context.export_account()
+    context.account.export_account()
     assert (os.environ["AWS_REGION"], os.environ["AWS_PROFILE"]) == ("eu-north-1", "shop")
 
 
@@ -125,10 +128,10 @@ def test_another_account_is_not_taken_for_it(aws: Aws) -> None:
     with pytest.raises(
         WrongUsage, match=r"account 111111111111, .* 222222222222: give --profile, or --region"
     ):
-        _ = Context(name="sales").settings
+        _ = Context(name="sales").account.settings
     # Unless one says so
     aws.has("lambda", "get_function_configuration", function("222222222222"))
-    assert Context(name="sales", region="eu-north-1").settings.name == "sales"
+    assert Context(name="sales", region="eu-north-1").account.settings.name == "sales"
     assert known_places()["sales"].account == "222222222222"
 
 
@@ -137,7 +140,7 @@ def test_one_that_is_not_there_says_how_to_find_it(aws: Aws) -> None:
     with pytest.raises(
         NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
     ):
-        _ = Context(name="sales", region="eu-north-1").settings
+        _ = Context(name="sales", region="eu-north-1").account.settings
     assert known_places() == {}
 
 
@@ -151,7 +154,7 @@ def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
     else:
         aws.refuses("lambda", "get_function_configuration", "AccessDeniedException")
         aws.has("sts", "get_caller_identity", {"Account": "111111111111"})
-    assert Context(name="sales", region="eu-north-1").settings == Settings(
+    assert Context(name="sales", region="eu-north-1").account.settings == Settings(
         table="sales", rule="sales", function="sales", name="sales"
     )
     said = capsys.readouterr().err
@@ -164,13 +167,13 @@ def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
 def test_errors_of_aws_are_told(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     aws.refuses("lambda", "get_function_configuration", "ExpiredTokenException")
     with pytest.raises(AwsRefused, match="ExpiredTokenException"):
-        named.find(boto3.Session(region_name="eu-north-1"), "sales", {})
+        account.find(boto3.Session(region_name="eu-north-1"), "sales", {})
     monkeypatch.undo()
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     session = boto3.Session("a", "b", region_name="eu-north-1")
     with pytest.raises(AwsUnavailable, match="is `duebell local` running"):
-        named.find(session, "sales", {})
+        account.find(session, "sales", {})
 
 
 def local_stack(folder: Path) -> None:
@@ -199,29 +202,29 @@ def _no_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_no_region")
 def test_without_a_region_the_stack_of_this_folder_is_told_of(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage) as raised:
-        _ = Context().backend
+        _ = Context().account.backend
     assert str(raised.value) == (
         "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
     )
     local_stack(tmp_path / ".duebell")
     with pytest.raises(WrongUsage) as raised:
-        _ = Context().backend
+        _ = Context().account.backend
     assert str(raised.value) == (
         "AWS_REGION is not set: give --region, or --name local, the stack of `duebell local` here"
     )
     note_place("sales", Place(region="eu-north-1", account="111111111111"))
     with pytest.raises(WrongUsage, match=r"--name local, .* here \(sales is known, too\)"):
-        _ = Context().backend
+        _ = Context().account.backend
 
 
 @pytest.mark.usefixtures("_no_region")
 def test_a_misspelt_name_without_a_region_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match=r"no scheduler 'locl' is known here\. AWS_REGION is not set"):
-        _ = Context(name="locl").settings
+        _ = Context(name="locl").account.settings
     local_stack(tmp_path / ".duebell")
     note_place("sales", Place(region="eu-north-1", account="111111111111"))
     with pytest.raises(WrongUsage) as raised:
-        _ = Context(name="locl").settings
+        _ = Context(name="locl").account.settings
     assert str(raised.value) == (
         "no scheduler 'locl' is known here: did you mean local? AWS_REGION is not set: give --region, or "
         "--name local, the stack of `duebell local` here (sales is known, too)"
@@ -232,18 +235,18 @@ def test_a_misspelt_name_without_a_region_is_told_with_the_nearest(tmp_path: Pat
 def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
-        _ = Context(name="local").session
+        _ = Context(name="local").account.session
     local_stack(tmp_path / ".duebell")
     monkeypatch.setenv("AWS_PROFILE", "shop")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
     context = Context(name="local")
-    credentials = context.session.get_credentials()
+    credentials = context.account.session.get_credentials()
     assert credentials
     assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
-    client = context.session.client("dynamodb")
+    client = context.account.session.client("dynamodb")
     assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
-    assert (context.settings.table, context.settings.label) == ("duebell", "local")
-    context.export_account()
+    assert (context.account.settings.table, context.account.settings.label) == ("duebell", "local")
+    context.account.export_account()
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert "AWS_PROFILE" not in os.environ
 
@@ -311,7 +314,7 @@ def test_notes_that_cannot_be_written_are_no_error(tmp_path: Path, monkeypatch: 
 
 
 def test_names_are_completed() -> None:
-    from duebell_editor.cli.options import names  # noqa: PLC0415
+    from duebell_editor.cli.context import names  # noqa: PLC0415
 
     note_place("sales", Place(region="r", account="1"))
     note_place("stage", Place(region="r", account="1"))

@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from duebell import Editor
-from duebell_editor.cli.output import attempts_table, occurrences_table, relative, times_table
+from duebell_editor.cli.output import relative
+from duebell_editor.cli.show import attempts_table, occurrences_table, times_table
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON

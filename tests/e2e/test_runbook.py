@@ -49,9 +49,7 @@ def past_index(deployer: Deployer, tmp_path: Path) -> Scene:
     deployer.deploy()
     index = [{"Delete": {"IndexName": "past-index"}}]
     dynamodb: Any = deployer.session.client("dynamodb")
-    dynamodb.update_table(
-        TableName=deployer.name, GlobalSecondaryIndexUpdates=index
-    )
+    dynamodb.update_table(TableName=deployer.name, GlobalSecondaryIndexUpdates=index)
     yield {}
 
 

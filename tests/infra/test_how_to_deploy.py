@@ -12,8 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 from typer.main import get_command
 
-from duebell_editor import cli as tasks
-from duebell_infra.commands import app
+from duebell_editor.cli.program import app
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 PAGES = ("sam", "serverless", "pulumi", "cdk", "github-actions")
@@ -102,15 +101,19 @@ def test_github_actions(tmp_path: Path) -> None:
     assert read["permissions"]["id-token"] == "write"
 
 
+def _command(name: str) -> Any:
+    program: Any = get_command(app)
+    return program.get_command(None, name)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_that_it_shows_are_duebells(page: str) -> None:
-    commands = get_command(tasks.app).commands | get_command(app).commands  # type: ignore[attr-defined]
     lines = re.findall(r"^(?:\$ |      - run: )duebell (.+)$", text_of(page), re.MULTILINE)
     assert lines
     for line in lines:
         name, *arguments = shlex.split(line.partition(" > ")[0])
         options = {
-            one for parameter in commands[name].params for one in (*parameter.opts, *parameter.secondary_opts)
+            one for parameter in _command(name).params for one in (*parameter.opts, *parameter.secondary_opts)
         }
         assert {one for one in arguments if one.startswith("-")} <= options, line
 

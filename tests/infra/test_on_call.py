@@ -7,8 +7,7 @@ import pytest
 import typer
 
 from duebell import ProblemKind
-from duebell_editor.cli import app as tasks
-from duebell_infra.commands import app as stack
+from duebell_editor.cli.program import app
 from tests.cli.runbook import ALARMS, ON_CALL, PROBLEMS
 from tests.cli.test_runbook import SAME
 from tests.cli.test_runbook import SCENES as ON_MOTO
@@ -31,8 +30,8 @@ def test_every_problem_and_every_alarm_has_a_row_that_is_played(template: Any) -
 
 
 def commands_by_name() -> dict[str, Any]:
-    apps = [typer.main.get_command(app) for app in (tasks, stack)]
-    return {name: command for app in apps for name, command in app.commands.items()}  # type: ignore[attr-defined]
+    program: Any = typer.main.get_command(app)
+    return {name: program.get_command(None, name) for name in program.list_commands(None)}
 
 
 def test_the_page_of_the_command_line_names_each_command() -> None:

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from duebell import DuebellError, Status
-from duebell_editor.cli import app
 from duebell_editor.cli.context import Context
+from duebell_editor.cli.program import app
 from duebell_editor.http import create_app
 from duebell_editor.listing.queue_counts import look
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from duebell_editor.cli import run
-from duebell_editor.cli.schedulers import Found
+from duebell_editor.cli.account import Found
+from duebell_editor.cli.program import run
 from duebell_infra import commands
 from duebell_infra import verify as cli
 from duebell_infra.verify import Finding, Result, When
@@ -49,7 +49,7 @@ def verify(
         monkeypatch.setattr(commands, "make_checks", made)
         monkeypatch.setattr(sys, "argv", ["duebell", "verify", *arguments])
         with pytest.raises(SystemExit) as raised:
-            run(commands.app)
+            run()
         assert isinstance(raised.value.code, int)
         return Outcome(raised.value.code, *capsys.readouterr())
 
@@ -96,8 +96,8 @@ def test_what_is_to_be_made_follows_from_the_options(
     assert (given["settings"].table, given["settings"].function) == ("mine", None)
 
     found = Settings(table="other", rule="bell", function="other")
-    monkeypatch.setattr("duebell_editor.cli.context.find", lambda *_: Found(settings=found))
-    monkeypatch.setattr("duebell_editor.cli.context.is_embedded", lambda _: True)
+    monkeypatch.setattr("duebell_editor.cli.account.find", lambda *_: Found(settings=found))
+    monkeypatch.setattr("duebell_editor.cli.account.is_embedded", lambda _: True)
     verify("--name", "other", "--no-probe", "--dead-letter")
     assert given["when"] == {When.ALWAYS, When.DEAD_LETTER}
     assert given["settings"] == found
@@ -137,7 +137,7 @@ def test_ctrl_c_tidies_up_and_is_told_by_the_exit_status(
     monkeypatch.setattr(commands, "tell", tell)
     monkeypatch.setattr(sys, "argv", ["duebell", "verify"])
     with pytest.raises(SystemExit) as raised:
-        run(commands.app)
+        run()
     assert raised.value.code == 130
     assert account.items() == []
 
@@ -147,7 +147,7 @@ def test_where_nothing_is_deployed_it_is_an_error_in_one_line(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["duebell", "verify", "--name", "elsewhere", "--json"])
     with pytest.raises(SystemExit) as raised:
-        run(commands.app)
+        run()
     assert raised.value.code == 5
     out, err = capsys.readouterr()
     assert out == ""

@@ -27,11 +27,11 @@ from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, fields_of_jso
 from duebell_shared.tasks.new_task import new_task
 
 from . import options
-from .context import Context
+from .context import Context, option
 from .errors import Exit, WrongUsage, words_of
-from .options import actions, instant, opened, option, with_fields
+from .options import actions, instant, opened, with_fields
 from .output import Output, plain
-from .program import with_json
+from .program import examples, with_json
 from .tasks import print_change
 
 
@@ -296,20 +296,22 @@ def _chunks(file: BinaryIO, reader: Reader) -> Iterator[list[Line]]:
 
 app = typer.Typer()
 
-_EPILOG = """\b
-Examples:
-  duebell add remind --in 2d10h --payload '{"user": 7}' --id remind-7
-  duebell add report --schedule '0 9 * * 1-5' --timezone Europe/Berlin
-  duebell add --from tasks.jsonl --id-prefix import-3- --if-exists keep
-
---from: a file is read twice, and if one of its lines is wrong, nothing is added. Standard input is added as
-it comes, and wrong lines are reported at the end (exit status 7). An interrupted add can be repeated with
---if-exists keep, when each line has an id, or --id-prefix makes one of its number. In a line, times are text,
-and lengths of time are seconds.
+_FROM = """\
+--from reads a file twice. If one of its lines is wrong, nothing is added. Standard input is added line by
+line, and wrong lines are reported at the end (exit status 7). An interrupted add can be repeated with
+--if-exists keep, if each line has an id, or --id-prefix makes one of the line's number. In a line, times are
+text, and lengths of time are seconds.
 """
 
 
-@app.command(epilog=_EPILOG)
+@app.command(
+    epilog=examples(
+        """add remind --in 2d10h --payload '{"user": 7}' --id remind-7""",
+        "add report --schedule '0 9 * * 1-5' --timezone Europe/Berlin",
+        "add --from tasks.jsonl --id-prefix import-3- --if-exists keep",
+        more=_FROM,
+    )
+)
 @with_json()
 @with_fields(*(name for name in FIELDS if name not in {"action", "rev"}))
 def add(
@@ -328,7 +330,7 @@ def add(
     ] = None,
     **given: Any,
 ) -> None:
-    """Add a task: run ACTION with a payload at a time, or by a schedule. Or add many, from a file.
+    """The task runs ACTION with a payload at a time, or by a schedule.
 
     Times are ISO-8601, such as 2026-12-31T09:00+01:00. Lengths of time are such as 90s, 1h30m or 2d10h.
     """

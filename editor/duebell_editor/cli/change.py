@@ -17,12 +17,12 @@ from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
 from . import options
-from .context import Context
+from .context import Context, flag, option
 from .errors import Exit, WrongUsage, words_of
-from .options import flag, option, with_fields, with_filters
 from .options import ids as ids_completed
+from .options import with_fields, with_filters
 from .output import Output, id_of, local, plain
-from .program import with_json
+from .program import examples, with_json
 from .tasks import print_change
 
 app = typer.Typer()
@@ -32,13 +32,14 @@ _CHUNK = 200
 
 
 @app.command(
-    epilog="\b\nExamples:\n  duebell move sale-42 --in 1h30m\n"
-    "  duebell move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
+    epilog=examples(
+        "move sale-42 --in 1h30m", "move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
+    )
 )
 @with_json()
 @with_fields("due", "in", "timezone")
 def move(context: Context, id: options.Id, **given: Any) -> None:
-    """Give a task another due date. It must be scheduled, paused or running.
+    """It must be scheduled, paused or running.
 
     Of a recurring task, this moves only the current occurrence. A running attempt is not stopped.
     """
@@ -47,15 +48,17 @@ def move(context: Context, id: options.Id, **given: Any) -> None:
 
 
 @app.command(
-    epilog="\b\nExamples:\n  duebell update report --schedule '0 8 * * 1-5' --timezone Europe/Berlin\n"
-    "  duebell update report --no-end --payload '{\"n\": 2}'"
+    epilog=examples(
+        "update report --schedule '0 8 * * 1-5' --timezone Europe/Berlin",
+        """update report --no-end --payload '{"n": 2}'""",
+    )
 )
 @with_json()
 @with_fields(*(name for name in names_of(TaskChange) if name != "due"), in_change=True)
 def update(context: Context, id: options.Id, **given: Any) -> None:
-    """Change a task that is scheduled or paused; what is not given stays as it is.
+    """The task must be scheduled or paused. Options that are not given change nothing.
 
-    Another schedule comes with its own time zone, start and end, and runs first at its next time: a rate at
+    A new schedule comes with its own time zone, start and end, and runs first at its next time: a rate at
     its --start, or one interval from now. A failed task can be given another payload or action, before it is
     retried. `move` gives another due date.
     """
@@ -73,18 +76,12 @@ _EXAMPLES = {
     Verb.RETRY: "--status failed --action put_on_sale --error TimeoutError --yes",
 }
 
-_HELP = """{means} It must be {statuses}.
+_HELP = """A task must be {statuses}.
 
-Name one or several, or give a filter: then it asks first, or --yes must be given. A filter takes only tasks
-whose status allows it."""
+Name one task or several, or give a filter. With a filter it asks first, unless --yes is given. A filter takes
+only tasks whose status allows it."""
 
-_EPILOG = """\b
-Examples:
-  duebell {name} sale-42 sale-43
-  duebell {name} {example}
-  duebell list --action put_on_sale --all | duebell {name} -
-
-If some of several could not be changed, they are listed and the exit status is 7.
+_SOME_FAILED = """If some of several could not be changed, they are listed and the exit status is 7.
 """
 
 _Ids = Annotated[
@@ -99,9 +96,13 @@ def _add_command(verb: Verb) -> None:
     *most, last = (status for status in Status if status in verb.rule.statuses)
     statuses = f"{', '.join(most)} or {last}" if most else last
     name = verb.replace("_", "-")
-    epilog = _EPILOG.format(name=name, example=_EXAMPLES.get(verb, "--prefix sale- --yes"))
+    calls = (
+        f"{name} sale-42 sale-43",
+        f"{name} {_EXAMPLES.get(verb, '--prefix sale- --yes')}",
+        f"list --action put_on_sale --all | duebell {name} -",
+    )
 
-    @app.command(name, help=_HELP.format(means=verb.rule.means, statuses=statuses), epilog=epilog)
+    @app.command(name, help=_HELP.format(statuses=statuses), epilog=examples(*calls, more=_SOME_FAILED))
     @with_json()
     @with_filters()
     def change(
@@ -135,7 +136,7 @@ def _add_command(verb: Verb) -> None:
             more = "" if chosen.is_all else ", and there are more,"
             which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
             tasks = f"{_count(len(chosen.ids))} ({which}){more}"
-            _ask(out, f"{plain(context.scheduler)}: {tasks} would be {verb.rule.done}")
+            _ask(out, f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}")
         _change(editor, out, verb, chosen)
 
 

@@ -26,7 +26,7 @@ from duebell_shared.quoting import quoted
 from .output import local, plain
 
 #: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
-_TYPERS_USAGE: Any = typer.BadParameter.__mro__[1]
+UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 class WrongUsage(DuebellError):
@@ -48,7 +48,7 @@ class Exit(IntEnum):
 
 
 _EXITS: dict[type[BaseException], Exit] = {
-    _TYPERS_USAGE: Exit.USAGE,
+    UsageError: Exit.USAGE,
     WrongUsage: Exit.USAGE,
     InvalidInput: Exit.USAGE,
     ProfileNotFound: Exit.USAGE,
@@ -94,7 +94,7 @@ def exit_of(error: BaseException) -> Exit:
 def kind_of(error: BaseException) -> str:
     """The kind of error, as the HTTP editor's problem documents name it: `task-not-found` of TaskNotFound."""
     match error:
-        case WrongUsage() | _TYPERS_USAGE():
+        case WrongUsage() | UsageError():
             return "usage"
         case DuebellError():
             return error.kind
@@ -113,7 +113,7 @@ def describe(error: BaseException, option_of: Callable[[str], str] = str, *, is_
     match error:
         case DuebellError():
             text = words_of(error, option_of)
-        case _TYPERS_USAGE():
+        case UsageError():
             text = _usage(error)
         case ProfileNotFound():
             text = f"{error}: see `aws configure list-profiles`"

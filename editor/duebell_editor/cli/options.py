@@ -1,7 +1,6 @@
 """Options of several commands: their text as times, durations, payloads; completions for the shell."""
 
 import contextlib
-import inspect
 import re
 import sys
 import threading
@@ -10,10 +9,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args
+from typing import Annotated, Any, BinaryIO, TypeVar, cast
 from zoneinfo import ZoneInfo
 
-import boto3
 import typer
 from msgspec import UNSET
 
@@ -26,16 +24,14 @@ from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
-from duebell_shared.settings import LOCAL
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.verbs import Verb
 
-from .context import Context
+from .context import Context, flag, option, with_options
 from .errors import WrongUsage
-from .schedulers import known_places
 
 #: Units and their names, in the order in which a duration must have them, each at most once.
 _UNITS = (
@@ -161,18 +157,6 @@ def zones(incomplete: str) -> list[str]:
     return sorted(zone for zone in zone_names() if zone.startswith(incomplete))
 
 
-def profiles(incomplete: str) -> list[str]:
-    """The profiles in the AWS SDK's files."""
-    with contextlib.suppress(Exception):
-        return [name for name in boto3.Session().available_profiles if name.startswith(incomplete)]
-    return []
-
-
-def names(incomplete: str) -> list[str]:
-    """The schedulers that were used from this machine, and `local`."""
-    return [name for name in (LOCAL, *sorted(known_places())) if name.startswith(incomplete)]
-
-
 def _page(editor: Editor, prefix: str, statuses: frozenset[Status] | None = None) -> tuple[Task, ...]:
     return editor.list(status=statuses, prefix=prefix, limit=_TASKS, most_keys=_TASKS * 10).tasks
 
@@ -197,16 +181,6 @@ def _from_the_queue(
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def option(name: str, metavar: str, help: str, **more: Any) -> Any:
-    """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=help, **more)
-
-
-def flag(name: str, help: str, *more: str) -> Any:
-    """An option without a value; `more` are its other names."""
-    return typer.Option(name, *more, help=help)
-
-
 def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
     """Settings of an option whose text `read` converts to a value; `read` may raise ValueError."""
 
@@ -226,54 +200,6 @@ def _instant(text: str, call: typer.Context, option: str) -> datetime:
     warn = Context.of(call).out.warn
     return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
 
-
-def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
-    """An option that sets a field of the context. Given after the command, it wins over one before it."""
-
-    def keep(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
-        if value is not None:
-            setattr(Context.of(call), parameter.name or "", value)
-            Context.of(call).out.account[name] = value
-        return value
-
-    return option(name, metavar, f"{what}, whatever the environment says.", callback=keep, **more)
-
-
-def _set_json(call: typer.Context, *, is_asked: bool) -> bool:
-    Context.of(call).out.as_json |= is_asked
-    return is_asked
-
-
-def _set_verbose(call: typer.Context, *, is_asked: bool) -> bool:
-    if is_asked:
-        Context.of(call).be_verbose()
-    return is_asked
-
-
-def json_option(help: str) -> Any:
-    """The option --json, which sets the format of the context's output."""
-    return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
-
-
-Name = Annotated[
-    str | None,
-    _account(
-        "--name",
-        "NAME",
-        "The scheduler's name, which finds table, rule, function, region and profile; `local` is that of "
-        "`duebell local` (DUEBELL_NAME)",
-        autocompletion=names,
-    ),
-]
-Profile = Annotated[str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)]
-Region = Annotated[str | None, _account("--region", "REGION", "The AWS region")]
-EndpointUrl = Annotated[str | None, _account("--endpoint-url", "URL", "Where AWS is")]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", callback=_set_verbose, help="Say more about errors, and where they came from."
-    ),
-]
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.", autocompletion=ids)]
 Timezone = Annotated[
@@ -355,29 +281,8 @@ def with_fields(
         for end, its_form, its_help in _BESIDE.get(form, ()):
             every[f"{name}_{end}"] = _of(its_form, f"{shown}-{end}", its_help)
         if in_change and unset and form not in _KEPT:
-            every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Take it away: {unset}")]
+            every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Unset {shown}: {unset}")]
     return lambda command: with_options(command, every)
-
-
-def with_options(command: _Function, options: Mapping[str, Any]) -> _Function:
-    """Give a command these options by their names, in place of its `**given`; flags are off by default."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    vars(command)["__signature__"] = signature.replace(
-        parameters=[
-            *own,
-            *(
-                inspect.Parameter(
-                    name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    annotation=option,
-                    default=False if get_args(option)[0] is bool else None,
-                )
-                for name, option in options.items()
-            ),
-        ]
-    )
-    return command
 
 
 def _of(kind: Kind | str, name: str, help: str) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -19,11 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor.library.json_fields import as_text
-from duebell_shared.schedules.zones import zone_of
-from duebell_shared.settings import Color
-from duebell_shared.tasks.failure import FailedAttempt
-from duebell_shared.tasks.packed_occurrences import Occurrence
+from duebell_shared.instants import as_text
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
@@ -185,18 +181,16 @@ def relative(instant: datetime, now: datetime) -> str:
 
 Cell = str | Text
 
-#: The terminal's words for the colours of labels.
+#: The terminal's words for the colours of labels (`Color` of the settings).
 COLORS = {
-    Color.RED: "red",
-    Color.ORANGE: "dark_orange",
-    Color.YELLOW: "yellow",
-    Color.GREEN: "green",
-    Color.BLUE: "blue",
-    Color.PURPLE: "magenta",
-    Color.GRAY: "bright_black",
+    "red": "red",
+    "orange": "dark_orange",
+    "yellow": "yellow",
+    "green": "green",
+    "blue": "blue",
+    "purple": "magenta",
+    "gray": "bright_black",
 }
-
-_One = TypeVar("_One")
 
 #: Characters between two columns.
 _GAP = 2
@@ -251,78 +245,3 @@ def block(title: Text, *lines: Cell) -> Iterator[RenderableType]:
     yield title
     for line in lines:
         yield Padding(Text(line) if isinstance(line, str) else line, (0, 0, 0, 2), expand=False)
-
-
-def attempts_table(attempts: Sequence[FailedAttempt], width: int) -> RenderableType:
-    """The attempts that failed, the latest first."""
-
-    def why(one: FailedAttempt) -> str:
-        return in_one_line(f"{one.type}: {one.message}")
-
-    def row(one: FailedAttempt, time: Callable[[datetime], str]) -> Sequence[str]:
-        times = [time(one.due), *_times(time, one)]
-        return (str(one.attempt), *times, why(one))
-
-    def narrow(one: FailedAttempt) -> Iterator[RenderableType]:
-        started, ended = _times(short, one)
-        title = Text(f"failed attempt {one.attempt}, due {short(one.due)}", style="bold")
-        return block(title, f"started {started}, ended {ended}", why(one))
-
-    headings = ("failed attempt", "due", "started", "ended", "failure")
-    return _latest_first(attempts, headings, row, narrow, width)
-
-
-def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> RenderableType:
-    """The occurrences that are over, the latest first."""
-
-    def result(one: Occurrence) -> str:
-        return f"{one.result}{' (extra)' if one.extra else ''}"
-
-    def late(one: Occurrence) -> str:
-        return "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
-
-    def row(one: Occurrence, time: Callable[[datetime], str]) -> Sequence[str]:
-        missed = f"{one.missed:,}" if one.missed else ""
-        failure = in_one_line(one.failure or "")
-        return (time(one.due), result(one), str(one.attempts), late(one), missed, failure)
-
-    def narrow(one: Occurrence) -> Iterator[RenderableType]:
-        missed = f", {one.missed:,} missed before it" if one.missed else ""
-        lines = [f"{one.attempts} attempts, {late(one)} late{missed}", *filter(None, [one.failure])]
-        return block(Text(f"{short(one.due)} {result(one)}", style="bold"), *map(in_one_line, lines))
-
-    headings = ("due", "result", "attempts", "late", "missed", "failure")
-    return _latest_first(occurrences, headings, row, narrow, width)
-
-
-def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
-    """Times to come, as clocks show them in a time zone and here."""
-    there = [(instant, instant.astimezone(zone_of(timezone))) for instant in instants]
-    full = [
-        (f"{shown:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
-        for instant, shown in there
-    ]
-    brief = [(f"{shown:%a %Y-%m-%d %H:%M}", short(instant)) for instant, shown in there]
-    layouts = [
-        Grid((timezone, "here", "")[:columns], [row[:columns] for row in rows])
-        for rows, columns in ((full, 3), (full, 2), (brief, 2), (brief, 1))
-    ]
-    return first_that_fits(layouts, width, lambda: [layouts[-1].table(width)])
-
-
-def _latest_first(
-    items: Sequence[_One],
-    headings: Sequence[str],
-    row: Callable[[_One, Callable[[datetime], str]], Sequence[str]],
-    narrow: Callable[[_One], Iterable[RenderableType]],
-    width: int,
-) -> RenderableType:
-    """A table with a row for each item, with times in full or short; on narrow terminals a block for each."""
-    latest_first = items[::-1]
-    layouts = (Grid(headings, [row(one, time) for one in latest_first]) for time in (local, short))
-    return first_that_fits(layouts, width, lambda: (part for one in latest_first for part in narrow(one)))
-
-
-def _times(time: Callable[[datetime], str], one: FailedAttempt) -> tuple[str, str]:
-    started, finished = one.started_at, one.finished_at
-    return (time(started) if started else "-", time(finished) if finished else "-")

@@ -1,13 +1,16 @@
 """The program: its options, the context of its commands, and its exit status."""
 
 import contextlib
+import difflib
+import functools
+import importlib
 import inspect
 import io
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,13 +20,103 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
+from duebell_shared.tasks.verbs import Verb
 
-from .context import Context
-from .errors import HELP, Exit, exit_of
-from .options import EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
+from .context import Context, EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
+from .errors import HELP, Exit, UsageError, exit_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+#: The modules of the commands about tasks, and of those about the stack.
+_TASKS, _STACK = "duebell_editor.cli", "duebell_infra"
+
+#: The commands by group: the module that holds each, and its summary of at most 60 characters. The module is
+#: imported when one of its commands is called.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Change tasks": {
+        "add": (f"{_TASKS}.add", "Add a task, or many from a file."),
+        **{verb.replace("_", "-"): (f"{_TASKS}.change", verb.rule.means) for verb in Verb},
+    },
+    "Look at the queue": {
+        "list": (f"{_TASKS}.tasks", "List tasks by time; filter by status, action, tag."),
+        "show": (f"{_TASKS}.show", "Show everything about one task."),
+        "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
+        "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
+        "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
+        "watch": (f"{_TASKS}.watch", "Show the status and the next tasks, live."),
+        "actions": (f"{_TASKS}.worker", "List the actions of the worker, and their limits."),
+        "environments": (f"{_TASKS}.queue", "List the schedulers that --name finds."),
+        "editor": (f"{_TASKS}.queue", "Serve the HTTP API and its page."),
+    },
+    "Operate": {
+        "doctor": (f"{_TASKS}.show", "Find what is wrong; repair it with --fix."),
+        "limit": (f"{_TASKS}.worker", "Limit or pause an action."),
+        "sync": (f"{_TASKS}.worker", "Add, change and cancel recurring tasks as the code declares."),
+        "relane": (f"{_TASKS}.queue", "Give the queue more lanes while it is in use."),
+        "export": (f"{_TASKS}.queue", "Write every task to standard output, as JSON lines."),
+        "import": (f"{_TASKS}.queue", "Add the tasks of an export, except those that are there."),
+    },
+    "Deploy": {
+        "deploy": (f"{_STACK}.commands", "Create or update the stack on AWS."),
+        "verify": (f"{_STACK}.commands", "Make each kind of call once, to see that AWS accepts it."),
+        "destroy": (f"{_STACK}.commands", "Delete the stack from AWS."),
+        "bundle": (f"{_STACK}.commands", "Build the worker's Lambda bundle, a zip file."),
+        "template": (f"{_STACK}.commands", "Print the CloudFormation template."),
+        "cost": (f"{_STACK}.cost", "Estimate the monthly cost of tasks on AWS, in dollars."),
+    },
+    "Develop": {
+        "local": (f"{_STACK}.local.commands", "Run the whole stack on this machine, without AWS."),
+        "run": (f"{_STACK}.commands", "Run the due tasks once, in this process."),
+        "worker": (f"{_STACK}.local.worker_command", "Run due tasks in this process until it is stopped."),
+    },
+}
+_COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
+
+#: Words that users of other tools try, and what to call instead.
+_SYNONYMS = {
+    "create": "add", "enqueue": "add", "schedule": "add",
+    "edit": "update", "reschedule": "move", "delay": "move",
+    "delete": "cancel", "remove": "cancel", "rm": "cancel", "kill": "cancel",
+    "rerun": "retry", "unpause": "resume", "trigger": "run-now",
+    "ls": "list", "tasks": "list", "jobs": "list", "search": "list", "find": "list",
+    "get": "show", "describe": "show", "history": "show", "logs": "show",
+    "errors": "failures", "failed": "failures", "dead": "failures",
+    "explain": "preview", "next": "preview", "cron": "preview",
+    "info": "status", "health": "status", "stats": "status",
+    "top": "watch", "tail": "watch", "ui": "editor", "serve": "editor", "dashboard": "editor",
+    "check": "doctor", "fix": "doctor", "repair": "doctor", "why": "doctor", "diagnose": "doctor",
+    "throttle": "limit", "backup": "export", "restore": "import", "shards": "relane",
+    "up": "deploy", "init": "deploy", "down": "destroy", "undeploy": "destroy", "package": "bundle",
+    "price": "cost", "pricing": "cost", "dev": "local", "start": "local", "work": "worker",
+    "version": "--version", "help": "--help",
+}  # fmt: skip
+_OPTION_SYNONYMS = {
+    **{f"--{status}": f"--status {status}" for status in Status},
+    "--at": "--due", "--when": "--due", "--date": "--due", "--delay": "--in", "--cron": "--schedule",
+    "--every": "--schedule", "--tz": "--timezone", "--zone": "--timezone", "--since": "--after",
+    "--until": "--before", "--tag": "--tags", "--data": "--payload", "--args": "--payload",
+    "--force": "--yes", "--output": "--json", "--format": "--json", "--watch": "--every",
+}  # fmt: skip
+
+
+def examples(*lines: str, more: str = "") -> str:
+    """The end of a command's help: calls of it, each in a line, and `more` in lines of its own."""
+    calls = "".join(f"  duebell {line}\n" for line in lines)
+    return f"\b\nExample{'s'[: len(lines) - 1]}:\n{calls}" + (f"\n{more}" if more else "")
+
+
+@functools.cache
+def _commands_of(module: str) -> Mapping[str, Any]:
+    """The commands that a module holds: each with its summary, and the options that every command has."""
+    root = typer.Typer(rich_markup_mode=None)
+    root.add_typer(everywhere(importlib.import_module(module).app))
+    found = typer.main.get_group(root).commands
+    for name, command in found.items():
+        command.help = "\n\n".join(filter(None, [_COMMANDS[name][1], command.help]))
+    return found
 
 
 class _Command(TyperCommand):
@@ -31,14 +124,40 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _asking_for_json(ctx, args):
-            return super().parse_args(ctx, args)
+            try:
+                return super().parse_args(ctx, args)
+            except UsageError as error:
+                meant = _OPTION_SYNONYMS.get(getattr(error, "option_name", ""), "")
+                if meant.split(" ")[0] in {name for one in self.params for name in one.opts}:
+                    error.message = f"{error.message.rstrip('.')}. Did you mean {meant}?"
+                    vars(error)["possibilities"] = None
+                raise
 
 
 class _Group(TyperGroup):
-    """A group that reports an unknown command as JSON if --json is anywhere among its arguments."""
+    """The commands of GROUPS. It reports an unknown one as JSON if --json is anywhere among its arguments."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        del ctx
+        return _commands_of(_COMMANDS[cmd_name][0])[cmd_name] if cmd_name in _COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        del ctx
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         with _asking_for_json(ctx, args):
+            name = args[0]
+            if name not in _COMMANDS and not name.startswith("-"):
+                near = [_SYNONYMS[name]] if name in _SYNONYMS else difflib.get_close_matches(name, _COMMANDS)
+                meant = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+                ctx.fail(f"No such command {name!r}.{meant}")
             return super().resolve_command(ctx, args)
 
 
@@ -150,7 +269,7 @@ def _with_context(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(with_context, options)
 
 
-def run(app: typer.Typer) -> NoReturn:
+def run() -> NoReturn:
     """Run the command that the process was called with, and exit with one of the statuses of `Exit`.
 
     Errors are printed in one line, without a traceback. When the reader of the output goes away, as in

@@ -15,32 +15,35 @@ from duebell_shared.errors import DuebellError
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.settings import LOCAL, MAX_LANES, Color
 
-from .context import Context
+from .account import deployed_names, find, is_embedded
+from .context import Context, flag, option
 from .errors import Exit, words_of
-from .options import flag, opened, option
+from .options import opened
 from .output import COLORS, console, json_line, plain
-from .program import with_json
-from .schedulers import LocalStack, deployed_names, find, is_embedded, known_places
+from .program import examples, with_json
+from .schedulers import LocalStack, known_places
 
 app = typer.Typer()
 
 
-@app.command("export")
+@app.command("export", epilog=examples("export > tasks.jsonl"))
 def export_queue(context: Context) -> None:
-    """Write every task, history included, to standard output: one JSON document to a line."""
+    """History is included. Each line is one JSON document."""
     output = sys.stdout.buffer
     for line in context.editor().export_tasks():
         output.write(json_line(line.decode()).encode() + b"\n")
 
 
-@app.command("import", epilog="\b\nExample:\n  duebell --profile old export | duebell --profile new import -")
+@app.command(
+    "import", epilog=examples("import tasks.jsonl", "--profile old export | duebell --profile new import -")
+)
 def import_queue(
     context: Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="What was exported; - is standard input.")
+        str, typer.Argument(metavar="FILE", help="The exported file; - is standard input.")
     ] = "-",
 ) -> None:
-    """Add the tasks of an export, except for ids that exist already; so it can be repeated.
+    """It can be repeated, because it leaves out ids that exist already.
 
     The exit status is 7 if some could not be written.
     """
@@ -61,17 +64,17 @@ def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield line if number else line.removeprefix(b"\xef\xbb\xbf")
 
 
-@app.command(epilog="\b\nExample:\n  duebell relane 16")
+@app.command(epilog=examples("relane 16"))
 def relane(
     context: Context,
     lanes: Annotated[
-        int, typer.Argument(metavar="LANES", help=f"How many there shall be, up to {MAX_LANES}.")
+        int, typer.Argument(metavar="LANES", help=f"The new number of lanes, at most {MAX_LANES}.")
     ],
 ) -> None:
-    """Give the queue more lanes, while it is in use, and move the tasks that wait to where they belong.
+    """It moves the waiting tasks to their new lanes.
 
-    Runs leave first, so tasks wait until it is done: seconds to minutes. Editors and workers are not stopped.
-    Repeat it with the same number if it was interrupted.
+    Tasks do not run until it is done, which takes seconds to minutes. Clients and workers need no restart. If
+    it was interrupted, repeat it with the same number.
     """
     done = context.editor().relane(lanes, progress=context.out.note)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
@@ -94,13 +97,13 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     where: str
 
 
-@app.command()
+@app.command(epilog=examples("environments", "--profile shop --region eu-north-1 environments"))
 @with_json("JSON for programs, one environment to a line.")
 def environments(context: Context) -> None:
-    """List the schedulers that --name finds: here, on this machine, and where they were last found.
+    """It looks in the account and region of the options or the environment, and on this machine.
 
-    Here is the account and the region of the options, or else of the environment. A scheduler is noted with
-    its region and profile whenever it is deployed, or found by its name.
+    It also lists the schedulers that this machine has noted. One is noted with its region and profile when it
+    is deployed or found by its name.
     """
     if context.out.as_json:
         for one in _all(context):
@@ -133,7 +136,7 @@ def _all(context: Context) -> Iterator[Environment]:
 
 
 def _here(context: Context) -> Iterator[Environment]:
-    session = context.session
+    session = context.account.session
     if is_embedded(session):
         return
     known = known_places()
@@ -161,19 +164,21 @@ def _table(found: list[Environment]) -> Table:
     return table
 
 
-_HOST = "Address of this machine; one that others reach needs a token."
+_HOST = "The address to serve on. An address that other machines reach needs a token."
 _PROOF = (
-    "What requests must carry, 16 characters or more. Others on this machine can see a command line: better "
-    "set the variable."
+    "The secret that requests must carry, 16 characters or more. Set the variable instead where other users "
+    "can see command lines."
 )
-_ALLOWED_HOST = "Another name it answers to, such as a proxy's; may be repeated."
+_ALLOWED_HOST = "Another host name to answer to, such as a proxy's. Can be repeated."
 _IDENTITY_HEADER = (
-    "Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on the tasks that "
-    "they change. Only where nobody can reach it without the proxy."
+    "The header in which a proxy names the visitor, such as X-Forwarded-User. It is kept as the author of "
+    "changes. Use it only where nobody can reach this server without the proxy."
 )
 
 
-@app.command()
+@app.command(
+    epilog=examples("editor --read-only", "editor --host 0.0.0.0 --allowed-host duebell.example.com")
+)
 def editor(
     context: Context,
     *,
@@ -181,16 +186,14 @@ def editor(
     host: Annotated[str, option("--host", "ADDRESS", _HOST)] = "127.0.0.1",
     token: Annotated[str | None, option("--token", "TOKEN", _PROOF, envvar="DUEBELL_EDITOR_TOKEN")] = None,
     allowed_host: Annotated[list[str] | None, option("--allowed-host", "NAME", _ALLOWED_HOST)] = None,
-    read_only: Annotated[
-        bool, flag("--read-only", "Show the queue only: nobody can change anything.")
-    ] = False,
+    read_only: Annotated[bool, flag("--read-only", "Nobody can change anything.")] = False,
     identity_header: Annotated[str | None, option("--identity-header", "NAME", _IDENTITY_HEADER)] = None,
     access_log: Annotated[
         bool | None,
         typer.Option(help="A line of JSON for each request and each change. [on with a token]"),
     ] = None,
 ) -> None:
-    """Serve the HTTP editor and its page, until Ctrl-C; on this machine only, unless told otherwise."""
+    """It serves until Ctrl-C, and only to this machine unless --host is given."""
     try:
         from duebell_editor.http import serve  # noqa: PLC0415 - an extra, and slow to import
     except ModuleNotFoundError as error:

@@ -1,19 +1,11 @@
-"""Schedulers by name: their places and settings, and the note of the stack of `duebell local`."""
+"""Notes on this machine: the places of the schedulers that were named, and the stack of `duebell local`."""
 
 import os
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-import boto3
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
-
-from duebell_shared.aws.aws_session import is_here, way_out
-from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.quoting import quoted
-from duebell_shared.settings import Settings
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,85 +51,6 @@ def _file() -> Path:
     state = os.environ.get("XDG_STATE_HOME")
     folder = Path(state) if state and Path(state).is_absolute() else Path.home() / ".local" / "state"
     return folder / "duebell" / "environments.json"
-
-
-#: Variables of this process that count for a scheduler of another name as well.
-OURS = ("DUEBELL_CHANGED_BY", "DUEBELL_STRICT_ACTIONS")
-
-#: Lambda and the tagging API answer these without permission.
-_REFUSED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A scheduler that was found.
-
-    settings  those of its worker; if they may not be read, what the templates name its parts by
-    account   the account that it is in; empty if that is unknown
-    why_not   why the settings could not be read; empty if they could
-    """
-
-    settings: Settings
-    account: str = ""
-    why_not: str = ""
-
-
-def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
-    """The scheduler of this name in the session's account and region.
-
-    given  variables that count before the worker's
-
-    Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
-    """
-    own = {variable: os.environ[variable] for variable in OURS if variable in os.environ}
-    by_name = {"DUEBELL_NAME": name}
-    try:
-        function = session.client("lambda").get_function_configuration(FunctionName=name)
-    except ClientError as error:
-        code = error.response.get("Error", {}).get("Code", "")
-        if code == "ResourceNotFoundException":
-            raise NotDeployed(
-                f"there is no scheduler {quoted(name)} in {session.region_name}: give its --region and "
-                f"--profile once, and they are noted; `duebell environments` lists those here"
-            ) from error
-        if code not in _REFUSED:
-            raise AwsRefused(str(error)) from error
-        settings = Settings.from_env({**by_name, **own, **given})
-        return Found(settings=settings, account=_account(session), why_not=str(error))
-    except BotoCoreError as error:
-        raise AwsUnavailable(f"{error}{way_out(error)}") from error
-    environment = function.get("Environment", {})
-    unreadable = environment.get("Error", {}).get("Message", "")
-    variables = {
-        variable: value
-        for variable, value in environment.get("Variables", {}).items()
-        if variable.startswith("DUEBELL_")
-    }
-    return Found(
-        settings=Settings.from_env({**by_name, **variables, **own, **given}),
-        account=function["FunctionArn"].split(":")[4],
-        why_not=unreadable,
-    )
-
-
-def deployed_names(session: boto3.Session) -> Iterator[str]:
-    """The names of the schedulers in the session's account and region, by the tag that all templates set."""
-    pages = session.client("resourcegroupstaggingapi").get_paginator("get_resources")
-    for page in pages.paginate(TagFilters=[{"Key": "duebell"}], ResourceTypeFilters=["lambda:function"]):
-        for resource in page["ResourceTagMappingList"]:
-            yield resource["ResourceARN"].rpartition(":")[2]
-
-
-def is_embedded(session: boto3.Session) -> bool:
-    """Tell whether the session's AWS is an emulator on this machine, whose place is not worth a note."""
-    return is_here(session.client("lambda").meta.endpoint_url)
-
-
-def _account(session: boto3.Session) -> str:
-    """The account of the session's credentials: everybody may ask for that."""
-    try:
-        return session.client("sts").get_caller_identity()["Account"]
-    except (ClientError, BotoCoreError):
-        return ""
 
 
 #: The state folder, unless the variable names another.

@@ -1,11 +1,12 @@
 """The commands `show`, `preview`, `status` and `doctor`."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -15,15 +16,30 @@ from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.schedules.zones import zone_of
+from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, STORED
+from duebell_shared.tasks.packed_occurrences import Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.task import Task
 
-from .context import Context
+from .context import Context, flag, option
 from .errors import Exit
-from .options import Id, flag, option, with_fields
-from .output import COLORS, attempts_table, console, occurrences_table, plain, short, times_table, when
-from .program import with_json
+from .options import Id, with_fields
+from .output import (
+    COLORS,
+    Grid,
+    block,
+    console,
+    first_that_fits,
+    in_one_line,
+    local,
+    plain,
+    relative,
+    short,
+    when,
+)
+from .program import examples, with_json
 from .tasks import status_text
 from .worker import in_words
 
@@ -39,10 +55,10 @@ _MISSED = {
 _RECENT = timedelta(days=7)
 
 
-@app.command()
+@app.command(epilog=examples("show sale-42", "show sale-42 --json"))
 @with_json()
 def show(context: Context, id: Id) -> None:
-    """Show all of a task."""
+    """It shows the fields, the failed attempts, and the past occurrences of a recurring task."""
     task, out = context.editor().get(id), console()
     if context.out.as_json:
         context.out.print_json(task_fields(task))
@@ -55,8 +71,10 @@ def show(context: Context, id: Id) -> None:
 
 
 @app.command(
-    epilog="\b\nExamples:\n  duebell preview 'rate(90 minutes)' --start 2026-12-31T09:00Z\n"
-    "  duebell preview '0 9 * * 1-5' --timezone Europe/Berlin --count 3"
+    epilog=examples(
+        "preview 'rate(90 minutes)' --start 2026-12-31T09:00Z",
+        "preview '0 9 * * 1-5' --timezone Europe/Berlin --count 3",
+    )
 )
 @with_json()
 @with_fields("timezone", "start", "end")
@@ -69,7 +87,7 @@ def preview(
     ] = 10,
     **given: Any,
 ) -> None:
-    """Say what a schedule means, in words, and the times that come next. Nothing is stored."""
+    """Nothing is stored."""
     now, zone = context.now(), given["timezone"] and given["timezone"].key
     meant = make_schedule(schedule, timezone=zone, start=given["start"], end=given["end"], now=now)
     occurrences = meant.preview(count, now)
@@ -81,10 +99,10 @@ def preview(
     out.print(times_table(occurrences, meant.timezone, now, out.width))
 
 
-@app.command()
+@app.command(epilog=examples("status", "--name shop status --json"))
 @with_json()
 def status(context: Context) -> None:
-    """Show the state of the scheduler: is it armed, what failed, what is late, what runs until 06:00 UTC.
+    """It shows when the rule rings, and how many tasks failed, are late, or run until 06:00 UTC.
 
     The exit status is 6 if something is wrong, failed tasks included.
     """
@@ -97,18 +115,17 @@ def status(context: Context) -> None:
         raise typer.Exit(Exit.WRONG)
 
 
-@app.command()
+@app.command(epilog=examples("doctor", "doctor --fix"))
 @with_json()
 def doctor(
     context: Context,
     *,
-    fix: Annotated[bool, flag("--fix", "Repair what can be repaired, and say what it was.")] = False,
+    fix: Annotated[bool, flag("--fix", "Repair what can be repaired, and list it.")] = False,
 ) -> None:
-    """Say what is wrong with the scheduler, and repair it with --fix.
+    """It names each problem and the command that repairs it.
 
-    Looks for tasks in lanes that no run reads, too, whether alarms tell anybody, and whether the targets of
-    deliveries are there, as far as these credentials may see them. The exit status is 6 if something is
-    wrong; with --fix, if something did not get better.
+    It also looks for tasks in lanes that no run reads, for alarms that notify nobody, and for missing targets
+    of deliveries. The exit status is 6 if something is wrong; with --fix, if something is still wrong.
     """
     diagnosis, out, in_full = context.editor().doctor(fix=fix), console(), context.out.in_full
     found, mended = diagnosis.status, diagnosis.mended
@@ -333,3 +350,81 @@ def _table(facts: Mapping[str, str | Text]) -> Table:
     for name, value in facts.items():
         grid.add_row(name, value if isinstance(value, Text) else Text(plain(value)))
     return grid
+
+
+_One = TypeVar("_One")
+
+
+def attempts_table(attempts: Sequence[FailedAttempt], width: int) -> RenderableType:
+    """The attempts that failed, the latest first."""
+
+    def why(one: FailedAttempt) -> str:
+        return in_one_line(f"{one.type}: {one.message}")
+
+    def row(one: FailedAttempt, time: Callable[[datetime], str]) -> Sequence[str]:
+        times = [time(one.due), *_times(time, one)]
+        return (str(one.attempt), *times, why(one))
+
+    def narrow(one: FailedAttempt) -> Iterator[RenderableType]:
+        started, ended = _times(short, one)
+        title = Text(f"failed attempt {one.attempt}, due {short(one.due)}", style="bold")
+        return block(title, f"started {started}, ended {ended}", why(one))
+
+    headings = ("failed attempt", "due", "started", "ended", "failure")
+    return _latest_first(attempts, headings, row, narrow, width)
+
+
+def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> RenderableType:
+    """The occurrences that are over, the latest first."""
+
+    def result(one: Occurrence) -> str:
+        return f"{one.result}{' (extra)' if one.extra else ''}"
+
+    def late(one: Occurrence) -> str:
+        return "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
+
+    def row(one: Occurrence, time: Callable[[datetime], str]) -> Sequence[str]:
+        missed = f"{one.missed:,}" if one.missed else ""
+        failure = in_one_line(one.failure or "")
+        return (time(one.due), result(one), str(one.attempts), late(one), missed, failure)
+
+    def narrow(one: Occurrence) -> Iterator[RenderableType]:
+        missed = f", {one.missed:,} missed before it" if one.missed else ""
+        lines = [f"{one.attempts} attempts, {late(one)} late{missed}", *filter(None, [one.failure])]
+        return block(Text(f"{short(one.due)} {result(one)}", style="bold"), *map(in_one_line, lines))
+
+    headings = ("due", "result", "attempts", "late", "missed", "failure")
+    return _latest_first(occurrences, headings, row, narrow, width)
+
+
+def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
+    """Times to come, as clocks show them in a time zone and here."""
+    there = [(instant, instant.astimezone(zone_of(timezone))) for instant in instants]
+    full = [
+        (f"{shown:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
+        for instant, shown in there
+    ]
+    brief = [(f"{shown:%a %Y-%m-%d %H:%M}", short(instant)) for instant, shown in there]
+    layouts = [
+        Grid((timezone, "here", "")[:columns], [row[:columns] for row in rows])
+        for rows, columns in ((full, 3), (full, 2), (brief, 2), (brief, 1))
+    ]
+    return first_that_fits(layouts, width, lambda: [layouts[-1].table(width)])
+
+
+def _latest_first(
+    items: Sequence[_One],
+    headings: Sequence[str],
+    row: Callable[[_One, Callable[[datetime], str]], Sequence[str]],
+    narrow: Callable[[_One], Iterable[RenderableType]],
+    width: int,
+) -> RenderableType:
+    """A table with a row for each item, with times in full or short; on narrow terminals a block for each."""
+    latest_first = items[::-1]
+    layouts = (Grid(headings, [row(one, time) for one in latest_first]) for time in (local, short))
+    return first_that_fits(layouts, width, lambda: (part for one in latest_first for part in narrow(one)))
+
+
+def _times(time: Callable[[datetime], str], one: FailedAttempt) -> tuple[str, str]:
+    started, finished = one.started_at, one.finished_at
+    return (time(started) if started else "-", time(finished) if finished else "-")

@@ -22,9 +22,9 @@ from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-from .context import Context
+from .context import Context, flag, option
 from .errors import WrongUsage
-from .options import Timezone, filters_from, flag, option, with_filters
+from .options import Timezone, filters_from, with_filters
 from .output import (
     Cell,
     Grid,
@@ -40,7 +40,7 @@ from .output import (
     short,
     when,
 )
-from .program import with_json
+from .program import examples, with_json
 
 #: The fields of a line for programs, with a tab between each; a missing value is empty.
 FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "schedule", "failure")
@@ -211,20 +211,23 @@ def _why(task: Task) -> str:
 
 app = typer.Typer()
 
-_EPILOG = """\b
-Examples:
-  duebell list --status failed --after 2026-12-01 --timezone Europe/Berlin
-  duebell list --action put_on_sale --all | cut -f1
+_OUTPUT = """\
+On a terminal it prints a table; ↻ marks recurring tasks. In a pipe it prints a line for each task, with tabs
+between id, status, action, due date, next look, attempt, end, schedule and error. --json prints all fields.
 
-On a terminal it is a table; ↻ marks what recurs. In a pipe it is a line for each task, with a tab between
-id, status, action, due date, next look, attempt, end, schedule and error; --json gives all of a task.
-
-A page ends early when matches are rare in a long queue. When there is more, the last line on standard error
-says how to go on: with --json as {"cursor": "…"}. --all goes on to the end by itself.
+A page ends early when matches are rare in a long queue. If there are more tasks, the last line on standard
+error says how to go on: with --json as {"cursor": "…"}. --all reads all pages.
 """
 
 
-@app.command("list", epilog=_EPILOG)
+@app.command(
+    "list",
+    epilog=examples(
+        "list --status failed --after 2026-12-01 --timezone Europe/Berlin",
+        "list --action put_on_sale --all | cut -f1",
+        more=_OUTPUT,
+    ),
+)
 @with_json("JSON for programs, one task to a line.")
 @with_filters()
 def list_(
@@ -237,9 +240,9 @@ def list_(
     every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
     **given: Any,
 ) -> None:
-    """List tasks by time: those in the queue by when they are due, others by when they ended.
+    """Without --status, it lists the scheduled and running tasks.
 
-    Lists scheduled and running tasks, unless a status is given.
+    Tasks in the queue are sorted by their due dates, the others by their ends.
     """
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
@@ -277,12 +280,13 @@ def _all_pages(find: Callable[..., Page], cursor: str | None) -> Iterator[Page]:
         yield page
 
 
-@app.command(epilog="\b\nExample:\n  duebell retry --status failed --action charge --error TimeoutError")
+@app.command(epilog=examples("failures", "retry --status failed --action charge --error TimeoutError"))
 @with_json()
 def failures(context: Context) -> None:
-    """Group the failed tasks by action and type of error, with the command that runs each group again.
+    """Each group has the command that runs it again.
 
-    Recurring tasks whose last occurrence failed count, too. Reads the latest, and says so if that is not all.
+    Recurring tasks whose last occurrence failed count, too. It reads the latest
+    failed tasks, and says if there are more.
     """
     found, out = context.editor().failures(), console()
     if context.out.as_json:

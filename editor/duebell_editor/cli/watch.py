@@ -22,9 +22,10 @@ from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
 
-from .context import Context
-from .options import filters_from, option, with_filters
+from .context import Context, option
+from .options import filters_from, with_filters
 from .output import cell, console, local, plain
+from .program import examples
 from .show import status_facts
 from .tasks import tasks_table
 
@@ -34,7 +35,7 @@ app = typer.Typer()
 _TASKS = 100
 
 
-@app.command(epilog="\b\nExample:\n  duebell watch --prefix sale- --status failed --every 10")
+@app.command(epilog=examples("watch --prefix sale- --status failed --every 10"))
 @with_filters("status", "action", "prefix")
 def watch(
     context: Context,
@@ -42,10 +43,10 @@ def watch(
     every: Annotated[float, option("--every", "SECONDS", "How often to look.", min=0.5)] = 2.0,
     **given: Any,
 ) -> None:
-    """Show the scheduler's status and the next tasks, kept up to date, until Ctrl-C.
+    """It ends with Ctrl-C. Each look costs a dozen reads.
 
-    A look costs a dozen reads. In a pipe it is a line for every change, with a tab between the time, when
-    the rule rings, the next task's id and when it is looked at, and whether all is well.
+    In a pipe it prints a line for every change, with tabs between the time, the next ring of the rule, the
+    next task's id and its time, and the verdict.
     """
     editor = context.editor()
     find = partial(editor.list, **filters_from(given), limit=_TASKS, most_keys=QUICKLY)

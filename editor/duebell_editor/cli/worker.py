@@ -13,18 +13,16 @@ from duebell_editor.status.action_limits import ActionLimit
 from duebell_shared.errors import InvalidTask
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
-from .context import Context
+from .context import Context, flag
 from .errors import Exit, describe_as_json, words_of
-from .options import flag
 from .output import Grid, console, in_one_line, plain, when
-from .program import with_json
+from .program import examples, with_json
 
 app = typer.Typer()
 
 
 @app.command(
-    epilog="\b\nExamples:\n  duebell limit mail --per-second 2\n  duebell limit mail --at-most 0\n"
-    "  duebell limit mail --as-declared"
+    epilog=examples("limit mail --per-second 2", "limit mail --at-most 0", "limit mail --as-declared")
 )
 @with_json()
 def limit(
@@ -40,9 +38,9 @@ def limit(
     ] = None,
     as_declared: Annotated[bool, flag("--as-declared", "Back to what the code declares.")] = False,
 ) -> None:
-    """Limit or pause an action, over all runs together, in place of what its code declares.
+    """The limit holds over all runs together. It replaces the limit that the code declares.
 
-    What is not given stays as it was set before. Runs that are under way follow within a minute.
+    A limit that is not given stays as it was set before. Runs under way follow within a minute.
     """
     given: dict[str, Any] = {"at_most": at_most, "per_second": per_second}
     given = {name: value for name, value in given.items() if value is not None}
@@ -84,12 +82,12 @@ _SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}
 _STYLES = {SyncVerb.ADD: "green", SyncVerb.CHANGE: "yellow", SyncVerb.CANCEL: "red"}
 
 
-@app.command()
+@app.command(epilog=examples("actions", "actions --json"))
 @with_json()
 def actions(context: Context) -> None:
-    """List the actions that the worker has, as it made itself known when it started.
+    """The worker stores its list of actions when it starts.
 
-    The exit status is 6 if it could not start, and the reason is shown.
+    The exit status is 6 if it could not start; then the error is shown.
     """
     editor = context.editor()
     worker, limits = editor.worker(), editor.limits()
@@ -103,17 +101,17 @@ def actions(context: Context) -> None:
         raise typer.Exit(Exit.WRONG)
 
 
-@app.command(epilog="\b\nExample:\n  duebell sync --dry-run")
+@app.command(epilog=examples("sync --dry-run", "sync"))
 @with_json()
 def sync(
     context: Context,
     *,
-    dry_run: Annotated[bool, flag("--dry-run", "Only say what would be done.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Only list what would change.")] = False,
 ) -> None:
-    """Bring the recurring tasks to what the worker's code declares with @worker.recurring.
+    """The code declares recurring tasks with @worker.recurring.
 
-    `duebell deploy` does it too. Where another tool deploys, call this once the new worker has started. A
-    task that was added by hand is left alone, and a paused one stays paused.
+    `duebell deploy` does this too. Where another tool deploys, call it once the new worker has started. Tasks
+    that were added by hand do not change, and paused ones stay paused.
 
     The exit status is 7 if some could not be changed, such as one that runs at this moment.
     """

@@ -11,7 +11,7 @@ from fastapi import Response
 from msgspec import Meta, Struct
 
 from duebell_editor.library.change_many import ChangeReport, Selection
-from duebell_editor.library.json_fields import as_text, plain_values, task_fields
+from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import Failures
 from duebell_editor.listing.history import TaskHistory
 from duebell_editor.listing.listing import Page
@@ -19,7 +19,7 @@ from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.errors import AddReport
-from duebell_shared.instants import Instant
+from duebell_shared.instants import Instant, as_text
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from duebell_editor.status.health import SchedulerStatus
-from duebell_shared.instants import MILLISECOND, render
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
 
@@ -16,11 +16,6 @@ _UPCOMING = 5
 
 #: A value of the library as JSON's own types, but for times and lengths of time.
 plain_values = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
-
-
-def as_text(value: datetime | timedelta) -> str | float:
-    """A time as ISO-8601 text, a length of time as seconds: for `json.dumps(default=…)`."""
-    return render(value) if isinstance(value, datetime) else value.total_seconds()
 
 
 def task_fields(task: Task) -> dict[str, Any]:

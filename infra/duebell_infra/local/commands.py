@@ -8,14 +8,19 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.program import everywhere
+from duebell_editor.cli.program import examples
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_infra.deploy.options import ACTIONS, Deliver, Intake, NoDeliver, Requirements, deliveries_given
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat
 
-app = typer.Typer(name="local", invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(
+    name="local",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    epilog=examples("local --actions shop.worker:worker", "local --detach", "local stop"),
+)
 
 _STATE = typer.Option(metavar="DIR", envvar=STATE_VARIABLE, help="Where everything is kept. [.duebell]")
 
@@ -42,7 +47,7 @@ def local(
         bool, typer.Option("--detach", "-d", help="In the background: return when it is ready.")
     ] = False,
 ) -> None:
-    """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed.
+    """It serves the HTTP API and its page, and needs no AWS account.
 
     The worker is reloaded when a source file of its actions changes.
 
@@ -87,7 +92,7 @@ def local(
         raise EmbeddedStackFailed(f"{error.reason}: choose another with {option}") from error
 
 
-@app.command()
+@app.command(epilog=examples("local wait --timeout 120"))
 def wait(
     context: Context,
     *,
@@ -101,7 +106,7 @@ def wait(
     _say_ready(folder, wait(folder, limit=timeout))
 
 
-@app.command()
+@app.command(epilog=examples("local stop"))
 def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> None:
     """Stop the stack that `duebell local` runs, and return when what is in the queue is kept."""
     from .service import stop  # noqa: PLC0415
@@ -126,6 +131,3 @@ def _state_of(context: Context, state: Path | None) -> Path:
     """The state folder that is given after the subcommand, or before it."""
     before = context.call.parent.params.get("state") if context.call and context.call.parent else None
     return state or before or STATE
-
-
-everywhere(app)

@@ -17,7 +17,7 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit, exit_of
-from duebell_editor.cli.program import everywhere
+from duebell_editor.cli.program import examples
 from duebell_infra.deploy.environment import environment_of
 from duebell_infra.deploy.options import Actions, Deliver, NoDeliver, deliveries_given, without_none
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
@@ -39,7 +39,7 @@ _ENDING = 1.0
 _PATIENCE = 5.0
 
 
-@app.command()
+@app.command(epilog=examples("worker --actions shop.worker:worker --health-port 8080"))
 def worker(
     context: Context,
     *,
@@ -66,11 +66,11 @@ def worker(
         str, typer.Option(metavar="ADDRESS", help="The address to tell it on.")
     ] = "127.0.0.1",
 ) -> None:
-    """Run what is due in this process, to the second, until SIGTERM or Ctrl-C; the rule stays the watchdog.
+    """It starts tasks to the second, and ends with SIGTERM or Ctrl-C. The rule stays set, as a watchdog.
 
-    Actions may take any time. At a signal nothing more is started, and the actions that run are given
-    --drain-seconds; those that do not end in time are retried later. A second signal ends it at once.
-    The log goes to standard output, a JSON object to a line.
+    Actions may take any time. After a signal no task starts, and running actions have --drain-seconds to end.
+    Those that do not end in time are retried later. A second signal ends it at once. The log goes to standard
+    output, a JSON object to a line.
 
     The exit status is 7 if actions did not end in time.
     """
@@ -153,8 +153,8 @@ def worker_here(context: Context, actions: str) -> Worker:
     Raises BadParameter, a usage error, if it cannot be imported, and InvalidSettings.
     """
     if context.chosen_name:
-        os.environ.update(environment_of(context.settings))
-    context.export_account()
+        os.environ.update(environment_of(context.account.settings))
+    context.account.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415
     from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
@@ -227,6 +227,3 @@ def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iter
     finally:
         server.shutdown()
         server.server_close()
-
-
-everywhere(app)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_shared.aws.aws_session import is_here
+from duebell_shared.aws.endpoints import is_here
 from duebell_shared.errors import DuebellError
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore

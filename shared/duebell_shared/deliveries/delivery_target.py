@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from duebell_shared.aws.aws_session import is_here
+from duebell_shared.aws.endpoints import is_here
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from duebell_shared.aws.aws_session import is_here
+from duebell_shared.aws.endpoints import is_here
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 

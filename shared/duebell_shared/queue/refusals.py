@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.aws_session import way_out
+from duebell_shared.aws.endpoints import way_out
 from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,

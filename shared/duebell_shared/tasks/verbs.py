@@ -88,20 +88,20 @@ _RULES = {
     Verb.RESUME: Rule(
         "resume",
         "resumed",
-        "Put a paused task back in the queue; it runs at once if its due date has passed.",
+        "Put a paused task back in the queue.",
         frozenset({Status.PAUSED}),
     ),
     Verb.RETRY: Rule(
         "retry",
         "set to be retried now",
-        "Run a failed or expired task again, now, with all attempts to come.",
+        "Run a failed or expired task again, with all attempts.",
         _FAILED,
         instead="run_now",
     ),
     Verb.RUN_NOW: Rule(
         "run",
         "set to run now",
-        "Run a task now; a recurring one once more, beside its schedule.",
+        "Run a task now; a recurring one once more.",
         frozenset({Status.SCHEDULED}),
         instead="retry",
     ),

@@ -1,0 +1,311 @@
+"""The AWS account of a command: its session, and the scheduler's settings, queue and rule.
+
+Apart from `context`, because it needs the AWS SDK: `duebell --help` does without.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import boto3
+import botocore.session
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duebell_editor.library.caller import caller
+from duebell_editor.library.editor import Editor
+from duebell_shared.aws.aws_session import default_session
+from duebell_shared.aws.endpoints import is_here, way_out
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.settings import LOCAL, Settings
+
+from .errors import WrongUsage
+from .schedulers import LocalStack, Place, known_places, note_place
+
+#: The name of a Lambda function. https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+#: To the AWS SDK these come before the profile that AWS_PROFILE names.
+_BEFORE_A_PROFILE = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The options that choose an account and a scheduler.
+
+    name       that of --name or DUEBELL_NAME
+    by_option  whether --name gave it: then the worker's settings win over the environment's
+    """
+
+    name: str | None
+    by_option: bool
+    profile: str | None
+    region: str | None
+    endpoint_url: str | None
+
+
+@dataclass
+class Account:
+    """The account and the scheduler, by the options, the environment and the notes of this machine."""
+
+    chosen: Chosen
+    warn: Callable[[str], None]
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler in a question: its name or its table, and its label."""
+        settings = self.settings
+        label = f" ({settings.label})" if settings.label else ""
+        return f"{self.chosen.name or settings.table}{label}"
+
+    @cached_property
+    def session(self) -> boto3.Session:
+        """The AWS session of the options and of the noted place; the environment decides the rest."""
+        inner = _EndpointSession()
+        inner.endpoint_url = self.chosen.endpoint_url
+        if self._local:
+            given = self._local.environment
+            inner.endpoint_url = given["AWS_ENDPOINT_URL"]
+            inner.set_credentials(
+                given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
+            )
+            return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
+        return default_session(botocore_session=inner, profile_name=self._profile, region_name=self._region)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of the scheduler that is named; else those of the environment.
+
+        Its worker's Lambda is asked for them, in one call. Variables of the environment count before that
+        only if the name is one of them. Raises NotDeployed, AwsError, InvalidSettings, WrongUsage.
+        """
+        name = self.chosen.name
+        if name is None:
+            return Settings.from_env()
+        ours = {each: text for each, text in os.environ.items() if each.startswith("DUEBELL_")}
+        ours.pop("DUEBELL_NAME", None)
+        if self._local:
+            own = {each: text for each, text in ours.items() if each in OURS}
+            return Settings.from_env({**own, **self._local.environment})
+        if not _NAME.fullmatch(name):
+            raise WrongUsage(
+                f"{quoted(name)} cannot be a scheduler's name: letters, digits, hyphens and underscores, at "
+                f"most 64"
+            )
+        if self.session.region_name is None:
+            known = self._names()
+            near = did_you_mean(name, known) or "."
+            raise WrongUsage(f"no scheduler {quoted(name)} is known here{near} {_no_region(known)}")
+        found = find(self.session, name, {} if self.chosen.by_option else ours)
+        noted = self._place
+        is_sure = self.chosen.profile or self.chosen.region or not (noted and found.account)
+        if noted and not is_sure and found.account != noted.account:
+            raise WrongUsage(
+                f"{quoted(name)} was last found in account {noted.account}, and these credentials are of "
+                f"{found.account}: give --profile, or --region {self.session.region_name} to mean this one"
+            )
+        if found.why_not:
+            self.warn(
+                f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: "
+                f"{found.why_not}"
+            )
+        else:
+            self.note_place(name, found.account)
+        return found.settings
+
+    def note_place(self, name: str, account: str) -> None:
+        """Note where this scheduler is, for the next time that it is named."""
+        if not is_embedded(self.session):
+            note_place(name, self._place_of(account))
+
+    @cached_property
+    def backend(self) -> Backend:
+        """The queue and the rule."""
+        settings = self.settings
+        if self.session.region_name is None:
+            raise WrongUsage(_no_region(self._names()))
+        return Backend.connect(settings, self.session)
+
+    def editor(self, *, by: str | None = "cli") -> Editor:
+        """The editor of the queue.
+
+        The author of its changes is DUEBELL_CHANGED_BY, or else this process's user with the tool `by` which;
+        unknown if `by` is None.
+        """
+        return Editor(
+            backend=self.backend,
+            changed_by=self.backend.settings.changed_by or (None if by is None else caller(by)),
+        )
+
+    def export_account(self) -> None:
+        """Put the chosen account into the environment, for a user's program that makes its own clients."""
+        if self._local:
+            _forget("AWS_PROFILE", *(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
+            os.environ.update(self._local.environment)
+            return
+        if self._profile is not None:
+            _forget(*_BEFORE_A_PROFILE)
+            os.environ["AWS_PROFILE"] = self._profile
+        if self._region is not None:
+            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self._region
+        if self.chosen.endpoint_url is not None:
+            _forget(*(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
+            os.environ["AWS_ENDPOINT_URL"] = self.chosen.endpoint_url
+            # Set, not only removed: a profile can also ask to ignore endpoint URLs.
+            os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+
+    @cached_property
+    def _local(self) -> LocalStack | None:
+        """The stack of `duebell local`, if it is what is named."""
+        if self.chosen.name != LOCAL:
+            return None
+        stack = LocalStack.find()
+        if stack is None or not stack.environment:
+            raise NotDeployed(
+                "no `duebell local` is running in this folder or above: start it, or name its state folder "
+                "in DUEBELL_STATE"
+            )
+        return stack
+
+    @staticmethod
+    def _names() -> list[str]:
+        """The names that --name finds without a region: of the stack on this machine, and of noted places."""
+        stack = LocalStack.find()
+        return [*([LOCAL] if stack and stack.environment else []), *known_places()]
+
+    @cached_property
+    def _place(self) -> Place | None:
+        """The noted place of the scheduler that is named."""
+        return known_places().get(self.chosen.name) if self.chosen.name else None
+
+    @property
+    def _profile(self) -> str | None:
+        return self.chosen.profile or (self._place.profile if self._place else None)
+
+    @property
+    def _region(self) -> str | None:
+        return self.chosen.region or (self._place.region if self._place else None)
+
+    def _place_of(self, account: str) -> Place:
+        """The place of the session; its profile, unless the environment has keys, which come before it."""
+        credentials = self.session.get_credentials()
+        by_keys = credentials is not None and credentials.method == "env"
+        profile = self._profile or (None if by_keys else os.environ.get("AWS_PROFILE"))
+        return Place(region=self.session.region_name, account=account, profile=profile)
+
+
+def _no_region(names: Sequence[str]) -> str:
+    """The way out where no region is given: a name that needs none, if there is one, or the region."""
+    if not names:
+        return "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
+    first, *others = names
+    also = f" ({', '.join(others)} {'is' if len(others) == 1 else 'are'} known, too)" if others else ""
+    where = ", the stack of `duebell local` here" if first == LOCAL else ""
+    return f"AWS_REGION is not set: give --region, or --name {first}{where}{also}"
+
+
+def _forget(*names: str) -> None:
+    for name in names:
+        os.environ.pop(name, None)
+
+
+class _EndpointSession(botocore.session.Session):
+    """Makes every client with its endpoint URL, if it has one."""
+
+    endpoint_url: str | None = None
+
+    def create_client(self, *args: Any, **options: Any) -> Any:
+        return super().create_client(*args, **{**options, "endpoint_url": self.endpoint_url})
+
+
+#: Variables of this process that count for a scheduler of another name as well.
+OURS = ("DUEBELL_CHANGED_BY", "DUEBELL_STRICT_ACTIONS")
+
+#: Lambda and the tagging API answer these without permission.
+_REFUSED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A scheduler that was found.
+
+    settings  those of its worker; if they may not be read, what the templates name its parts by
+    account   the account that it is in; empty if that is unknown
+    why_not   why the settings could not be read; empty if they could
+    """
+
+    settings: Settings
+    account: str = ""
+    why_not: str = ""
+
+
+def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
+    """The scheduler of this name in the session's account and region.
+
+    given  variables that count before the worker's
+
+    Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
+    """
+    own = {variable: os.environ[variable] for variable in OURS if variable in os.environ}
+    by_name = {"DUEBELL_NAME": name}
+    try:
+        function = session.client("lambda").get_function_configuration(FunctionName=name)
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        if code == "ResourceNotFoundException":
+            raise NotDeployed(
+                f"there is no scheduler {quoted(name)} in {session.region_name}: give its --region and "
+                f"--profile once, and they are noted; `duebell environments` lists those here"
+            ) from error
+        if code not in _REFUSED:
+            raise AwsRefused(str(error)) from error
+        settings = Settings.from_env({**by_name, **own, **given})
+        return Found(settings=settings, account=_account(session), why_not=str(error))
+    except BotoCoreError as error:
+        raise AwsUnavailable(f"{error}{way_out(error)}") from error
+    environment = function.get("Environment", {})
+    unreadable = environment.get("Error", {}).get("Message", "")
+    variables = {
+        variable: value
+        for variable, value in environment.get("Variables", {}).items()
+        if variable.startswith("DUEBELL_")
+    }
+    return Found(
+        settings=Settings.from_env({**by_name, **variables, **own, **given}),
+        account=function["FunctionArn"].split(":")[4],
+        why_not=unreadable,
+    )
+
+
+def deployed_names(session: boto3.Session) -> Iterator[str]:
+    """The names of the schedulers in the session's account and region, by the tag that all templates set."""
+    pages = session.client("resourcegroupstaggingapi").get_paginator("get_resources")
+    for page in pages.paginate(TagFilters=[{"Key": "duebell"}], ResourceTypeFilters=["lambda:function"]):
+        for resource in page["ResourceTagMappingList"]:
+            yield resource["ResourceARN"].rpartition(":")[2]
+
+
+def is_embedded(session: boto3.Session) -> bool:
+    """Tell whether the session's AWS is an emulator on this machine, whose place is not worth a note."""
+    return is_here(session.client("lambda").meta.endpoint_url)
+
+
+def _account(session: boto3.Session) -> str:
+    """The account of the session's credentials: everybody may ask for that."""
+    try:
+        return session.client("sts").get_caller_identity()["Account"]
+    except (ClientError, BotoCoreError):
+        return ""

@@ -22,6 +22,7 @@ from duebell_shared.tasks.new_task import new_task
 from tests.cli.program import Duebell, fail
 from tests.cli.runbook import ALARMS, PROBLEMS, aws
 from tests.editor.test_delivery_targets import deliver
+from tests.editor.test_rule_repair import delete_all, delete_permission, delete_rule, delete_target
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Clock, create_function, let_ring
 from tests.worker.dead import die, die_while_running
@@ -92,25 +93,23 @@ def disabled(night: Night) -> Iterator[dict[str, str]]:
 
 
 def no_target(night: Night) -> Iterator[dict[str, str]]:
-    night.session.client("events").remove_targets(Rule="duebell", Ids=["worker"])
+    delete_target(night.session)
     yield {}
 
 
 def rule(night: Night) -> Iterator[dict[str, str]]:
-    night.session.client("events").remove_targets(Rule="duebell", Ids=["worker"])
-    night.session.client("events").delete_rule(Name="duebell")
+    delete_rule(night.session)
     yield {}
 
 
 def no_permission(night: Night) -> Iterator[dict[str, str]]:
-    night.session.client("lambda").remove_permission(FunctionName="duebell", StatementId="stack")
+    delete_permission(night.session)
     yield {}
 
 
 def lost_rings(night: Night) -> Iterator[dict[str, str]]:
-    night.session.client("lambda").remove_permission(FunctionName="duebell", StatementId="stack")
-    night.session.client("events").remove_targets(Rule="duebell", Ids=["worker"])
     night.editor.add("act", due=HOUR, id="a")
+    delete_all(night.session)
     night.send("duebell-lost-rings")
     yield {}
     assert night.problems().keys() <= {"dead_letters", "silence"}

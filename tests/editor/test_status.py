@@ -130,6 +130,7 @@ def test_a_table_that_is_not_there(session: boto3.Session) -> None:
     found = problem(editor, ProblemKind.TABLE)
     assert found.what == "there is no DynamoDB table 'other' in eu-central-1"
     assert (editor.status().lanes, editor.status().expression) == (0, "")
+    assert [one.kind for one in editor.doctor().status.problems] == [ProblemKind.TABLE]
 
 
 @pytest.mark.parametrize(

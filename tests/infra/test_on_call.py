@@ -1,4 +1,4 @@
-"""The page for whoever is on call: every alarm has its moves, and what they name is there."""
+"""The page for whoever is on call: every problem and alarm has its row, and what the page names is there."""
 
 import re
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 import typer
 
+from duebell import ProblemKind
 from duebell_editor.cli.program import app
+from tests.cli.runbook import ALARMS, ON_CALL, PROBLEMS
+from tests.cli.test_runbook import SAME
+from tests.cli.test_runbook import SCENES as ON_MOTO
+from tests.e2e.test_runbook import SCENES as ON_THE_STACK
 from tests.infra.documented import ROOT
-
-PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-ON_CALL = PAGE.partition("## On call\n")[2].partition("\n## ")[0]
 
 
 def alarms(template: Any) -> set[str]:
@@ -18,12 +20,13 @@ def alarms(template: Any) -> set[str]:
     return {one["Properties"]["AlarmName"]["Fn::Sub"].removeprefix("${Name}-") for one in resources}
 
 
-def test_each_alarm_has_its_first_three_moves(template: Any) -> None:
-    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^### |\Z)", ON_CALL, re.DOTALL | re.MULTILINE))
-    assert sections.keys() == alarms(template)
-    for name, text in sections.items():
-        assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3"], name
-        assert f"[{name}](#{name})" in ON_CALL, name
+def test_every_problem_and_every_alarm_has_a_row_that_is_played(template: Any) -> None:
+    names = alarms(template)
+    assert set(PROBLEMS) == set(ProblemKind)
+    assert set(ALARMS) == names
+    assert ON_MOTO.keys() | ON_THE_STACK.keys() | SAME.keys() == {*ProblemKind, *names}
+    for alarm, problem in SAME.items():
+        assert ALARMS[alarm].command == PROBLEMS[problem].command
 
 
 def commands_by_name() -> dict[str, Any]:

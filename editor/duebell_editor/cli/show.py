@@ -139,12 +139,12 @@ def doctor(
         if found.healthy:
             out.print(Text("healthy: nothing is wrong", style="green"))
         for problem in found.problems:
-            out.print(Text(plain(problem.what), style="red"))
+            out.print(Text(f"{problem.kind}: {plain(problem.what)}", style="red"))
             out.print(
                 Text(f"  {in_full(plain(problem.way_out))}{' (--fix does)' if problem.mendable else ''}")
             )
         for one in diagnosis.advice:
-            out.print(Text(plain(one.what), style="yellow"))
+            out.print(Text(f"{one.kind}: {plain(one.what)}", style="yellow"))
             out.print(Text(f"  {in_full(plain(one.way_out))}"))
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)

@@ -65,7 +65,7 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
         backend.armer.verify()
     status = read_status(backend, thorough=True)
     found = [
-        *_delivery_problems(backend),
+        *(_delivery_problems(backend) if status.lanes else ()),  # nothing is known without the table
         *_permission_problems(backend),
         *_queue_problems(status, backend),
         *_silence(backend),

@@ -82,7 +82,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     missed                the policy on occurrences that passed while nothing could run
     max_runs              the number of occurrences after which it ends; None for no limit
     runs                  occurrences that are over, neither extra nor skipped ones counted
-    consecutive_failures  how many of the last of these failed in a row
+    consecutive_failures  how many of the last of these failed in a row; 0 after an extra one that is done
     next_due              the schedule's next occurrence after the one that the task stands at
     turn                  why it stands at that one
     missed_runs           how many occurrences before that one were missed; it makes up for them
@@ -159,11 +159,12 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return kept[0], replace(self, missed_runs=missed, next_due=self.schedule.next_after(kept[0]))
 
     def concluded(self, result: Result) -> Self:
-        """With the occurrence that the task stands at over."""
-        if self.turn is Turn.EXTRA or result is Result.SKIPPED:
+        """With the occurrence that the task stands at over. An extra one counts only as a success."""
+        if result is Result.SKIPPED:
             return self
-        failures = self.consecutive_failures + 1 if result is Result.FAILED else 0
-        return replace(self, runs=self.runs + 1, consecutive_failures=failures)
+        counts = self.turn is not Turn.EXTRA
+        failures = self.consecutive_failures + counts if result is Result.FAILED else 0
+        return replace(self, runs=self.runs + counts, consecutive_failures=failures)
 
     @property
     def _begun(self) -> int:

@@ -1,0 +1,341 @@
+"""The runbook is played: a fault is made, the page's command is run as printed, and the fault is gone."""
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import boto3
+import msgspec
+import pytest
+from botocore.exceptions import ClientError
+
+from duebell import Editor, Settings, Status, Then, Worker
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.run_notes import Fullest, LastRun, RestingLane
+from duebell_shared.queue.lane_sizes import GIGABYTE
+from duebell_shared.tasks.new_task import new_task
+from tests.cli.program import Duebell, fail
+from tests.cli.runbook import ALARMS, PROBLEMS, aws
+from tests.editor.test_delivery_targets import deliver
+from tests.editor.test_rule_repair import delete_all, delete_permission, delete_rule, delete_target
+from tests.shared.on_moto import swap
+from tests.support import NOON, REGION, Clock, create_function, let_ring
+from tests.worker.dead import die, die_while_running
+
+pytestmark = [pytest.mark.moto, pytest.mark.filterwarnings("ignore::duebell.UnknownAction")]
+
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+INTAKE = "duebell-intake"
+
+
+class Night(NamedTuple):
+    """A scheduler at night: its parts, and its worker, whose action `bad` fails until somebody is awake."""
+
+    session: boto3.Session
+    clock: Clock
+    backend: Backend
+    editor: Editor
+    worker: Worker
+
+    def problems(self) -> dict[str, str]:
+        """What the doctor says, by the kinds of the problems: the way out."""
+        diagnosis = self.editor.doctor()
+        return {one.kind.value: one.way_out for one in (*diagnosis.status.problems, *diagnosis.advice)}
+
+    def send(self, queue: str) -> None:
+        sqs = self.session.client("sqs")
+        sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=queue)["QueueUrl"], MessageBody="{}")
+
+    def ring(self) -> None:
+        """Let the rule ring, and the run come."""
+        rings_at = self.editor.status().rings_at
+        assert rings_at
+        self.clock.now = max(self.clock.now, rings_at + 20 * SECOND)
+        self.worker.run()
+
+    def record(self, **fields: Any) -> None:
+        swap(self.backend, lambda record: msgspec.structs.replace(record, **fields))
+
+
+@pytest.fixture
+def backend(session: boto3.Session, clock: Clock) -> Backend:
+    """A scheduler as the stack makes it, with an intake."""
+    sqs = session.client("sqs")
+    for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
+        sqs.create_queue(QueueName=queue)
+    create_function(session)
+    let_ring(session)
+    source = f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}"
+    session.client("lambda").create_event_source_mapping(FunctionName="duebell", EventSourceArn=source)
+    invoked: Any = lambda **_: (SimpleNamespace(status_code=202), {"StatusCode": 202})  # noqa: E731
+    session.events.register("before-call.lambda.Invoke", invoked)  # moto would start Docker
+    settings = Settings(function="duebell", intake=INTAKE)
+    return Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+
+
+@pytest.fixture
+def night(session: boto3.Session, clock: Clock, backend: Backend, editor: Editor) -> Night:
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    worker.register()
+    editor.ensure_armed()
+    return Night(session, clock, backend, editor, worker)
+
+
+def disabled(night: Night) -> Iterator[dict[str, str]]:
+    night.session.client("events").disable_rule(Name="duebell")
+    yield {}
+
+
+def no_target(night: Night) -> Iterator[dict[str, str]]:
+    delete_target(night.session)
+    yield {}
+
+
+def rule(night: Night) -> Iterator[dict[str, str]]:
+    delete_rule(night.session)
+    yield {}
+
+
+def no_permission(night: Night) -> Iterator[dict[str, str]]:
+    delete_permission(night.session)
+    yield {}
+
+
+def lost_rings(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("act", due=HOUR, id="a")
+    delete_all(night.session)
+    night.send("duebell-lost-rings")
+    yield {}
+    assert night.problems().keys() <= {"dead_letters", "silence"}
+    night.ring()
+    assert night.editor.get("a").status is Status.DONE
+
+
+def held_too_long(night: Night) -> Iterator[dict[str, str]]:
+    swap(night.backend, lambda record: record.claimed("odd", now=NOON, until=NOON + 9999 * HOUR))
+    night.backend.armer.ensure()
+    yield {}
+
+
+def not_armed(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("act", due=HOUR)
+    night.clock.now = NOON + HOUR + GRACE + SECOND
+    yield {}
+
+
+def rule_elsewhere(night: Night) -> Iterator[dict[str, str]]:
+    night.session.client("events").put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
+    yield {}
+
+
+def overdue(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("act", due=HOUR)
+    night.clock.now = NOON + HOUR + 5 * MINUTE
+    yield {}
+    night.ring()
+
+
+def lease_expired(night: Night) -> Iterator[dict[str, str]]:
+    die(night.backend)
+    night.clock.advance(2 * MINUTE + GRACE + SECOND)
+    yield {}
+    night.ring()
+
+
+def owing(night: Night) -> Iterator[dict[str, str]]:
+    task = night.editor.add("act", due=MINUTE, id="a", then=Then("act"))
+    night.clock.advance(2 * MINUTE)
+    store, keep = night.backend.store, night.backend.settings.retention_policy
+    done = task.done(now=night.clock.now, keep=keep)
+    assert done.owes
+    assert store.save(task, done)
+    night.clock.advance(10 * MINUTE)
+    yield {}
+    night.ring()
+
+
+def lanes(night: Night) -> Iterator[dict[str, str]]:
+    stray = new_task(id="stray", action="act", due=HOUR, payload=None, now=NOON)
+    assert night.backend.store.insert(msgspec.structs.replace(stray, lane=9))
+    yield {}
+    assert night.editor.doctor(fix=True).status.rings_at == NOON + HOUR
+
+
+def lane_rests(night: Night) -> Iterator[dict[str, str]]:
+    resting = (RestingLane(lane=2, since=NOON - HOUR),)
+    night.record(last_run=LastRun(run="run", finished_at=NOON, resting=resting))
+    yield {}
+    night.worker.run()
+
+
+def lane_fills(night: Night) -> Iterator[dict[str, str]]:
+    night.record(fullest=Fullest(lane=3, bytes=8 * GIGABYTE, measured_at=NOON))
+    yield {}
+    assert night.editor.status().lanes == 16
+    swap(night.backend, lambda record: record.measured({3: 7 * GIGABYTE}, NOON))
+
+
+def intake_idle(night: Night) -> Iterator[dict[str, str]]:
+    functions = night.session.client("lambda")
+    [mapping] = functions.list_event_source_mappings()["EventSourceMappings"]
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    yield {"UUID": mapping["UUID"]}
+
+
+def unknown_actions(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("gone", due=HOUR, id="a")
+    yield {"ID": "a", "NAME": "act"}
+
+
+def failed_tasks(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("act", due=HOUR, id="a")
+    fail(night.editor, "a")
+    yield {}
+    night.worker.run()
+    assert night.editor.get("a").status is Status.DONE
+
+
+def failing_tasks(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("act", schedule="rate(1 hour)", id="a")
+    fail(night.editor, "a")
+    yield {"ID": "a"}
+    night.worker.run()
+
+
+def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
+    night.send(f"{INTAKE}-dead-letters")
+    moved = []
+
+    def move(params: Any, **_: object) -> Any:  # moto lacks this call
+        asked = json.loads(params["body"])
+        moved.append((asked["SourceArn"], asked["DestinationArn"]))
+        night.session.client("sqs").purge_queue(QueueUrl=f"https://sqs/123456789012/{INTAKE}-dead-letters")
+        return SimpleNamespace(status_code=200), {"TaskHandle": "1"}
+
+    night.session.events.register("before-call.sqs.StartMessageMoveTask", move)
+    arn = f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}"
+    yield {"ARN": arn}
+    assert moved == [(f"{arn}-dead-letters", arn)]
+
+
+def dead_letters(night: Night) -> Iterator[dict[str, str]]:
+    night.send("duebell-lost-rings")
+    yield {}
+
+
+def relane(night: Night) -> Iterator[dict[str, str]]:
+    night.record(relaner="someone", relaner_until=NOON - MINUTE)
+    yield {}
+
+
+def unseen_delivery(night: Night) -> Iterator[dict[str, str]]:
+    deliver(night.backend, remind=f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}")
+    yield from refusing(night.session, "sqs.GetQueueAttributes")
+
+
+def unseen_queue(night: Night) -> Iterator[dict[str, str]]:
+    yield from refusing(night.session, "lambda.ListEventSourceMappings")
+
+
+def refusing(session: boto3.Session, call: str) -> Iterator[dict[str, str]]:
+    """IAM denies this call until somebody gives the permission."""
+    denied = [ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, call)]
+
+    def refuse(**_: object) -> None:
+        for error in denied:
+            raise error
+
+    session.events.register(f"before-call.{call}", refuse)
+    yield {}
+    denied.clear()
+
+
+def dead_runs(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.add("act", due=NOON, id="a")
+    die_while_running(night.backend, night.clock, "a")
+    assert [task.id for task in night.editor.list(status="running").tasks] == ["a"]
+    yield {"ID": "a"}
+    assert night.worker.run().done == 0
+    assert not night.editor.list(status="running").tasks
+
+
+def throttles(night: Night) -> Iterator[dict[str, str]]:
+    functions = night.session.client("lambda")
+    functions.put_function_concurrency(FunctionName="duebell", ReservedConcurrentExecutions=0)
+    yield {}
+    reserved = functions.get_function_concurrency(FunctionName="duebell")
+    assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.max_runs
+
+
+#: How each fault is made, and what happens after the command, by the name of its row.
+SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
+    scene.__name__: scene
+    for scene in (
+        disabled,
+        no_target,
+        rule,
+        no_permission,
+        held_too_long,
+        not_armed,
+        rule_elsewhere,
+        overdue,
+        lease_expired,
+        owing,
+        lanes,
+        lane_rests,
+        lane_fills,
+        intake_idle,
+        unknown_actions,
+        failed_tasks,
+        failing_tasks,
+        intake_dead_letters,
+        dead_letters,
+        relane,
+        unseen_delivery,
+        unseen_queue,
+    )
+} | {
+    "lost-rings": lost_rings,
+    "dead-runs": dead_runs,
+    "throttles": throttles,
+}
+
+#: Alarms about a fault that is a problem of the doctor, too.
+SAME = {
+    "failed-runs": "worker",
+    "failed-tasks": "failed_tasks",
+    "intake-dead-letters": "intake_dead_letters",
+    "lane-bytes": "lane_fills",
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_what_the_runbook_says_ends_the_fault(name: str, night: Night, duebell: Duebell) -> None:
+    row, before = {**PROBLEMS, **ALARMS}[name], night.problems().keys()
+    # Given the fault, which the doctor names
+    scene = SCENES[name](night)
+    words = next(scene)
+    problem = name.replace("-", "_")
+    way_out = night.problems().get(problem, "")
+    assert bool(way_out) is (problem in PROBLEMS)
+    # When the command is run as it is printed, if there is one; else doctor and page say the same
+    if row.command is None:
+        assert way_out in row.text
+    else:
+        line = row.command
+        for placeholder, word in words.items():
+            line = line.replace(placeholder, word)
+        if line.startswith("aws "):
+            aws(night.session, line)
+        else:
+            assert duebell(*shlex.split(line)[1:]).status in {0, 6}
+    next(scene, None)
+    # Then the doctor no longer names it, nor anything new
+    assert problem not in night.problems()
+    assert night.problems().keys() <= {*before, "dead_letters"}

@@ -55,7 +55,7 @@ from duebell_shared.errors import TransactionCancelled as TransactionCancelled
 from duebell_shared.errors import TransactionUnknown as TransactionUnknown
 from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
-from duebell_shared.queue.taken_ids import Added as Added
+from duebell_shared.queue.adding import Added as Added
 from duebell_shared.retention import History as History
 from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
@@ -74,10 +74,10 @@ from duebell_shared.tasks.packed_occurrences import Result as Result
 from duebell_shared.tasks.recurrence import Missed as Missed
 from duebell_shared.tasks.recurrence import Recurrence as Recurrence
 from duebell_shared.tasks.status import Status as Status
+from duebell_shared.tasks.status import Verb as Verb
 from duebell_shared.tasks.task import Task as Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload as DoubtfulPayload
 from duebell_shared.tasks.task_warnings import UnknownAction as UnknownAction
-from duebell_shared.tasks.verbs import Verb as Verb
 from duebell_shared.tasks.worker_record import ActionDescription as ActionDescription
 from duebell_shared.tasks.worker_record import WorkerDescription as WorkerDescription
 from duebell_worker.actions.action import Action as Action

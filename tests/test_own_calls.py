@@ -41,7 +41,7 @@ def test_an_add_goes_through_few_functions_and_modules() -> None:
     calls = calls_of_ours(lambda: scheduler.editor.add("act", due=timedelta(hours=2), payload={"item": 42}))
     # Then it goes through few, those of the store in memory included
     assert calls.total() <= 60
-    assert len(calls) <= 21
+    assert len(calls) <= 19
 
 
 class Context:
@@ -65,4 +65,4 @@ def test_a_run_of_one_task_goes_through_few_functions_and_modules() -> None:
     # Then it goes through few, with four lanes
     assert answers[0]["done"] == 1
     assert calls.total() <= 450
-    assert len(calls) <= 39
+    assert len(calls) <= 38

@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from duebell import Editor
+from duebell_editor.cli.account import caller
 from duebell_editor.cli.context import Context
-from duebell_editor.library.caller import caller
 from tests.cli.program import Duebell, lines
 
 # The fixture `duebell` puts an editor of its own in the place of this one.

@@ -8,8 +8,8 @@ import pytest
 
 from duebell import InvalidTask, NewTask
 from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
+from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark
-from duebell_shared.tasks.verbs import Verb
 from tests.intake.conftest import record
 from tests.support import NOON
 

@@ -3,8 +3,10 @@
 Apart from `context`, because it needs the AWS SDK: `duebell --help` does without.
 """
 
+import getpass
 import os
 import re
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +17,8 @@ import botocore.session
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_editor.library.caller import caller
+from duebell_editor.cli.errors import WrongUsage
+from duebell_editor.cli.schedulers import LocalStack, Place, known_places, note_place
 from duebell_editor.library.editor import Editor
 from duebell_shared.aws.aws_session import default_session
 from duebell_shared.aws.endpoints import is_here, way_out
@@ -23,9 +26,20 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.settings import LOCAL, Settings
+from duebell_shared.tasks.checks import fit_changed_by
 
-from .errors import WrongUsage
-from .schedulers import LocalStack, Place, known_places, note_place
+
+def caller(by: str) -> str | None:
+    """The user of this process, the machine, and the tool `by` which: `anna@laptop via cli`."""
+    return fit_changed_by(f"{_user()}@{socket.gethostname()} via {by}")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return f"uid {os.getuid()}"
+
 
 #: The name of a Lambda function. https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

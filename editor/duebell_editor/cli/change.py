@@ -12,9 +12,8 @@ from duebell_editor.library.editor import Editor
 from duebell_shared.errors import DuebellError
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import TaskChange, names_of
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 
 from . import options
 from .context import Context, flag, option

@@ -26,9 +26,8 @@ from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 
 from .context import Context, flag, option, with_options
 from .errors import WrongUsage

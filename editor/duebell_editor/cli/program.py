@@ -20,9 +20,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
-from duebell_shared.tasks.status import Status
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
-from duebell_shared.tasks.verbs import Verb
 
 from .context import Context, EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
 from .errors import HELP, Exit, UsageError, exit_of
@@ -157,7 +157,7 @@ class _Group(TyperGroup):
             if name not in _COMMANDS and not name.startswith("-"):
                 near = [_SYNONYMS[name]] if name in _SYNONYMS else difflib.get_close_matches(name, _COMMANDS)
                 meant = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-                ctx.fail(f"No such command {name!r}.{meant}")
+                ctx.fail(f"No such command {quoted(name)}.{meant}")
             return super().resolve_command(ctx, args)
 
 

@@ -23,8 +23,8 @@ from duebell_shared.instants import Instant, as_text
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .problems import ProblemDocument, kind_of

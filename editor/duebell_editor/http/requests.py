@@ -37,7 +37,7 @@ from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
 from duebell_shared.tasks.fields import FIELDS, IfExists, described, names_of
-from duebell_shared.tasks.verbs import Verb
+from duebell_shared.tasks.status import Verb
 
 from .problems import ONE_TASK
 

@@ -30,9 +30,8 @@ from duebell_shared.queue.item_size import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
-from duebell_shared.tasks.verbs import Verb
 
 from .messages import Change, Entry, Push, Rights
 

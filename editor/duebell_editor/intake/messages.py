@@ -16,14 +16,14 @@ from duebell_editor.library.change_many import MAX_MANY
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
-from duebell_shared.queue.taken_ids import Policy, check_not_recurring
+from duebell_shared.queue.adding import Policy, check_not_recurring
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
 from duebell_shared.tasks.checks import check_due, check_name, read_seconds
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, fields_of_json
 from duebell_shared.tasks.new_task import check_change
+from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark
-from duebell_shared.tasks.verbs import Verb
 
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
 _ADD, _DO = "add", INTAKE_VERBS

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from duebell_shared.backend import Backend
-from duebell_shared.change_log import added_as, log_change, logged
 from duebell_shared.errors import (
     AddFailure,
     AddReport,
@@ -18,18 +17,19 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
 )
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.queue.taken_ids import (
+from duebell_shared.log_lines import added_as, log_change, logged
+from duebell_shared.queue.adding import (
     Added,
     Policy,
+    RuleSetter,
     insert_many,
     is_same_add,
     leave_all,
     settle,
     settle_all,
 )
+from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, NewTask, fields_of

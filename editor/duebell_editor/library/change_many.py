@@ -12,9 +12,8 @@ from duebell_editor.listing.filters import QUEUED, Filter
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 
 if TYPE_CHECKING:
     from .editor import Editor

@@ -32,12 +32,11 @@ from duebell_editor.status.status import read_status
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
-from duebell_shared.change_log import log_change
 from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskNotFound
 from duebell_shared.instants import NEVER
+from duebell_shared.log_lines import log_change
+from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
 from duebell_shared.queue.item_size import check_size
-from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.taken_ids import TRIES, Added, Policy, kept_changing
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
@@ -46,8 +45,8 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
+from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
-from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .adder import Adder, check_all

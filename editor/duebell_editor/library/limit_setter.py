@@ -9,7 +9,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_per_second
 from duebell_shared.log_lines import log_event
-from duebell_shared.queue.taken_ids import TRIES
+from duebell_shared.queue.adding import TRIES
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord

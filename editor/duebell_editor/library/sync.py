@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.rule_setter import RuleSetter
-from duebell_shared.queue.taken_ids import TRIES, Policy
+from duebell_shared.queue.adding import TRIES, Policy, RuleSetter
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.fields import (
     FIELDS,
@@ -29,9 +28,8 @@ from duebell_shared.tasks.fields import (
 )
 from duebell_shared.tasks.new_task import changed_task, new_task
 from duebell_shared.tasks.recurrence import Recurrence
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerRecord
 
 from .adder import Adder

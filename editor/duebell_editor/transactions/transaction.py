@@ -6,14 +6,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from duebell_shared.backend import Backend
-from duebell_shared.change_log import log_change
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
+from duebell_shared.log_lines import log_change
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 
 from .commit import commit, drop_reservations
 from .table_writes import check_write, put_of

@@ -22,8 +22,8 @@ from typing import Self
 
 import msgspec
 
+from duebell_editor.cli.account import caller
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
-from duebell_editor.library.caller import caller
 from duebell_editor.library.editor import Editor
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.options import intake_parameter, without_none

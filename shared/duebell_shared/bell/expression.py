@@ -9,9 +9,9 @@ One rule makes every expression. The fields are minute, hour, day, month and yea
 the year on, in which now and the minute differ, it lists all values but those from now's up to the minute's.
 The fields above it are free. The fields below it begin with the minute's own value.
 
-Three minutes would have no near echo if the rule is set early: one on the last day of a month, one in
-December, and one in a later year. There the rule rings for nothing once, a day or a month before, and that
-run sets it anew.
+Three minutes would have no near echo if the rule is set early: one on the last day of a month, one in a
+later year, and one that is set in January. There the rule rings for nothing once, a day or a month before,
+and that run sets it anew.
 
 A field is one list or one range: both are documented, and their mixtures are not.
 https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
@@ -141,8 +141,8 @@ def _fields(minute: datetime, now: datetime) -> tuple[set[int], set[int], set[in
         days |= {minute.day - 1}
     if now.year == minute.year:
         months -= set(range(now.month, minute.month))
-        if months == {12} and now.month < 11:  # noqa: PLR2004 (November comes before December)
-            months |= {11}
+        if now.month == 1 < minute.month - 1:  # no month before now's is left
+            months |= {minute.month - 1}
     else:
         months = set(range(max(1, minute.month - 1), 13))
     return minutes, hours, days, months, years

@@ -23,6 +23,7 @@ from duebell_shared.instants import FIRST, NEVER, floor
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.parallel import result_or_error
+from duebell_shared.queue.lane_sizes import MEASURED, LaneSizes
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import MAX_PRIORITY
 from duebell_shared.tasks.status import Status
@@ -44,12 +45,10 @@ from .changes import (
 )
 from .item_size import leaner_forms
 from .items import Item, item_of, parse_queued, render_queued, stored, task_of
-from .lane_sizes import MEASURED, LaneSizes
 from .lanes import lane_of
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
 from .records import LIMITS, SEMAPHORE, WORKER, Records
 from .refusals import Made, calling, try_write
-from .store import LARGEST_PAGE
 from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
@@ -62,6 +61,9 @@ _W = TypeVar("_W")
 
 #: Keys read at a time at first: most callers look at few, and the others go on.
 _PAGE = 200
+
+#: Keys in the later pages of a long reading. A page is parsed whole, and takes 2 KB of memory for each key.
+_GROWN_PAGE = 800
 
 
 #: The index that has this sort key.
@@ -319,7 +321,7 @@ class DynamoTable:
     def _entries(
         self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
     ) -> Iterator[Item]:
-        """The entries of an index, each page four times as large as the one before, up to the largest."""
+        """The entries of an index, each page four times as large as the one before, up to a bound."""
         if within is None:
             return
         asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
@@ -328,7 +330,7 @@ class DynamoTable:
             yield from page["Items"]
             if (behind := page.get("LastEvaluatedKey")) is None:
                 return
-            page_size = min(page_size * 4, LARGEST_PAGE)
+            page_size = max(page_size, min(page_size * 4, _GROWN_PAGE))
 
     def _count(self, lane: int, within: _Range | None, *, most: int) -> int:
         if within is None:

@@ -1,6 +1,11 @@
-"""The statuses of a task."""
+"""The statuses of a task, and the verbs: the changes that users make, and the statuses that allow them.
+
+`Task`, the editor, the command line, the HTTP editor and its page follow this table. A verb's value is the
+name of the editor's method.
+"""
 
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Status(StrEnum):
@@ -24,3 +29,102 @@ class Status(StrEnum):
     def is_finished(self) -> bool:
         """Tell whether the task is history, so that no run looks at it any more."""
         return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}
+
+
+_WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
+_FAILED = frozenset({Status.FAILED, Status.EXPIRED})
+
+
+class Rule(NamedTuple):
+    """The rules of a verb.
+
+    words     the verb as it stands before "task 42"
+    done      the verb as it stands after "task 42", once it is done
+    means     its meaning, for users who choose it
+    statuses  those that a task must have for it
+    for_many  whether it can be done to many tasks at once
+    queues    whether it puts a task into the queue, so that the rule must ring for it
+    instead   the value of the verb that does the same to tasks of other statuses; empty if none does
+    """
+
+    words: str
+    done: str
+    means: str
+    statuses: frozenset[Status]
+    for_many: bool = True
+    queues: bool = True
+    instead: str = ""
+
+
+class Verb(StrEnum):
+    """A change that users make to a task that is there."""
+
+    MOVE = "move"
+    UPDATE = "update"
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+    RETRY = "retry"
+    RUN_NOW = "run_now"
+
+    @property
+    def rule(self) -> Rule:
+        """The rules of this verb."""
+        return _RULES[self]
+
+    def applies_to(self, status: Status, *, recurs: bool) -> bool:
+        """Tell whether a task of this status can have it done. A recurring one is not moved while it runs."""
+        overlaps = self is Verb.MOVE and recurs and status is Status.RUNNING
+        return status in self.rule.statuses and not overlaps
+
+
+_RULES = {
+    Verb.MOVE: Rule(
+        "move",
+        "moved",
+        "Give a task another due date.",
+        _WAITING | {Status.RUNNING},
+        for_many=False,
+    ),
+    Verb.UPDATE: Rule(
+        "update",
+        "updated",
+        "Change what a task does, or its schedule.",
+        _WAITING | _FAILED,
+        for_many=False,
+    ),
+    Verb.CANCEL: Rule(
+        "cancel",
+        "cancelled",
+        "Never run a task; it is kept as history.",
+        _WAITING | {Status.RUNNING, Status.RESERVED} | _FAILED,
+        queues=False,
+    ),
+    Verb.PAUSE: Rule(
+        "pause",
+        "paused",
+        "Take a task out of the queue until it is resumed.",
+        frozenset({Status.SCHEDULED}),
+        queues=False,
+    ),
+    Verb.RESUME: Rule(
+        "resume",
+        "resumed",
+        "Put a paused task back in the queue.",
+        frozenset({Status.PAUSED}),
+    ),
+    Verb.RETRY: Rule(
+        "retry",
+        "set to be retried now",
+        "Run a failed or expired task again, with all attempts.",
+        _FAILED,
+        instead="run_now",
+    ),
+    Verb.RUN_NOW: Rule(
+        "run",
+        "set to run now",
+        "Run a task now; a recurring one once more.",
+        frozenset({Status.SCHEDULED}),
+        instead="retry",
+    ),
+}

@@ -14,6 +14,7 @@ from duebell_shared.instants import MILLISECOND, MOST_SKEW, NEVER, Instant, rend
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
 from duebell_shared.retention import History, RetentionPolicy
+from duebell_shared.tasks.status import Verb
 
 from .checks import Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
@@ -22,7 +23,6 @@ from .follow_up import Cause, FollowUp, Owed, check_id
 from .packed_occurrences import Occurrence, Result, bounded_occurrences
 from .recurrence import PUNCTUAL, Missed, Recurrence, Seat, Turn, delay_of, delayed
 from .status import Status
-from .verbs import Verb
 
 #: Places that a mark names at most.
 MAX_WITHOUT = 20

@@ -27,7 +27,7 @@ from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
 if TYPE_CHECKING:
-    from duebell_shared.queue.rule_setter import RuleSetter
+    from duebell_shared.queue.adding import RuleSetter
     from duebell_shared.queue.task_queue import Queue
 
 #: A follow-up that could not be added is tried again after this time.
@@ -112,7 +112,7 @@ class FollowUps:
 
         TaskExists in place of one whose id is taken by a task that is another.
         """
-        from duebell_shared.queue.taken_ids import insert_many  # noqa: PLC0415 (few workers need an editor)
+        from duebell_shared.queue.adding import insert_many  # noqa: PLC0415 (few workers need an editor)
 
         if not made:
             return {}
@@ -157,7 +157,7 @@ class FollowUps:
 
     @cached_property
     def _rule(self) -> "RuleSetter":
-        from duebell_shared.queue.rule_setter import RuleSetter  # noqa: PLC0415
+        from duebell_shared.queue.adding import RuleSetter  # noqa: PLC0415
 
         return RuleSetter(self._context.backend, self._queue)
 

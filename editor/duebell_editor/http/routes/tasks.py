@@ -33,8 +33,8 @@ from duebell_editor.listing import listing
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed, TaskChanged
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists
+from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.verbs import Verb
 
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
 _ANY = "*"

@@ -105,12 +105,12 @@ def _costs(figures: Figures) -> None:
             ("D", SCHEDULER, [row.scheduler.dollars for row in rows]),
             ("s", SCHEDULER_WITH_TABLE, [row.with_table.dollars for row in rows]),
         ):
-            axes.plot(scheduler, list(places), marker, color=_SCHEDULER, label=label)
+            axes.plot(scheduler, list(places), marker, color=_SCHEDULER, markeredgecolor="white", label=label)
         axes.set_yticks(places, [row.what for row in rows])
         axes.invert_yaxis()
         axes.set_xlim(left=0)
         axes.set_xlabel("dollars for a million")
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         axes.grid(visible=False, axis="y")
 
 

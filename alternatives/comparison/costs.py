@@ -4,14 +4,17 @@ duebell's and EventBridge Scheduler's are those of docs/performance.md. The othe
 that the simulation counted, the lines that Lambda writes to the log, and price lists.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
-from bench.costs import ALONE, BURST, Row, rows
+from bench.costs import ALONE, BURST, rows
+from bench.costs import Row as Dollars
 
 from duebell_infra.cost import (
     INVOCATION_BYTES,
     PRICES,
+    SCHEDULER,
+    SCHEDULER_WITH_TABLE,
     Cost,
     Price,
     idle_dollars,
@@ -20,9 +23,9 @@ from duebell_infra.cost import (
 )
 
 from .results import Results
-from .simulate import Idle, Played
+from .simulate import ROWS, Idle, Played, Row
 
-__all__ = ["WITH_TABLE", "Costs", "costs", "prices"]
+__all__ = ["WITH_TABLE", "Costs", "costs", "priced", "prices"]
 
 #: Behind the name of a design that has a table of one's own beside it, with two writes of each task.
 WITH_TABLE = "-with-table"
@@ -31,7 +34,7 @@ _HOURS = 720
 _MILLION = 1_000_000
 
 #: What stands in docs/performance.md, too, and is computed as there.
-_COMPUTED: dict[str, Callable[[Row], Cost]] = {
+_COMPUTED: dict[str, Callable[[Dollars], Cost]] = {
     "duebell": lambda row: row.minute,
     "duebell-second": lambda row: row.second,
     "eventbridge-scheduler": lambda row: row.scheduler,
@@ -72,6 +75,14 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     burst: float
     idle: float
     calls: float
+
+
+def priced() -> Iterator[tuple[Row, str]]:
+    """Each row of the comparison, and the name of what it costs: EventBridge Scheduler twice."""
+    for row in ROWS:
+        yield row, row.name
+        if row.title == SCHEDULER:
+            yield msgspec.structs.replace(row, title=SCHEDULER_WITH_TABLE), row.name + WITH_TABLE
 
 
 def prices() -> dict[str, Price]:

@@ -10,11 +10,11 @@ from alternatives.duebell_queue import DuebellQueue
 from alternatives.simulated.manners import ASSUMED as ASSUMPTIONS
 from alternatives.simulated.manners import PUBLISHED
 from alternatives.ttl_stream import DelegatingTtlStream
-from duebell_infra.cost import SCHEDULER, SCHEDULER_WITH_TABLE, measured
+from duebell_infra.cost import measured
 
 from . import words
 from .cells import cell, in_words
-from .costs import WITH_TABLE, costs, prices
+from .costs import WITH_TABLE, costs, priced, prices
 from .emulate import DESIGNS
 from .outcome import Outcome
 from .results import Results
@@ -51,22 +51,14 @@ def _guide(results: Results) -> Iterator[str]:
 
 def _glance(results: Results) -> Iterator[str]:
     yield words.AT_A_GLANCE
-    for row, name, title in _priced():
+    for row, name in priced():
         outcome, cost = results.simulated[row.name]["seconds"].outcome, costs(results, name)
         late = outcome.late
         is_seen = outcome.done > outcome.lost
         half, most = (in_words(late.p50), in_words(late.p99)) if late and is_seen else ("never", "never")
         figures = (half, most, _wrong(results, row), _dollars(cost.alone), _dollars(cost.idle))
-        yield f"| {title} | {' | '.join(figures)} |"
+        yield f"| {_bold(row)} | {' | '.join(figures)} |"
     yield ""
-
-
-def _priced() -> Iterator[tuple[Row, str, str]]:
-    """Each row with the name and the title of what is priced: EventBridge Scheduler twice."""
-    for row in ROWS:
-        yield row, row.name, _bold(row)
-        if row.title == SCHEDULER:
-            yield row, row.name + WITH_TABLE, SCHEDULER_WITH_TABLE
 
 
 def _wrong(results: Results, row: Row) -> str:
@@ -154,13 +146,13 @@ def _of(outcome: Outcome) -> str:
 
 def _costs(results: Results) -> Iterator[str]:
     yield words.COSTS
-    for row, name, title in _priced():
+    for row, name in priced():
         if row.name == "ttl-stream-promised":
             continue
         cost = costs(results, name)
         dollars = [_dollars(each) for each in (cost.alone, cost.burst, cost.idle)]
         idle = _design(row).capabilities.idle
-        yield f"| {title} | {' | '.join(dollars)} | {cost.calls:.0f} | {idle} |"
+        yield f"| {_bold(row)} | {' | '.join(dollars)} | {cost.calls:.0f} | {idle} |"
     yield words.PRICES
     for price in prices().values():
         yield f"| {price.of} | ${price.dollars:g} | {price.source} | {price.dated} |"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from alternatives.comparison.costs import WITH_TABLE, costs, prices
+from alternatives.comparison.costs import costs, priced, prices
 from alternatives.comparison.results import load as load_results
-from alternatives.comparison.simulate import ROWS
 from bench import monthly
 from bench.costs import memories, rows, state_machine
 from bench.figures import load
@@ -40,8 +39,8 @@ def computed() -> Iterator[float]:
             yield from (one.dollars, one.dynamodb, one.function, one.log)
     yield from (at.dollars for at in memories(of))
     yield state_machine().dollars
-    for design in [row.name for row in ROWS] + [f"eventbridge-scheduler{WITH_TABLE}"]:
-        yield from msgspec.structs.astuple(costs(results, design))
+    for _, name in priced():
+        yield from msgspec.structs.astuple(costs(results, name))
     yield from idle_dollars(alarms=True, intake=True, snapshot_mb=512).values()
     yield from (monthly.Standing().alarms, monthly.Standing().dollars, monthly.LEAST, monthly.DAILY)
     yield from (monthly.LOOKING, monthly.LOOKING / 10, cost.PRICES["restore"].dollars / 2)

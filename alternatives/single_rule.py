@@ -45,7 +45,7 @@ class SingleRule(Design):
         idle="nothing",
         limits={
             1_000: "none, but each add reads all of it",
-            1_000_000: "each add reads the whole table: 100 MB and $1.60 for a thousand of them",
+            1_000_000: "each add reads the whole table: 100 MB and $1.53 for a thousand of them",
             100_000_000: "each add reads the whole table: 10 GB; a run ends before it has read it",
         },
     )

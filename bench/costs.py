@@ -1,6 +1,7 @@
 """Dollars for a million tasks, computed by the code of `duebell cost` from what this bench measures."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import msgspec
@@ -11,7 +12,17 @@ from duebell_infra import cost
 from duebell_infra.cost import PRICES, UNITS_FILE, Measured, Units, Usage, scheduler_cost
 from duebell_shared.settings import Precision
 
-__all__ = ["MEMORY_MB", "Row", "measured_in", "memories", "rows", "save_units", "state_machine"]
+__all__ = [
+    "ALONE",
+    "BURST",
+    "MEMORY_MB",
+    "Row",
+    "measured_in",
+    "memories",
+    "rows",
+    "save_units",
+    "state_machine",
+]
 
 #: The worker's memory as the templates have it.
 MEMORY_MB = 512
@@ -21,10 +32,15 @@ _MEMORIES = (256, 512, 1_024, 1_769)
 _MILLION = 1_000_000
 _HOUR, _MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
+#: The workloads of docs/compare.md.
+ALONE, BURST = "once, 500 a day at random seconds", "once, 400 due at a time, an hour apart"
+
 #: Patterns of due dates: a name, the tasks due at a time, the time between, and whether the tasks recur.
 _CASES = (
     ("once, 1 due at a time, an hour apart", 1, _HOUR, False),
+    (ALONE, 1, timedelta(days=1) / 500, False),
     ("once, 10 due at a time, an hour apart", 10, _HOUR, False),
+    (BURST, 400, _HOUR, False),
     ("once, 1,000 due at a time, an hour apart", 1_000, _HOUR, False),
     ("an hourly task's occurrences", 1, _HOUR, True),
     ("of 1,000 hourly tasks, all at a time", 1_000, _HOUR, True),
@@ -33,12 +49,17 @@ _CASES = (
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """Dollars for a million: of duebell with either precision, and of EventBridge Scheduler."""
+    """Dollars for a million: of duebell with either precision, and of EventBridge Scheduler with a table."""
 
     what: str
     minute: cost.Cost
     second: cost.Cost
-    scheduler: cost.Cost
+    with_table: cost.Cost
+
+    @property
+    def scheduler(self) -> cost.Cost:
+        """EventBridge Scheduler's cost without a table."""
+        return msgspec.structs.replace(self.with_table, dynamodb=0.0)
 
 
 class AtMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,12 +106,24 @@ def rows(of: Measured) -> Iterator[Row]:
     for what, at_a_time, every, recurs in _CASES:
         usage = Usage(tasks=_MILLION, at_a_time=at_a_time, every=every, recurs=recurs, memory_mb=MEMORY_MB)
         to_the_second = msgspec.structs.replace(usage, precision=Precision.SECOND)
+        at = _at_random if what == ALONE else lambda compute, usage, of: compute(usage, of)
         yield Row(
             what=what,
-            minute=cost.cost(usage, of),
+            minute=at(cost.cost, usage, of),
             second=cost.cost(to_the_second, of),
-            scheduler=scheduler_cost(usage, of),
+            with_table=at(scheduler_cost, usage, of),
         )
+
+
+def _at_random(compute: Callable[[Usage, Measured], cost.Cost], usage: Usage, of: Measured) -> cost.Cost:
+    """The cost of tasks at random: some come so long after the one before that the process has ended."""
+    share = math.exp(-cost.KEPT_WARM / usage.every)
+    warm, cold = compute(usage, of), compute(msgspec.structs.replace(usage, every=_HOUR), of)
+    parts = {
+        name: (1 - share) * getattr(warm, name) + share * getattr(cold, name)
+        for name in warm.__struct_fields__
+    }
+    return cost.Cost(**parts)
 
 
 def state_machine() -> cost.Cost:

@@ -47,7 +47,16 @@ from bench.words import (
     WAITING,
     WATCHING,
 )
-from duebell_infra.cost import ALARMS, CALL_SECONDS, PRICES, billed_seconds, idle_dollars, snapshot_dollars
+from duebell_infra.cost import (
+    ALARMS,
+    CALL_SECONDS,
+    PRICES,
+    SCHEDULER,
+    SCHEDULER_WITH_TABLE,
+    billed_seconds,
+    idle_dollars,
+    snapshot_dollars,
+)
 
 __all__ = ["PAGE", "capacity_table", "render"]
 
@@ -203,9 +212,10 @@ def _costs(figures: Figures) -> Iterator[str]:
         steps=costs.state_machine().dollars,
     )
     yield (
-        "| a million of | DynamoDB | Lambda | log | in all | to the second, in all | EventBridge Scheduler |"
+        f"| a million of | DynamoDB | Lambda | log | in all | to the second, in all | {SCHEDULER} | "
+        f"{SCHEDULER_WITH_TABLE} |"
     )
-    yield "|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|"
     for row in costs.rows(of):
         ours = row.minute
         parts = (
@@ -215,6 +225,7 @@ def _costs(figures: Figures) -> Iterator[str]:
             ours.dollars,
             row.second.dollars,
             row.scheduler.dollars,
+            row.with_table.dollars,
         )
         yield f"| {row.what} | {' | '.join(f'${part:,.2f}' for part in parts)} |"
     yield MEMORIES
@@ -244,6 +255,10 @@ def _standing(_: Figures) -> Iterator[str]:
         alarms_dollars=standing.alarms,
         dashboard=standing.dashboard,
         dollars=standing.dollars,
+        intake_alarm=PRICES["alarm"].dollars,
+        looking=monthly.LOOKING,
+        least=monthly.LEAST,
+        daily=monthly.DAILY,
     )
 
 
@@ -279,7 +294,7 @@ def _waiting(figures: Figures) -> Iterator[str]:
 def _config(figures: Figures) -> Iterator[str]:
     if not (figures.capacity and figures.waiting):
         return
-    yield CONFIG.format(daily=f"{30 * PRICES['day'].dollars:.2f}")
+    yield CONFIG.format(daily=monthly.DAILY)
     yield "| | changes of the rule, a month | recorded continuously |"
     yield "|---|---|---|"
     for row in monthly.recorded(figures.capacity, figures.waiting):

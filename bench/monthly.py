@@ -26,6 +26,13 @@ _EVERY = {"once an hour": 60, "every ten minutes": 10}
 _ALWAYS = "every three minutes or more often"
 
 
+#: Dollars a month of one look at the queue each second, by a `duebell worker`; of the least provisioned
+#: capacity, ten units each of the table and its index; and of AWS Config's daily record of the rule.
+LOOKING = _HOURS * 3600 / 1e6 * cost.Units(write=0, read=1).dollars
+LEAST = _HOURS * 2 * 10 * (PRICES["write_hour"].dollars + PRICES["read_hour"].dollars)
+DAILY = 30 * PRICES["day"].dollars
+
+
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Dollars a month for what is paid for although nothing runs: the alarms and the dashboard."""
 
@@ -74,7 +81,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
         return self.function + self.dynamodb
 
 
-def waits(waiting: Waiting) -> list[Wait]:
+def waits(waiting: Waiting | cost.Waiting) -> list[Wait]:
     """The cost of waiting to the second.
 
     The rule rings so long before a due date, less half a minute by rounding up, and half by jitter.

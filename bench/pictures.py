@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from bench import costs
 from bench.drawing import drawn
 from bench.figures import FOLDER, Figures
-from duebell_infra.cost import Cost
+from duebell_infra.cost import SCHEDULER, SCHEDULER_WITH_TABLE, Cost
 
 __all__ = ["draw"]
 
@@ -101,13 +101,16 @@ def _costs(figures: Figures) -> None:
             dollars = [_part(row.minute, part) for row in rows]
             axes.barh(places, dollars, left=left, color=color, label=part)
             left = [so_far + each for so_far, each in zip(left, dollars, strict=True)]
-        scheduler = [row.scheduler.dollars for row in rows]
-        axes.plot(scheduler, list(places), "D", color=_SCHEDULER, label="EventBridge Scheduler and a table")
+        for marker, label, scheduler in (
+            ("D", SCHEDULER, [row.scheduler.dollars for row in rows]),
+            ("s", SCHEDULER_WITH_TABLE, [row.with_table.dollars for row in rows]),
+        ):
+            axes.plot(scheduler, list(places), marker, color=_SCHEDULER, markeredgecolor="white", label=label)
         axes.set_yticks(places, [row.what for row in rows])
         axes.invert_yaxis()
         axes.set_xlim(left=0)
         axes.set_xlabel("dollars for a million")
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         axes.grid(visible=False, axis="y")
 
 

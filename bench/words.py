@@ -120,16 +120,18 @@ backups, and what is paid by the month whatever runs: [see below](#standing-stil
 | a cold start | each run that comes more than five minutes after the one before |
 | Lambda's own lines in the log | 300 bytes for each invocation |
 
-EventBridge Scheduler stands beside it, with a Lambda that starts as quickly, once for each task. It includes a table, because its users
-need one to list and search tasks: a put and a delete of each task. Its free 14 million invocations a month are not deducted. The steps
-of Step Functions for a task that waits and then acts are ${steps:.0f} a million alone.
+EventBridge Scheduler stands beside it twice, with a Lambda that starts as quickly and is invoked once for each task. *With a table* adds
+a put and a delete of each task that runs once, for users who list and search tasks. Of tasks that are due together, the first starts a
+process. Its free 14 million invocations a month are not deducted. The steps of Step Functions for a task that waits and then acts are
+${steps:.0f} a million alone.
 """
 
 MEMORIES = """
-**Where duebell costs more:** tasks that come due alone, because each takes a run of its own; recurring tasks that come due alone, most
-of all; and tasks to the second, unless many are due together. EventBridge Scheduler's free 14 million invocations come on top.
+**duebell costs more in each row**, most of all for tasks that come due alone, because each takes a run of its own, and for tasks to the
+second. EventBridge Scheduler's free 14 million invocations come on top.
 
-Tasks of one moment are run together, which makes them cheap here. A month has at most 43,200 minutes to ring in. To the second, a run
+Tasks of one moment are run together, which makes them cheaper here. At random seconds, a run in six comes more than five minutes after
+the one before. A month has at most 43,200 minutes to ring in. To the second, a run
 waits for its task: 70 s on average if it is alone. With [a schedule](how-to/schedule-bell.md) instead of the rule, each ring is an
 invocation of EventBridge Scheduler: $1 a million, after 14 million a month.
 
@@ -162,17 +164,20 @@ improvements](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html), and 
 STANDING = """### Standing still, a month
 
 While nothing is due, nothing runs, and you pay for no request, run, log line or metric. CloudWatch counts a metric by the hours in which
-it is written. An empty dead-letter queue costs nothing. A [long-running process](how-to/containers.md) costs what its machine costs. You
-pay for these all the same, where they exist:
+it is written. An empty dead-letter queue costs nothing. You pay for these all the same, where they exist:
 
 | what | a month | made by |
 |---|---|---|
 | {alarms} alarms | ${alarms_dollars:.2f} | `--alarm-mail`, `--alarm-topic`, or `--parameter Alarms=yes` |
 | the dashboard | ${dashboard:.2f} | the same |
 | both | ${dollars:.2f} | |
-| one alarm more, for the intake | $0.10 | the same, with `--intake` |
+| one alarm more, for the intake | ${intake_alarm:.2f} | the same, with `--intake` |
 | polling of the intake queue by Lambda | ${polling:.2f} | `--intake` |
 | the snapshot of a version, with {memory} MB | ${snapshot:.2f} | `--snap-start` |
+| a look at the queue each second, and a machine | ${looking:.2f}, and the machine | [`duebell worker`](how-to/containers.md) outside Lambda |
+| the least provisioned capacity | ${least:.2f} | `--capacity provisioned` |
+| metrics | $0.00 | `--parameter Metrics=on`: no run writes any |
+| AWS Config | $0.00, or ${daily:.2f} if it records daily | [the account](#aws-config): the rule does not change |
 
 `duebell cost --alarms` adds them up as "when idle". Ten alarms and three dashboards are
 [free in each account](https://aws.amazon.com/cloudwatch/pricing/), and a million requests to SQS.
@@ -200,7 +205,7 @@ CONFIG = """### AWS Config
 By default, AWS Config records all types of resources continuously. Then each change of the rule is a configuration item, which costs
 money. Each of Config's rules that looks at EventBridge rules is evaluated for it ($0.001). A run changes the rule once. A run that
 works or waits for long changes it once a minute. This can be the largest cost of all. To avoid it: [exclude](https://docs.aws.amazon.com/config/latest/developerguide/select-resources-excluding.html) `AWS::Events::Rule` from the
-recorder, or have that type recorded daily, for ${daily} a month at most: [how](how-to/aws-config.md).
+recorder, or have that type recorded daily, for ${daily:.2f} a month at most: [how](how-to/aws-config.md).
 """
 
 SIMULATED = """## Lateness

@@ -1,37 +1,50 @@
 """The dollars of a million tasks with each design, and of a month in which nothing is due.
 
-They are computed from the units that the simulation counted, and from price lists.
+duebell's and EventBridge Scheduler's are those of docs/performance.md. The others are computed from the units
+that the simulation counted, the lines that Lambda writes to the log, and price lists.
 """
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
+from bench.costs import ALONE, BURST, rows
+from bench.costs import Row as Dollars
 
-from duebell_infra.cost import PRICES, Price, Usage, cost, measured
-from duebell_shared.settings import Precision
+from duebell_infra.cost import (
+    INVOCATION_BYTES,
+    PRICES,
+    SCHEDULER,
+    SCHEDULER_WITH_TABLE,
+    Cost,
+    Price,
+    idle_dollars,
+    log_dollars,
+    measured,
+)
 
 from .results import Results
-from .simulate import Idle, Played
+from .simulate import ROWS, Idle, Played, Row
 
-__all__ = ["Costs", "costs", "prices"]
+__all__ = ["WITH_TABLE", "Costs", "costs", "priced", "prices"]
+
+#: Behind the name of a design that has a table of one's own beside it, with two writes of each task.
+WITH_TABLE = "-with-table"
 
 _HOURS = 720
 _MILLION = 1_000_000
 
-#: Lambda polls a queue with five long polls of 20 seconds at a time:
-#: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
-_POLLS_AN_HOUR = 5 * 3600 / 20
+#: What stands in docs/performance.md, too, and is computed as there.
+_COMPUTED: dict[str, Callable[[Dollars], Cost]] = {
+    "duebell": lambda row: row.minute,
+    "duebell-second": lambda row: row.second,
+    "eventbridge-scheduler": lambda row: row.scheduler,
+    f"eventbridge-scheduler{WITH_TABLE}": lambda row: row.with_table,
+}
 
 _S3 = {"source": "https://c3x.dev/blog/s3-request-fees-explained", "dated": "a stored copy without a date"}
 
 _OTHERS = {
-    "message": Price(
-        dollars=0.40,
-        of="a million SQS requests, standard queues",
-        source="https://cloudburn.io/blog/amazon-sqs-pricing",
-        dated="14 March 2026",
-    ),
+    "message": PRICES["request"],
     "publish": Price(
         dollars=0.50,
         of="a million SNS publishes",
@@ -64,31 +77,30 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     calls: float
 
 
+def priced() -> Iterator[tuple[Row, str]]:
+    """Each row of the comparison, and the name of what it costs: EventBridge Scheduler twice."""
+    for row in ROWS:
+        yield row, row.name
+        if row.title == SCHEDULER:
+            yield msgspec.structs.replace(row, title=SCHEDULER_WITH_TABLE), row.name + WITH_TABLE
+
+
 def prices() -> dict[str, Price]:
     """Return every price that is used."""
-    units = ("write", "read", "invocation", "gb_second", "schedule", "transition")
+    units = ("write", "read", "invocation", "gb_second", "schedule", "transition", "log")
     return {**{unit: PRICES[unit] for unit in units}, **_OTHERS}
 
 
 def costs(results: Results, design: str) -> Costs:
-    """Compute what a design costs.
-
-    duebell's are those of its own `duebell cost`, because its queue stands in memory here.
-    """
-    played, idle = results.simulated[design], results.idle[design]
+    """Compute what a design costs: from its simulated units, or as `duebell cost` does."""
+    name = design.removesuffix(WITH_TABLE)
+    played, idle = results.simulated[name], results.idle[name]
+    calls = _calls(played["seconds"], idle) + (2 if name != design else 0)
     alone, burst = (_for_a_million(played[scene], idle) for scene in ("seconds", "burst"))
-    if design.startswith("duebell"):
-        precision = Precision.SECOND if design == "duebell-second" else Precision.MINUTE
-
-        often, seldom = (
-            _ours(1, every, precision) for every in (timedelta(days=1) / 500, timedelta(hours=1))
-        )
-        billed = played["seconds"].billed
-        cold = billed["cold_start"] / billed["invocation"]
-        # To the second, tasks that come this often keep one run waiting, whatever its start took.
-        alone = often if design == "duebell-second" else cold * seldom + (1 - cold) * often
-        burst = _ours(400, timedelta(hours=1), precision)
-    return Costs(alone=alone, burst=burst, idle=_a_month(design, idle), calls=_calls(played["seconds"], idle))
+    if part := _COMPUTED.get(design):
+        dollars = {row.what: part(row).dollars for row in rows(measured())}
+        alone, burst = dollars[ALONE], dollars[BURST]
+    return Costs(alone=alone, burst=burst, idle=_a_month(name, idle), calls=calls)
 
 
 def _for_a_million(played: Played, idle: Idle) -> float:
@@ -99,10 +111,11 @@ def _for_a_million(played: Played, idle: Idle) -> float:
 
 def _a_month(design: str, idle: Idle) -> float:
     standing = {name: each * _HOURS for name, each in idle.billed.items()}
-    if design == "sqs-chained":
-        standing["message"] = _POLLS_AN_HOUR * _HOURS
-    machine = _HOURS * _OTHERS["machine"].dollars if design == "poller" else 0.0
-    return _dollars(standing) + machine
+    others = {
+        "sqs-chained": idle_dollars(alarms=False, intake=True, snapshot_mb=None)["intake polling"],
+        "poller": _HOURS * _OTHERS["machine"].dollars,
+    }
+    return _dollars(standing) + others.get(design, 0.0)
 
 
 def _calls(played: Played, idle: Idle) -> float:
@@ -117,9 +130,5 @@ def _taken(played: Played) -> int:
 
 def _dollars(units: Mapping[str, float]) -> float:
     billed = {name: max(each, 0.0) for name, each in units.items() if name in prices()}
-    return sum(prices()[name].dollars * each / _MILLION for name, each in billed.items())
-
-
-def _ours(at_a_time: int, every: timedelta, precision: Precision) -> float:
-    found = cost(Usage(tasks=_MILLION, at_a_time=at_a_time, every=every, precision=precision), measured())
-    return found.dynamodb + found.function
+    log = log_dollars(billed.get("invocation", 0.0) * INVOCATION_BYTES)
+    return log + sum(prices()[name].dollars * each / _MILLION for name, each in billed.items())

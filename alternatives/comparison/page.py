@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.monthly import waits
+
 from alternatives.design import Design
 from alternatives.duebell_queue import DuebellQueue
 from alternatives.simulated.manners import ASSUMED as ASSUMPTIONS
 from alternatives.simulated.manners import PUBLISHED
 from alternatives.ttl_stream import DelegatingTtlStream
+from duebell_infra.cost import measured
 
 from . import words
 from .cells import cell, in_words
-from .costs import costs, prices
+from .costs import WITH_TABLE, costs, priced, prices
 from .emulate import DESIGNS
 from .outcome import Outcome
 from .results import Results
@@ -48,8 +51,8 @@ def _guide(results: Results) -> Iterator[str]:
 
 def _glance(results: Results) -> Iterator[str]:
     yield words.AT_A_GLANCE
-    for row in ROWS:
-        outcome, cost = results.simulated[row.name]["seconds"].outcome, costs(results, row.name)
+    for row, name in priced():
+        outcome, cost = results.simulated[row.name]["seconds"].outcome, costs(results, name)
         late = outcome.late
         is_seen = outcome.done > outcome.lost
         half, most = (in_words(late.p50), in_words(late.p99)) if late and is_seen else ("never", "never")
@@ -77,12 +80,16 @@ def _wrong(results: Results, row: Row) -> str:
 
 def _duebell_loses(results: Results) -> Iterator[str]:
     ours, scheduler = costs(results, "duebell"), costs(results, "eventbridge-scheduler")
+    with_table = costs(results, f"eventbridge-scheduler{WITH_TABLE}")
     crash, usual = (results.simulated["duebell"][scene].outcome for scene in ("crash", "seconds"))
     yield words.DUEBELL_LOSES.format(
         ours=_dollars(ours.alone),
         scheduler=_dollars(scheduler.alone),
         ours_burst=_dollars(ours.burst),
         scheduler_burst=_dollars(scheduler.burst),
+        with_table=_dollars(with_table.alone),
+        with_table_burst=_dollars(with_table.burst),
+        second=max(wait.dollars for wait in waits(measured().waiting)),
         crash=in_words(crash.late.worst if crash.late else 0),
         twice=crash.doubled,
         half=in_words(usual.late.p50 if usual.late else 0),
@@ -118,7 +125,7 @@ def _emulated(results: Results) -> Iterator[str]:
         absent = [*emulated.not_offered, *(["recurring"] if outcome.refused else [])]
         figures = (
             _of(outcome),
-            outcome.lost,
+            f"{outcome.lost} (emulator)" if outcome.lost and _loses_nothing(results, name) else outcome.lost,
             outcome.doubled,
             outcome.early,
             *times,
@@ -127,16 +134,22 @@ def _emulated(results: Results) -> Iterator[str]:
         yield f"| {title} | {' | '.join(map(str, figures))} |"
 
 
+def _loses_nothing(results: Results, name: str) -> bool:
+    """Tell whether the design did all that it was asked for in the simulated scenes that the emulator has."""
+    scenes = (results.simulated[name][scene] for scene in ("seconds", "edits", "failing", "recurring"))
+    return not any(scene.outcome.lost for scene in scenes if scene.offers)
+
+
 def _of(outcome: Outcome) -> str:
     return f"{outcome.done} of {outcome.expected - outcome.refused}"
 
 
 def _costs(results: Results) -> Iterator[str]:
     yield words.COSTS
-    for row in ROWS:
+    for row, name in priced():
         if row.name == "ttl-stream-promised":
             continue
-        cost = costs(results, row.name)
+        cost = costs(results, name)
         dollars = [_dollars(each) for each in (cost.alone, cost.burst, cost.idle)]
         idle = _design(row).capabilities.idle
         yield f"| {_bold(row)} | {' | '.join(dollars)} | {cost.calls:.0f} | {idle} |"
@@ -167,6 +180,9 @@ def _given() -> Iterator[str]:
     yield words.ASSUMED
     for each in ASSUMPTIONS:
         yield f"- {each}"
+    yield words.ASSUMED_OF_EACH
+    for row in ROWS:
+        yield f"| {row.title} | {words.ASSUMED_OF[row.name]} |"
 
 
 def _sources() -> Iterator[str]:

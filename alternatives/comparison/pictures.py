@@ -4,7 +4,7 @@ from bench.drawing import drawn
 from matplotlib.patches import Rectangle
 
 from .cells import Kind, cell, kind_of
-from .costs import costs
+from .costs import costs, priced
 from .results import FOLDER, Results
 from .simulate import ROWS
 from .words import SCENE_TITLES
@@ -86,7 +86,7 @@ def _outcomes(results: Results) -> None:
 
 def _costs(results: Results) -> None:
     """Dollars for a million that come due alone, and 400 at a time."""
-    found = [(row, costs(results, row.name)) for row in ROWS if row.name != "ttl-stream-promised"]
+    found = [(row, costs(results, name)) for row, name in priced() if row.name != "ttl-stream-promised"]
     with drawn(FOLDER / "costs.svg", width=8.0, height=4.6) as axes:
         for place, (row, each) in enumerate(found):
             colour = _OURS if row.name.startswith("duebell") else _OTHERS

@@ -46,15 +46,15 @@ lost or done twice, and what it costs. [duebell](../README.md) is one row among 
 
 DUEBELL_LOSES = """## Where duebell loses
 
-- **It costs more**: {ours} for a million tasks that come due alone, beside {scheduler} of EventBridge Scheduler, because each ring is a
-  run with its own reads and writes. When many are due at a time it is {ours_burst} beside {scheduler_burst}. Scheduler's first 14 million
-  a month are free. The difference pays for the table: the list by time, the history, retries and their errors.
+- **It costs more**: {ours} for a million tasks that come due alone, because each ring is a run with its own reads and writes. EventBridge
+  Scheduler costs {scheduler}, and {with_table} with a table. When many are due at a time it is {ours_burst} beside {scheduler_burst} and
+  {with_table_burst}. Scheduler's first 14 million a month are free.
 - **Tasks go on late after its worker dies**: {crash} here. Lambda calls the others' function again after a minute. A dead run holds its
   lanes until its lease ends.
 - **It repeats more tasks after its worker dies**: {twice} here. Designs that act one by one repeated one. A run has 16 actions under way
   at a time.
 - **It starts to the minute unless you pay**: half within {half}, where SQS and Step Functions take a second. To the second it is as good,
-  for [up to $19 a month](performance.md#waiting-to-the-second-a-month), however many tasks there are.
+  for [up to ${second:.0f} a month](performance.md#waiting-to-the-second-a-month), however many tasks there are, and more with AWS Config.
 - **It is yours to run**: a table, a rule, a Lambda and a library to upgrade. EventBridge Scheduler is one call.
 - **A lane takes 500 adds a second and 10 GB** ([scale](scale.md)). Scheduler takes 5,000 a second in the large regions.
 """
@@ -115,7 +115,7 @@ This shows that the code works. An emulator's punctuality says nothing of AWS: i
 
 | in this table | the reason |
 |---|---|
-| designs that lose one task | the emulator's fault, not the design's: it does not repeat a failed call of a rule, a schedule or a topic. Lambda does so on AWS |
+| lost (emulator) | the emulator's fault, not the design's: it does not repeat a failed call of a rule, a schedule or a topic. Lambda does so on AWS |
 | the single rule | fails with its first task at a random second, as in the simulation |
 | no TTL, no S3 | the emulator's expiry of items reaches no stream, and its S3 expires nothing |
 | no crash, no deployment | they are only in the simulation |
@@ -126,11 +126,11 @@ This shows that the code works. An emulator's punctuality says nothing of AWS: i
 COSTS = """
 ## What it costs
 
-Dollars in us-east-1, without free tiers, storage, logs and what the action itself takes; *idle* is a month in which nothing is due. Units are
-those that the simulation counted, of functions with 512 MB; duebell's are those of [`duebell cost`](performance.md#dollars), to the same
-assumptions. To the second, its worker waits all the time when tasks come this often, which is most of what stands in its first column and
-is the same for ten times as many. SQS depends on how far ahead a task is added: here three hours on average. The single rule's adds read
-the whole table, which is short here.
+Dollars in us-east-1, without free tiers, storage and what the action itself takes. *Idle* is a month in which nothing is due. The first
+column is 500 tasks a day, the second 400 at one minute. duebell and EventBridge Scheduler are computed by [`duebell
+cost`](performance.md#dollars), as in its table. *With a table* adds a put and a delete of each task. The others are the units that the
+simulation counted, of functions with 512 MB, and 300 bytes of log for each invocation. To the second, duebell's worker waits all the time
+when tasks come this often; that costs the same for ten times as many.
 
 ![Dollars for a million tasks](compare/costs.svg)
 
@@ -161,6 +161,27 @@ AWS publishes it; what AWS does not publish is assumed. duebell runs by its own 
 ASSUMED = """
 Assumed:
 """
+
+ASSUMED_OF_EACH = """
+| design | assumed of it |
+|---|---|"""
+
+ASSUMED_OF = {
+    "duebell": "a run acts on 16 tasks at a time",
+    "duebell-second": "the same; the worker starts ahead of the due date and waits",
+    "eventbridge-scheduler": "an invocation for each task, as many at a time as it takes; no flexible window",
+    "step-functions": "an execution for each task, and an invocation at its end",
+    "sqs-chained": "an invocation for each message; a task that is added three hours ahead is sent on twelve times",
+    "fixed-rate": "an invocation a minute acts on all that is due, one after the other, and claims nothing",
+    "poller": "one program acts on one task after the other and claims nothing; the machine never fails",
+    "rule-per-task": "a rule, and an invocation, for each task; the stream's function makes the rule",
+    "one-time-rules": "a rule, and an invocation, for each task; the function deletes the rule",
+    "rules-left": "the same, without deleting",
+    "single-rule": "a run acts on one task after the other; an add reads the whole table, which is short here",
+    "ttl-stream": "items are deleted as measured in 2019",
+    "ttl-stream-promised": "items are deleted as slowly as AWS says that it may be",
+    "s3-expiry": "the bucket keeps versions, so that the function can read what to do",
+}
 
 PRICES = """
 | price of | dollars | found at | of |

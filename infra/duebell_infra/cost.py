@@ -35,6 +35,7 @@ class Price(msgspec.Struct, frozen=True):
 
 _NO_DATE = "a stored copy without a date"
 _DYNAMODB = ("https://airbyte.com/data-engineering-resources/dynamodb-pricing", "21 July 2025")
+_PROVISIONED = ("https://wring.co/blog/aws-dynamodb-pricing-guide", "8 March 2026")
 _LAMBDA = ("https://cloudchipr.com/blog/aws-lambda-pricing", "2024")
 _SNAPSTART = ("https://awsnegotiations.com/blog/lambda-snapstart-cost-impact/", "May 2026")
 _SCHEDULER = ("https://cloudburn.io/blog/amazon-eventbridge-pricing", "13 March 2026")
@@ -52,6 +53,8 @@ _CONFIG = ("https://cloudgauge.app/blog/governance-cost-trap.html", _NO_DATE)
 PRICES = {
     "write": Price(0.625, "a million write request units, DynamoDB on demand", *_DYNAMODB),
     "read": Price(0.125, "a million read request units, DynamoDB on demand", *_DYNAMODB),
+    "write_hour": Price(0.00065, "a write unit for an hour, DynamoDB provisioned", *_PROVISIONED),
+    "read_hour": Price(0.00013, "a read unit for an hour, DynamoDB provisioned", *_PROVISIONED),
     "invocation": Price(0.20, "a million Lambda requests", *_LAMBDA),
     "gb_second": Price(13.3334, "a million Lambda GB-seconds, arm64", *_LAMBDA),
     "snapshot": Price(
@@ -74,6 +77,9 @@ PRICES = {
 
 MONTH = timedelta(days=30)
 
+#: EventBridge Scheduler is compared twice: its API alone, and with a table to list and search tasks.
+SCHEDULER, SCHEDULER_WITH_TABLE = "EventBridge Scheduler", "EventBridge Scheduler with a table"
+
 UNITS_FILE = Path(__file__).with_name("cost_units.json")
 
 #: A Lambda with so much memory has one processor; with less it has the same part of one.
@@ -94,7 +100,7 @@ KEPT_WARM = timedelta(minutes=5)
 _OTHERS_SECONDS = 0.005
 
 #: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
-_INVOCATION_BYTES = 300
+INVOCATION_BYTES = 300
 
 #: With precision "second" a run waits so long for tasks that come due alone: the rule rings ahead by the head
 #: start, less half a minute by rounding up, and half by jitter.
@@ -258,25 +264,27 @@ def cost(usage: Usage, of: Measured) -> Cost:
     return Cost(
         dynamodb=tasks * life + runs * (run_dynamodb + wait_dynamodb),
         function=tasks * of_tasks + runs * (run_function + wait_function),
-        log=log_dollars(usage.tasks * of.task_bytes + usage.runs * (of.run_bytes + _INVOCATION_BYTES)),
+        log=log_dollars(usage.tasks * of.task_bytes + usage.runs * (of.run_bytes + INVOCATION_BYTES)),
     )
 
 
 def scheduler_cost(usage: Usage, of: Measured) -> Cost:
-    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table beside it.
+    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table, which is `dynamodb`.
 
-    Each task invokes the Lambda by itself. The table is for what its API cannot do: list by time, search,
-    show what is in a task. It takes a put when a task is added and a delete when it has run, and no index.
+    Each task invokes the Lambda by itself; of those of one minute, the first starts a process. The table is
+    for what its API cannot do: list by time, search, show what is in a task. It takes a put when a task is
+    added and a delete when it has run, and no index.
     """
     tasks = usage.tasks / 1e6
     seconds = _OTHERS_SECONDS
     if usage.is_cold:
-        seconds = billed_seconds(usage.memory_mb, of.start_ms, services=1)
+        starting = billed_seconds(usage.memory_mb, of.start_ms, services=1)
+        seconds += (starting - seconds) / usage.at_a_time
     writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
     return Cost(
         dynamodb=tasks * writes * PRICES["write"].dollars,
         function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
-        log=log_dollars(usage.tasks * _INVOCATION_BYTES),
+        log=log_dollars(usage.tasks * INVOCATION_BYTES),
         others=tasks * PRICES["schedule"].dollars,
     )
 
@@ -306,7 +314,7 @@ def intake_cost(arriving: Usage, of: Measured) -> Cost:
         function=invocations
         / 1e6
         * (lambda_dollars(seconds, arriving.memory_mb) + PRICES["invocation"].dollars),
-        log=log_dollars(invocations * (_INTAKE_BYTES + _INVOCATION_BYTES)),
+        log=log_dollars(invocations * (_INTAKE_BYTES + INVOCATION_BYTES)),
         others=requests / 1e6 * PRICES["request"].dollars + _POLLING_DOLLARS,
     )
 
@@ -435,8 +443,8 @@ def cost_command(
         memory_mb=memory,
         snap_start=snap_start,
     )
-    ours, theirs = cost(usage, of), scheduler_cost(usage, of)
-    parts = _parts(ours)
+    parts, with_table = _parts(cost(usage, of)), scheduler_cost(usage, of)
+    theirs = {SCHEDULER: replace(with_table, dynamodb=0.0), SCHEDULER_WITH_TABLE: with_table}
     if intake:
         together = min(intake, tasks)
         arriving = replace(
@@ -453,17 +461,18 @@ def cost_command(
     parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
     if context.out.as_json:
         told = {
-            "usd_a_month": _rounded(parts),
-            "eventbridge_scheduler": _rounded({**_parts(theirs), "total": theirs.dollars}),
+            name.lower().replace(" ", "_"): _rounded({**_parts(one), "total": one.dollars})
+            for name, one in theirs.items()
         }
-        typer.echo(json.dumps(told))
+        typer.echo(json.dumps({"usd_a_month": _rounded(parts), **told}))
         return
     typer.echo(
         f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
     )
     for name, dollars in parts.items():
         typer.echo(f"{name:<14} ${dollars:,.2f}")
-    typer.echo(f"EventBridge Scheduler, a Lambda and a table: ${theirs.dollars:,.2f}")
+    for name, one in theirs.items():
+        typer.echo(f"{name}: ${one.dollars:,.2f}")
 
 
 def _parts(cost: Cost) -> dict[str, float]:

@@ -12,8 +12,9 @@ from alternatives.comparison.page import PAGE, render
 from alternatives.comparison.results import load
 from alternatives.comparison.scenes import SCENES
 from alternatives.comparison.simulate import ROWS, Played, Row, play
-from alternatives.comparison.words import SCENE_TITLES
+from alternatives.comparison.words import ASSUMED_OF, SCENE_TITLES
 from alternatives.comparison.words import SCENES as DESCRIBED
+from alternatives.simulated.manners import Manners
 
 ROOT = Path(__file__).parents[2]
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -129,6 +130,18 @@ def test_the_page_says_where_duebell_loses() -> None:
     assert ours.burst > scheduler.burst
     crashes = {name: each["crash"].outcome for name, each in results.simulated.items()}
     assert crashes["duebell"].doubled == max(outcome.doubled for outcome in crashes.values())
+
+
+def test_rules_and_schedules_ring_alike_and_each_design_says_what_is_assumed_of_it() -> None:
+    assert Manners().ring is Manners().schedule
+    assert ASSUMED_OF.keys() == {row.name for row in ROWS}
+
+
+def test_a_loss_of_the_emulator_is_not_the_designs() -> None:
+    page = PAGE.read_text().partition("| on MiniStack |")[2].partition("\n\n")[0]
+    lost = {cells[1].strip(): cells[3].strip() for row in page.splitlines()[2:] if (cells := row.split("|"))}
+    own = {title for title, count in lost.items() if count.isdigit() and int(count)}
+    assert own == {"A single rule, as published"}
 
 
 def test_every_price_has_a_source_and_its_date() -> None:

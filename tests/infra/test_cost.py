@@ -6,6 +6,7 @@ import sys
 from datetime import timedelta
 
 import pytest
+from bench.costs import rows
 from msgspec.structs import replace
 
 from duebell_infra.cost import (
@@ -77,7 +78,9 @@ def test_to_the_second_a_run_waits_and_one_run_waits_on_for_tasks_of_each_minute
 def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twice() -> None:
     of = measured()
     alone, together = scheduler_cost(ONE, of), scheduler_cost(replace(ONE, at_a_time=1_000), of)
-    assert alone == together
+    warm = scheduler_cost(replace(ONE, every=timedelta(minutes=1)), of)
+    # Of those that are due together, the first starts a process
+    assert together.function - warm.function == pytest.approx((alone.function - warm.function) / 1_000)
     assert alone.dynamodb == 2 * PRICES["write"].dollars
     assert alone.others == PRICES["schedule"].dollars
     assert scheduler_cost(replace(ONE, recurs=True), of).dynamodb == 0
@@ -86,9 +89,10 @@ def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twic
 def test_the_command_says_dollars_a_month() -> None:
     done = duebell("cost", "--tasks", "100000", "--at-a-time", "10")
     assert done.returncode == 0, done.stderr
-    first, *_, theirs = done.stdout.splitlines()
+    first, *_, alone, with_table = done.stdout.splitlines()
     assert first == "100,000 tasks in 10,000 runs a month"
-    assert theirs.startswith("EventBridge Scheduler, a Lambda and a table: $")
+    assert alone.startswith("EventBridge Scheduler: $")
+    assert with_table.startswith("EventBridge Scheduler with a table: $")
 
 
 def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
@@ -100,7 +104,20 @@ def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
     ours = told["usd_a_month"]
     metrics = (of.fixed_metrics + of.action_metrics) * PRICES["metric"].dollars
     assert ours["total"] == pytest.approx(cost(usage, of).dollars + metrics, abs=1e-3)
-    assert told["eventbridge_scheduler"]["DynamoDB"] == 0
+    assert told["eventbridge_scheduler_with_a_table"]["DynamoDB"] == 0
+
+
+@pytest.mark.parametrize("at_a_time", [1, 10, 400, 1_000])
+def test_the_command_says_what_the_page_says_of_the_same_tasks(at_a_time: int) -> None:
+    [row] = [one for one in rows(measured()) if one.what.startswith(f"once, {at_a_time:,} due at a time")]
+    tasks = 720 * at_a_time
+    told = json.loads(duebell("cost", "--tasks", str(tasks), "--at-a-time", str(at_a_time), "--json").stdout)
+    for name, page in (
+        ("usd_a_month", row.minute),
+        ("eventbridge_scheduler", row.scheduler),
+        ("eventbridge_scheduler_with_a_table", row.with_table),
+    ):
+        assert told[name]["total"] == pytest.approx(page.dollars * tasks / 1e6, abs=1e-4)
 
 
 def test_what_is_no_number_of_tasks_is_wrong_usage() -> None:

@@ -3,6 +3,10 @@
 from pathlib import Path
 
 import pytest
+from bench.monthly import LEAST
+
+from duebell_infra import cost
+from duebell_infra.cost import PRICES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 
@@ -13,9 +17,8 @@ PARTITION, LANE = 1_000, 10e9
 UNITS = {"all": 6, "failed": 5, "none": 5}
 IN_LANE, OF_ADD = 5, 2
 
-MONTH, DAY = 730 * 3600, 86_400
-ON_DEMAND, PROVISIONED = 0.625e-6, 0.00065 / 3600
-LEAST = 730 * (10 + 10) * (0.00065 + 0.00013)
+MONTH, DAY = cost.MONTH.total_seconds(), 86_400
+ON_DEMAND, PROVISIONED = PRICES["write"].dollars / 1e6, PRICES["write_hour"].dollars / 3600
 
 
 def rows(heading: str) -> dict[str, list[str]]:

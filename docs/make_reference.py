@@ -13,6 +13,7 @@ import duebell
 import duebell.http
 import duebell.testing
 from duebell_editor.cli.context import EVERYWHERE
+from duebell_editor.cli.errors import exit_of
 from duebell_editor.cli.program import GROUPS as GROUPS_OF_COMMANDS
 from duebell_editor.cli.program import app
 from duebell_shared.settings import SETTINGS
@@ -91,6 +92,8 @@ def main() -> None:
 def _page() -> Iterator[str]:
     for title, names in GROUPS.items():
         yield f"## {title}\n"
+        if title == "Errors":
+            yield _kinds(names.split())
         for name in names.split():
             yield from _thing(name, getattr(duebell, name))
     for module in (duebell.http, duebell.testing):
@@ -144,6 +147,22 @@ def _named(parameter: Any) -> str:
 def _marked(text: str | None) -> str:
     """The text of a help, in which Markdown finds no signs of its own."""
     return re.sub(r"([<>*_])", r"\\\1", inspect.cleandoc(text or ""))
+
+
+def _kinds(names: list[str]) -> str:
+    """The kinds of errors, as programs see them."""
+    classes: list[Any] = [getattr(duebell, name) for name in names]
+    errors = [one.__new__(one) for one in classes if issubclass(one, duebell.DuebellError)]
+    rows = [
+        f"| [{name}](#{name.lower()}) | `{one.kind}` | {one.http_status} | {exit_of(one)} |"
+        for one in errors[1:]
+        for name in [type(one).__name__]
+    ]
+    head = "| error | kind | HTTP status | exit status |\n|---|---|---|---|"
+    words = (
+        "The kind is the `type` of the API's problem document, after `urn:duebell:`, and of an error in JSON."
+    )
+    return "\n".join([words, "", head, *rows]) + "\n"
 
 
 def _thing(name: str, thing: Any) -> Iterator[str]:

@@ -27,7 +27,7 @@ DuebellError
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -35,7 +35,12 @@ from .quoting import in_brief, quoted
 
 
 class DuebellError(Exception):
-    """The base of all errors that duebell raises on purpose."""
+    """The base of all errors that duebell raises on purpose.
+
+    http_status  the status of the HTTP API's answer with this error, which the exit status follows
+    """
+
+    http_status: ClassVar[int] = 500
 
     @property
     def kind(self) -> str:
@@ -50,6 +55,8 @@ class InvalidInput(DuebellError):
     Python comes with a `code`, by which other front ends give their own after `what`, the reason without it.
     Of many that were checked together, `every` has the error of each that cannot be right.
     """
+
+    http_status = 422
 
     def __init__(self, field: str, what: str, *, way_out: str = "", code: str = "") -> None:
         self.field = field
@@ -83,6 +90,8 @@ class InvalidSettings(InvalidInput):
 class TaskNotFound(DuebellError):
     """There is no task with this id, or its history has expired."""
 
+    http_status = 404
+
     def __init__(self, id: str) -> None:
         super().__init__(
             f"there is no task {quoted(id)}: none was added by this id, or it has ended and its retention "
@@ -96,6 +105,8 @@ class TaskExists(DuebellError):
 
     reserved_until  the end of the reservation, from a minute after which the id is free again; else None
     """
+
+    http_status = 409
 
     def __init__(
         self, id: str, *, reserved_until: datetime | None = None, in_transaction: bool = False
@@ -119,9 +130,13 @@ class TaskExists(DuebellError):
 class TaskConflict(DuebellError):
     """The task's status does not allow this change, or it kept changing meanwhile."""
 
+    http_status = 409
+
 
 class TaskChanged(TaskConflict):
     """The task was changed since it was read, and is at `rev` now. Nothing was written."""
+
+    http_status = 412
 
     def __init__(self, id: str, *, expected: int, rev: int) -> None:
         super().__init__(
@@ -137,6 +152,8 @@ class QueueFull(DuebellError):
 
     Tasks that are in it still run. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
     """
+
+    http_status = 507
 
     def __init__(self, id: str, lane: int) -> None:
         super().__init__(
@@ -170,6 +187,8 @@ class NotArmed(DuebellError):
     report   the AddReport of `add_many`: the tasks that are stored, and those that are not
     """
 
+    http_status = 503
+
     def __init__(
         self,
         what: str,
@@ -187,6 +206,8 @@ class NotArmed(DuebellError):
 
 class NotDeployed(DuebellError):
     """The table or the rule does not exist in this account and region."""
+
+    http_status = 503
 
 
 class IndexNotReady(NotDeployed):
@@ -222,6 +243,8 @@ class TransactionCancelled(DuebellError):
     refusals  the writes that were refused, each with DynamoDB's reason
     """
 
+    http_status = 409
+
     def __init__(self, refusals: tuple[ItemRefusal, ...]) -> None:
         most = 3
         others = f"; and {len(refusals) - most} more" if refusals[most:] else ""
@@ -244,6 +267,8 @@ class AwsError(DuebellError):
 class AwsRefused(AwsError):
     """AWS refused the call, and it had no effect. Most often a permission is missing."""
 
+    http_status = 502
+
 
 class AwsUnavailable(AwsError):
     """AWS could not be reached, or did not answer in time, after retries.
@@ -251,6 +276,8 @@ class AwsUnavailable(AwsError):
     Whether the call took effect may be unknown; an add with an id of your own and
     `if_exists="keep"` can be repeated without harm.
     """
+
+    http_status = 503
 
 
 class TransactionUnknown(AwsUnavailable):

@@ -13,12 +13,7 @@ from duebell_shared.errors import (
     InvalidInput,
     NotArmed,
     NotDeployed,
-    QueueFull,
-    TaskConflict,
     TaskExists,
-    TaskNotFound,
-    TransactionCancelled,
-    UnreadableTask,
     WorkerNotStarted,
 )
 from duebell_shared.quoting import quoted
@@ -47,21 +42,17 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-_EXITS: dict[type[BaseException], Exit] = {
+#: The exit statuses of duebell's own errors by their HTTP status, and of others by their class.
+_OF_STATUS = {
+    404: Exit.NOT_FOUND, 409: Exit.CONFLICT, 412: Exit.CONFLICT, 422: Exit.USAGE,
+    502: Exit.AWS, 503: Exit.AWS, 507: Exit.AWS,
+}  # fmt: skip
+_OF_CLASS: dict[type[BaseException], Exit] = {
     UsageError: Exit.USAGE,
     WrongUsage: Exit.USAGE,
-    InvalidInput: Exit.USAGE,
     ProfileNotFound: Exit.USAGE,
-    TaskNotFound: Exit.NOT_FOUND,
-    TaskExists: Exit.CONFLICT,
-    TaskConflict: Exit.CONFLICT,
-    TransactionCancelled: Exit.CONFLICT,
-    AwsError: Exit.AWS,
-    NotDeployed: Exit.AWS,
-    NotArmed: Exit.AWS,
-    QueueFull: Exit.AWS,
-    UnreadableTask: Exit.FAILURE,
     WorkerNotStarted: Exit.WRONG,
+    AwsError: Exit.AWS,
     BotoCoreError: Exit.AWS,
     ClientError: Exit.AWS,
 }
@@ -85,7 +76,9 @@ Errors are one line on standard error; with --json, one JSON object there.
 def exit_of(error: BaseException) -> Exit:
     """The exit status for this error, or for the cause of a DuebellError."""
     for one in (error, error.__cause__ if isinstance(error, DuebellError) else None):
-        for kind, status in _EXITS.items():
+        if status := _OF_STATUS.get(getattr(one, "http_status", 0)):
+            return status
+        for kind, status in _OF_CLASS.items():
             if isinstance(one, kind):
                 return status
     return Exit.FAILURE

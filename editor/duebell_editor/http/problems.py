@@ -14,18 +14,10 @@ from starlette.routing import Match, Mount
 
 from duebell_shared.errors import (
     AddReport,
-    AwsRefused,
     AwsUnavailable,
     DuebellError,
     InvalidInput,
     NotArmed,
-    NotDeployed,
-    QueueFull,
-    TaskChanged,
-    TaskConflict,
-    TaskExists,
-    TaskNotFound,
-    TransactionCancelled,
 )
 from duebell_shared.quoting import shortened
 
@@ -44,21 +36,6 @@ _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 #: Seconds after which the client may try again.
 _RETRY_AFTER = "5"
-
-_STATUS: dict[type[Exception], HTTPStatus] = {
-    InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
-    TaskChanged: HTTPStatus.PRECONDITION_FAILED,
-    TaskNotFound: HTTPStatus.NOT_FOUND,
-    TaskExists: HTTPStatus.CONFLICT,
-    TaskConflict: HTTPStatus.CONFLICT,
-    TransactionCancelled: HTTPStatus.CONFLICT,
-    QueueFull: HTTPStatus.INSUFFICIENT_STORAGE,
-    NotArmed: HTTPStatus.SERVICE_UNAVAILABLE,
-    NotDeployed: HTTPStatus.SERVICE_UNAVAILABLE,
-    AwsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-    AwsRefused: HTTPStatus.BAD_GATEWAY,
-    DuebellError: HTTPStatus.INTERNAL_SERVER_ERROR,
-}
 
 #: Attributes of errors about the task or the input.
 _TOLD = ("field", "reason", "id", "rev")
@@ -121,8 +98,7 @@ class ProblemDocument(Struct, kw_only=True):
                 told["ids"] = list(error.report.added)
         elif isinstance(error, AwsUnavailable) and task_id:  # it may be stored, or not
             told |= {"id": task_id}
-        status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
-        return cls.of(status, str(error), kind=error.kind, **told)
+        return cls.of(error.http_status, str(error), kind=error.kind, **told)
 
     def answer(self, headers: Mapping[str, str] | None = None) -> Response:
         """The document as a response."""

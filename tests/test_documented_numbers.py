@@ -148,15 +148,15 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("limits", "tasks wait for less than {:w} minutes", [N(limiter._STAYS, MINUTE)]),
     # recurring and schedules
     ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
-    ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_ASIDE)]),
-    ("recurring", "it delays none; {} occurrences can wait so", [N(recurrence.MAX_ASIDE)]),
+    ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
+    ("recurring", "it delays none; {} occurrences can wait so", [N(recurrence.MAX_PENDING)]),
     ("recurring", "none that is more than {:w} minutes late", [N(recurrence.PUNCTUAL, MINUTE)]),
     ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
     ("schedules", "longer than {} KB", [N(schedule.MAX_EXPRESSION / 1024)]),
     # priorities
     (
         "priorities",
-        "To change it takes {} write units, as a move does",
+        "takes {} write units, as a move does",
         [N(PATHS["`move`, later"].write_units)],
     ),
     ("priorities", "`priority`, 0 to {}", [N(checks.MAX_PRIORITY)]),

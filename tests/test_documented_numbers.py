@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.figures import load
 
 from duebell import Backoff, Settings, Worker
 from duebell_editor.cli import add
@@ -74,6 +75,7 @@ CONCURRENCY, ATTEMPTS = (
 )
 
 [PYTHON] = re.findall('requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PATHS = {path.name: path for path in load().capacity or ()}
 LANE_GB = lane_sizes.LANE_LIMIT / lane_sizes.GIGABYTE
 
 #: A rule that no run sets anew rings in its minute and in each echo, every hour.
@@ -142,6 +144,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("limits", "until its lease ends, {:w} minutes at most", [N(LEASE, MINUTE)]),
     ("limits", "how long attempts took, {:w} minutes at most", [N(limiter._LONGEST_WAIT, MINUTE)]),
     ("limits", "up to a {:w} tasks of each action that it has put back", [N(held_tasks._MOST)]),
+    ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
     ("limits", "tasks wait for less than {:w} minutes", [N(limiter._STAYS, MINUTE)]),
     # recurring and schedules
     ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
@@ -151,6 +154,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
     ("schedules", "longer than {} KB", [N(schedule.MAX_EXPRESSION / 1024)]),
     # priorities
+    (
+        "priorities",
+        "takes {} write units, as a move does",
+        [N(PATHS["`move`, later"].write_units)],
+    ),
     ("priorities", "`priority`, 0 to {}", [N(checks.MAX_PRIORITY)]),
     (
         "priorities",
@@ -229,6 +237,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ),
     ("how-it-works", "one run in {:w} minutes does", [N(arming._COUNT_HOLDS, MINUTE)]),
     ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_RUNS)]),
+    (
+        "how-it-works",
+        "takes {:w} writes of the record and {:w} PutRule",
+        [N(PATHS["a run, besides its tasks"].calls[call]) for call in ("PutItem", "PutRule")],
+    ),
     ("how-it-works", "less than {} seconds away", [N(LEAD)]),
     ("how-it-works", "{}, {} and {} minutes later, then every hour", [N(echo) for echo in ECHOES]),
     ("how-it-works", "the rule rings {} seconds ahead of a due date", [N(arming.HEAD_START)]),

@@ -8,7 +8,7 @@ from duebell_shared.errors import TaskConflict
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.packed_occurrences import Result
-from duebell_shared.tasks.recurrence import MAX_ASIDE
+from duebell_shared.tasks.recurrence import MAX_PENDING
 from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
@@ -111,7 +111,7 @@ def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
 
 def test_only_so_many_wait_aside() -> None:
     task = hourly()
-    for _ in range(MAX_ASIDE):
+    for _ in range(MAX_PENDING):
         assert task.can_wait
         task = started(task).to_retry(NOON_PLUS[100], FAILURE, now=NOON + HOUR)
     assert not task.can_wait

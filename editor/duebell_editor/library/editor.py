@@ -23,7 +23,7 @@ from duebell_editor.listing.filters import (
 )
 from duebell_editor.listing.history import TaskHistory, history
 from duebell_editor.listing.listing import Page, find_tasks, list_tasks
-from duebell_editor.listing.queue_counts import Look, PastCounts, count_past, look
+from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
@@ -267,15 +267,15 @@ class Editor:
         which = make_filter(prefix=prefix, limit=limit)
         return list_recurring(self.queue, prefix=which.prefix, limit=which.limit, cursor=check_cursor(cursor))
 
-    def look(
+    def snapshot(
         self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
-    ) -> Look:
-        """Look for changes in the queue between two times, and of these tasks: a change makes looks differ.
+    ) -> Snapshot:
+        """Snapshot the queue between two times, and these tasks. A change makes snapshots differ.
 
         Costs one read for the arming record, one for each lane, and one for each task.
         """
         begin = None if after is None else check_instant("after", after)
-        return look(self.queue, after=begin, before=check_instant("before", before), ids=check_ids(ids))
+        return snapshot(self.queue, after=begin, before=check_instant("before", before), ids=check_ids(ids))
 
     def export_tasks(self) -> Iterator[bytes]:
         """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""

@@ -25,14 +25,16 @@ from duebell_editor.transactions import task_writes
 from duebell_infra import cost
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy import artifacts
+from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
+from duebell_infra.verify import account, scene
 from duebell_shared import settings
 from duebell_shared.bell import armer, arming, bell, run_notes
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
-from duebell_shared.queue import lane_sizes, store, transactions
+from duebell_shared.queue import item_size, lane_sizes, store, transactions
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.schedules import schedule
 from duebell_shared.tasks import (
@@ -45,7 +47,7 @@ from duebell_shared.tasks import (
     worker_record,
 )
 from duebell_worker import metrics
-from duebell_worker.deliveries import https
+from duebell_worker.deliveries import deliverer, https
 from duebell_worker.process import process
 from duebell_worker.run import attempts, held_tasks, lanes, limiter, shares, trouble, unclaimed, waits
 from duebell_worker.run.lease import LEASE
@@ -75,7 +77,9 @@ CONCURRENCY, ATTEMPTS = (
 )
 
 [PYTHON] = re.findall('requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PATHS = {path.name: path for path in load().capacity or ()}
+FIGURES: Any = load()
+PATHS = {path.name: path for path in FIGURES.capacity}
+LONGEST_NAME = 1 + int(PARAMETERS["Name"].pattern.rpartition(",")[2].rstrip("}"))
 LANE_GB = lane_sizes.LANE_LIMIT / lane_sizes.GIGABYTE
 
 #: A rule that no run sets anew rings in its minute and in each echo, every hour.
@@ -193,7 +197,10 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(RINGS), N(RINGS + 24), N(3 * (RINGS + 24))],
     ),
     ("guarantees", "{:w} an hour after the trouble ends", [N(trouble._LONGEST_REST, HOUR)]),
+    ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
+    ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
+    ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
     ("how-it-works", "stops adds to a lane at {} GB", [N(LANE_GB - 1)]),
     ("how-it-works", "the rule rings again {:w} minutes after its minute", [N(ECHOES[0])]),
@@ -278,6 +285,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("intake", "At most {:w} batches are in work at a time", [N(in_template("MaximumConcurrency"))]),
     ("intake", "After a {:w} times, about a day", [N(in_template("maxReceiveCount"))]),
     ("intake", "about {} a month: Lambda reads", [N(round(5 * cost.MONTH / (20 * SECOND), -4))]),
+    ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     # http
     ("http", "of the latest {}, each with *Retry*", [N(failures.MOST_READ)]),
     ("http", "From {} tasks of a lane on", [N(queue_counts.MOST_READ)]),
@@ -304,7 +312,9 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("deliveries", "none of the worker's {} places", [N(CONCURRENCY)]),
     ("deliveries", "up to a {:w} deliveries are under way beside those", [N(attempts._IN_BATCHES)]),
     ("deliveries", "An answer has {} seconds as a whole", [N(https._ANSWER)]),
+    ("deliveries", "A secret is read again after {:w} minutes", [N(deliverer._KEPT, MINUTE)]),
     # logs
+    ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     ("logs", "Counts read {} keys at most", [N(metrics._MOST_READ)]),
     ("logs", "are written by one run in {:w} minutes", [N(arming._COUNT_HOLDS, MINUTE)]),
     # operations
@@ -317,6 +327,12 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "(`LatenessMilliseconds`, {:w} minutes unless set)",
         [N(in_template("LatenessMilliseconds:\n    Type: Number\n    Default") / 60_000)],
     ),
+    (
+        "operations",
+        "A lane holds {} of the {} GB that DynamoDB allows",
+        [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
+    ),
+    ("operations", "starts within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
     # security
     ("security", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
     ("security", "at most {} KB and {} levels", [N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)]),
@@ -326,9 +342,18 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
     ),
     # how-to
+    ("how-to/deploy", "has 3 to {} letters, digits and hyphens", [N(LONGEST_NAME)]),
+    ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
+    ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),
+    ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
+    ("how-to/verify", "deletes what is older than {:w} an hour", [N(scene._LONGEST, HOUR)]),
+    ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
+    ("how-to/containers", "Its lease ends after {:w} minutes at most", [N(LEASE, MINUTE)]),
+    ("how-to/containers", "could not read the arming record for {:w} minutes", [N(LEASE, MINUTE)]),
     ("how-to/groups", "{} at most, unless a limit is given", [N(change_many.MAX_MANY)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
+    ("bundle", "Without actions it has {} MB", [N(round(FIGURES.bundle.packed / 1e6, 1))]),
     ("bundle", "exceed Lambda's {} MB", [N(bundle._UNPACKED_LIMIT / 2**20)]),
     ("how-to/containers", "claims the lanes {:w} seconds before", [N(process._AHEAD)]),
     ("how-to/containers", "are due within {} seconds", [N(process._AHEAD + LEAD)]),

@@ -43,7 +43,7 @@ from .deploy.stack import Stack
 from .deploy.template import template_text
 from .local.signals import ended_by_signal
 from .local.worker_command import worker_here
-from .verify import When, tell
+from .verify import tell
 from .verify import verify as make_checks
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -248,15 +248,11 @@ def verify(
     probe: Annotated[
         bool, typer.Option("--probe/--no-probe", help="Wait for the rule to ring, some minutes.")
     ] = True,
-    dead_letter: Annotated[
-        bool, typer.Option("--dead-letter", help="Have a run fail on purpose; raises its alarms.")
-    ] = False,
 ) -> None:
     """It also lets the rule ring for a task. It is safe on a queue in use.
 
     It changes only tasks of its own, and deletes them when it ends.
     """
-    when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
     def progress(text: str) -> None:
         if context.out.is_watched:
@@ -265,7 +261,7 @@ def verify(
     with (
         ended_by_signal(),
         closing(
-            make_checks(context.account.session, context.account.settings, when=when, progress=progress)
+            make_checks(context.account.session, context.account.settings, probe=probe, progress=progress)
         ) as made,
     ):
         if status := tell(made, as_json=context.out.as_json):

@@ -56,6 +56,11 @@ def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
     assert (task.consecutive_failures, task.failure) == (0, None)
 
 
+def test_one_more_run_that_succeeds_ends_the_row_of_failures_and_one_that_fails_leaves_it() -> None:
+    more = failed(hourly()).run_now(now=NOON + HOUR + MINUTE)
+    assert [(one.runs, one.consecutive_failures) for one in (done(more), failed(more))] == [(1, 0), (1, 1)]
+
+
 def test_it_ends_with_its_schedule() -> None:
     task = done(hourly(end=NOON + 2 * HOUR))
     assert task.due == NOON + 2 * HOUR

@@ -315,8 +315,8 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("deliveries", "A secret is read again after {:w} minutes", [N(deliverer._KEPT, MINUTE)]),
     # logs
     ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
-    ("logs", "Counts read {} keys at most", [N(metrics._MOST_READ)]),
-    ("logs", "are written by one run in {:w} minutes", [N(arming._COUNT_HOLDS, MINUTE)]),
+    ("logs", "tasks in the queue, {} at most", [N(metrics._MOST_READ)]),
+    ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
     # operations
     ("operations", "a lane above {} GB", [N(status._FILLED / lane_sizes.GIGABYTE)]),
     ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),

@@ -270,7 +270,7 @@ def throttles(night: Night) -> Iterator[dict[str, str]]:
     functions.put_function_concurrency(FunctionName="duebell", ReservedConcurrentExecutions=0)
     yield {}
     reserved = functions.get_function_concurrency(FunctionName="duebell")
-    assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.max_runs
+    assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.parallel_runs
 
 
 #: How each fault is made, and what happens after the command, by the name of its row.

@@ -84,7 +84,7 @@ def tzdata(deployer: Deployer, tmp_path: Path) -> Scene:
 
 def lateness(deployer: Deployer, tmp_path: Path) -> Scene:
     yield {}
-    assert deployer.parameter("MaxRuns") == "8"
+    assert deployer.parameter("ParallelRuns") == "8"
 
 
 def errors(deployer: Deployer, tmp_path: Path) -> Scene:

@@ -46,7 +46,6 @@ from duebell_shared.tasks import (
     recurrence,
     worker_record,
 )
-from duebell_worker import metrics
 from duebell_worker.deliveries import deliverer, https
 from duebell_worker.process import process
 from duebell_worker.run import attempts, held_tasks, lanes, limiter, shares, trouble, unclaimed, waits
@@ -243,7 +242,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(LANE_GB)],
     ),
     ("how-it-works", "one run in {:w} minutes does", [N(arming._COUNT_HOLDS, MINUTE)]),
-    ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_RUNS)]),
+    ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
     (
         "how-it-works",
         "takes {:w} writes of the record and {:w} PutRule",
@@ -261,7 +260,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "After {:w} seconds of work a run knows its speed. If what is due would take longer than {} seconds",
         [N(shares._MEASURING), N(shares._IN_TIME)],
     ),
-    ("how-it-works", "`DUEBELL_MAX_RUNS` ({})", [N(SETTINGS.max_runs)]),
+    ("how-it-works", "`DUEBELL_PARALLEL_RUNS` ({})", [N(SETTINGS.parallel_runs)]),
     ("how-it-works", "Its lease ends at most {:w} minutes later", [N(LEASE, MINUTE)]),
     (
         "how-it-works",
@@ -315,8 +314,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("deliveries", "A secret is read again after {:w} minutes", [N(deliverer._KEPT, MINUTE)]),
     # logs
     ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
-    ("logs", "Counts read {} keys at most", [N(metrics._MOST_READ)]),
-    ("logs", "are written by one run in {:w} minutes", [N(arming._COUNT_HOLDS, MINUTE)]),
+    ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
     # operations
     ("operations", "a lane above {} GB", [N(status._FILLED / lane_sizes.GIGABYTE)]),
     ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),

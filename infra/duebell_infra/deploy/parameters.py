@@ -140,7 +140,7 @@ PARAMETERS = {
         only="CloudFormation",
     ),
     "Precision": _same("precision", option="--precision"),
-    "MaxRuns": _same("max_runs"),
+    "ParallelRuns": _same("parallel_runs"),
     "LogRetentionDays": Parameter(
         "How many days the worker's log is kept.",
         kind="number", default="30", values=("1", "3", "5", "7", "14", "30", "60", "90", "120", "150",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.support import create_rule, create_table
 
 from duebell import Editor, Settings
-from duebell_editor.listing.queue_counts import look
+from duebell_editor.listing.queue_counts import snapshot
 from duebell_shared.backend import Backend
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.store import AT_ONCE
@@ -85,7 +85,7 @@ def _looks(editor: Editor) -> dict[str, Callable[[], object]]:
         "the page's timeline, a day back and ahead": lambda: editor.timeline(now - _DAY, count=48),
         "the same of what has been": lambda: editor.history(now - _DAY, count=48),
         "the page's schedules": editor.schedules,
-        "the page's stream, each look": lambda: look(editor.queue, after=now),
+        "the page's stream, each look": lambda: snapshot(editor.queue, after=now),
     }
 
 

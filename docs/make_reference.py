@@ -46,7 +46,7 @@ GROUPS = {
         "make_schedule"
     ),
     "Looking into the queue": (
-        "Page Bucket Step PastCounts Look Ended TaskHistory FailureGroup Failures ActionLimit"
+        "Page Bucket Step PastCounts Snapshot Ended TaskHistory FailureGroup Failures ActionLimit"
     ),
     "Status and doctor": (
         "SchedulerStatus Diagnosis Problem ProblemKind LastRun LateRing RestingLane WorkerDescription "

@@ -20,6 +20,7 @@ from duebell_shared.backoff import Backoff
 from duebell_shared.deliveries.delivery import DeliveryOptions
 from duebell_shared.deliveries.kinds import KINDS, NEEDED, Kind, RunTask
 from duebell_shared.settings import SETTINGS, Setting, Settings
+from duebell_worker.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "infra" / "template.yaml"
@@ -27,6 +28,7 @@ VARIABLES = ROOT / "infra" / "terraform" / "variables.tf"
 DELIVERIES = VARIABLES.with_name("deliveries.tf")
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
+METRICS_PAGE = ROOT / "docs" / "logs.md"
 
 MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; do not edit."
 
@@ -92,12 +94,14 @@ def made() -> dict[Path, str]:
         "| option of `deploy` | parameter | default | meaning |\n|---|---|---|---|\n",
         _of_stack(),
     )
+    metrics = "".join(f"| `{name}` | {unit} | {means} |\n" for name, (unit, means) in METRICS.items())
     return {
         TEMPLATE: f"{before}\nParameters:\n  {MADE}\n{parameters}{after}",
         VARIABLES: f"{MADE}\n\n" + "\n".join(variables),
         DELIVERIES: deliveries,
         SETTINGS_PAGE: settings,
         PARAMETERS_PAGE: stack,
+        METRICS_PAGE: _replaced(METRICS_PAGE, "| metric | unit | meaning |\n|---|---|---|\n", metrics),
     }
 
 

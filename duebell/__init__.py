@@ -26,7 +26,7 @@ _NAMES = {
     "duebell_editor.listing.failures": "FailureGroup Failures",
     "duebell_editor.listing.history": "Ended TaskHistory",
     "duebell_editor.listing.listing": "Page",
-    "duebell_editor.listing.queue_counts": "Look PastCounts",
+    "duebell_editor.listing.queue_counts": "PastCounts Snapshot",
     "duebell_editor.listing.timeline": "Bucket Step",
     "duebell_editor.status.action_limits": "ActionLimit",
     "duebell_editor.status.health": "Diagnosis Problem ProblemKind SchedulerStatus",

@@ -13,8 +13,8 @@ from duebell_editor.listing.failures import Failures as Failures
 from duebell_editor.listing.history import Ended as Ended
 from duebell_editor.listing.history import TaskHistory as TaskHistory
 from duebell_editor.listing.listing import Page as Page
-from duebell_editor.listing.queue_counts import Look as Look
 from duebell_editor.listing.queue_counts import PastCounts as PastCounts
+from duebell_editor.listing.queue_counts import Snapshot as Snapshot
 from duebell_editor.listing.timeline import Bucket as Bucket
 from duebell_editor.listing.timeline import Step as Step
 from duebell_editor.status.action_limits import ActionLimit as ActionLimit

@@ -22,9 +22,7 @@ from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
-from .deploy.destroy import Queue
-from .deploy.destroy import destroy as destroy_stack
-from .deploy.environment import check_scheduler_name, environment_of
+from .deploy.deploy import destroy as destroy_stack
 from .deploy.options import (
     ACTIONS,
     Actions,
@@ -38,12 +36,12 @@ from .deploy.options import (
     pairs,
     without_none,
 )
-from .deploy.parameters import PARAMETERS, Parameter
+from .deploy.parameters import PARAMETERS, Parameter, check_scheduler_name, environment_of
 from .deploy.stack import Stack
 from .deploy.template import template_text
 from .local.signals import ended_by_signal
 from .local.worker_command import worker_here
-from .verify import When, tell
+from .verify import tell
 from .verify import verify as make_checks
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -248,15 +246,11 @@ def verify(
     probe: Annotated[
         bool, typer.Option("--probe/--no-probe", help="Wait for the rule to ring, some minutes.")
     ] = True,
-    dead_letter: Annotated[
-        bool, typer.Option("--dead-letter", help="Have a run fail on purpose; raises its alarms.")
-    ] = False,
 ) -> None:
     """It also lets the rule ring for a task. It is safe on a queue in use.
 
     It changes only tasks of its own, and deletes them when it ends.
     """
-    when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
     def progress(text: str) -> None:
         if context.out.is_watched:
@@ -265,7 +259,7 @@ def verify(
     with (
         ended_by_signal(),
         closing(
-            make_checks(context.account.session, context.account.settings, when=when, progress=progress)
+            make_checks(context.account.session, context.account.settings, probe=probe, progress=progress)
         ) as made,
     ):
         if status := tell(made, as_json=context.out.as_json):
@@ -283,11 +277,11 @@ def destroy(
 ) -> None:
     """The table stays unless --delete-table is given."""
     name = check_scheduler_name(context.chosen_name or "duebell")
-    queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(f"this would delete the stack {name} {what}: give --yes to do it")
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
-    destroy_stack(context.account.session, name, queue=queue, say=typer.echo, progress=typer.echo)
+    session = context.account.session
+    destroy_stack(session, name, delete_table=delete_table, say=typer.echo, progress=typer.echo)
     forget_place(name)

@@ -255,7 +255,7 @@ def cost(usage: Usage, of: Measured) -> Cost:
     life += writes * further_kb * PRICES["write"].dollars
     waiting_hours, run_dynamodb, run_function = 0.0, of.run.dollars, _run_dollars(usage, of)
     if usage.precision is Precision.SECOND:
-        always = waits_always(usage.every)
+        always = usage.every <= _ALWAYS
         waiting_hours = (max(usage.every, _MINUTE) if always else _WAIT) / timedelta(hours=1)
         if always:  # one run waits on, instead of one for each time
             run_dynamodb = run_function = 0.0
@@ -276,10 +276,8 @@ def scheduler_cost(usage: Usage, of: Measured) -> Cost:
     added and a delete when it has run, and no index.
     """
     tasks = usage.tasks / 1e6
-    seconds = _OTHERS_SECONDS
-    if usage.is_cold:
-        starting = billed_seconds(usage.memory_mb, of.start_ms, services=1)
-        seconds += (starting - seconds) / usage.at_a_time
+    starting, cold = billed_seconds(usage.memory_mb, of.start_ms, services=1), usage.is_cold / usage.at_a_time
+    seconds = cold * starting + (1 - cold) * _OTHERS_SECONDS
     writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
     return Cost(
         dynamodb=tasks * writes * PRICES["write"].dollars,
@@ -333,11 +331,6 @@ def idle_dollars(*, alarms: bool, intake: bool, snapshot_mb: int | None) -> dict
         **({"intake polling": _POLLING_DOLLARS} if intake else {}),
         **({"snapshot": snapshot_dollars(snapshot_mb)} if snapshot_mb else {}),
     }
-
-
-def waits_always(every: timedelta) -> bool:
-    """Tell whether a run with precision "second" never ends its wait, when tasks are due so often."""
-    return every <= _ALWAYS
 
 
 def billed_seconds(

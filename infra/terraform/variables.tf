@@ -148,12 +148,12 @@ variable "precision" {
   }
 }
 
-variable "max_runs" {
+variable "parallel_runs" {
   description = "How many runs share what one cannot do in time. At most one for each lane."
   type        = number
   default     = 4
   validation {
-    condition     = var.max_runs >= 1 && var.max_runs <= 16
+    condition     = var.parallel_runs >= 1 && var.parallel_runs <= 16
     error_message = "1 to 16."
   }
 }

@@ -54,7 +54,7 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_KEPT_PAYLOAD   = tostring(var.kept_payload)
       DUEBELL_METRICS        = var.metrics || local.is_watched ? "on" : "off"
       DUEBELL_PRECISION      = var.precision
-      DUEBELL_MAX_RUNS       = tostring(var.max_runs)
+      DUEBELL_PARALLEL_RUNS  = tostring(var.parallel_runs)
       DUEBELL_FUNCTION       = local.called
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
       DUEBELL_LABEL          = var.label

@@ -28,7 +28,7 @@ LOCAL = "local"
 MAX_LANES = 64
 
 #: With more runs side by side, most of their time would be waiting for the arming record.
-MAX_RUNS = 16
+MAX_PARALLEL_RUNS = 16
 
 #: The longest label; it stands in the page's header.
 _MAX_LABEL = 32
@@ -207,8 +207,8 @@ SETTINGS = {
         "DUEBELL_FUNCTION", _TEXT,
         "Name of the worker's Lambda. It is invoked for tasks that are due before the rule can ring.",
     ),
-    "max_runs": Setting(
-        "DUEBELL_MAX_RUNS", _number(1, MAX_RUNS),
+    "parallel_runs": Setting(
+        "DUEBELL_PARALLEL_RUNS", _number(1, MAX_PARALLEL_RUNS),
         "How many runs share what one cannot do in time. At most one for each lane.", of="worker",
     ),
     "metrics": Setting(
@@ -261,7 +261,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics: bool = False
     precision: Precision = Precision.MINUTE
     function: str | None = None
-    max_runs: int = 4
+    parallel_runs: int = 4
     changed_by: str | None = None
     name: str = ""
     label: str = ""

@@ -70,16 +70,16 @@ def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell
 
 
 def test_a_push(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
-    push = ("add", "index", "--id", "one", "--if-exists", "push", "--at-most", "15m")
+    push = ("add", "index", "--id", "one", "--if-exists", "push", "--max-wait", "15m")
     assert duebell(*push, "--in", "10m").status == 0
     due = editor.get("one").due
     assert duebell(*push, "--in", "2h").status == 0
     assert editor.get("one").due == due + timedelta(minutes=5)
-    refused = duebell("add", "index", "--in", "1h", "--at-most", "15m")
-    assert (refused.status, "at-most: goes with" in refused.err) == (2, True)
+    refused = duebell("add", "index", "--in", "1h", "--max-wait", "15m")
+    assert (refused.status, "max-wait: goes with" in refused.err) == (2, True)
     lines = tmp_path / "tasks.jsonl"
     lines.write_text('{"action": "index", "in": 7200, "id": "one", "payload": 3}\n')
-    assert duebell("add", "--from", str(lines), "--if-exists", "push", "--at-most", "15m").status == 0
+    assert duebell("add", "--from", str(lines), "--if-exists", "push", "--max-wait", "15m").status == 0
     task = editor.get("one")
     assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
 

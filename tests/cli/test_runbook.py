@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell import Editor, Settings, Status, Then, Worker
+from duebell import AwsRefused, Editor, Settings, Status, Then, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
@@ -270,7 +270,7 @@ def throttles(night: Night) -> Iterator[dict[str, str]]:
     functions.put_function_concurrency(FunctionName="duebell", ReservedConcurrentExecutions=0)
     yield {}
     reserved = functions.get_function_concurrency(FunctionName="duebell")
-    assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.max_runs
+    assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.parallel_runs
 
 
 #: How each fault is made, and what happens after the command, by the name of its row.
@@ -339,3 +339,13 @@ def test_what_the_runbook_says_ends_the_fault(name: str, night: Night, duebell: 
     # Then the doctor no longer names it, nor anything new
     assert problem not in night.problems()
     assert night.problems().keys() <= {*before, "dead_letters"}
+
+
+def test_of_a_table_that_iam_denies_doctor_and_page_say_the_same(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise AwsRefused("may not")
+
+    monkeypatch.setattr(night.backend.store, "read_record", refuse)
+    assert night.problems()["table"] in PROBLEMS["table"].text

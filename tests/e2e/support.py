@@ -25,7 +25,7 @@ ACTIONS = "actions_for_tests:worker"
 PATIENCE = 240.0
 
 #: What `duebell local` says last before it serves.
-READY = "Ctrl-C stops it"
+READY = "  export "
 
 
 def wait_for(condition: Callable[[], T], *, patience: float = PATIENCE) -> T:

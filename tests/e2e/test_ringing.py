@@ -60,7 +60,7 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     # Among them one that its action puts off, and one that is pushed from next year to at most so soon
     editor.add("snooze_once", due=SOON, id="ring-snoozed", payload={"page": 1})
     editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", payload={"n": 1})
-    editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", at_most=SOON, payload={"n": 2})
+    editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", max_wait=SOON, payload={"n": 2})
     add_followed_and_limited(editor)
     assert editor.status().rings_at
 

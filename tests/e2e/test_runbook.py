@@ -15,16 +15,16 @@ from duebell import Editor, Settings
 from duebell_infra import cli, commands
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.destroy import Queue
 from duebell_infra.errors import WorkerFailed
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
 from tests.cli.runbook import ALARMS, PROBLEMS
-from tests.e2e.deployer import Deployer
+from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import ACTIONS, HERE
 from tests.e2e.test_deliveries import queue
 from tests.shared.on_moto import swap
+from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +45,7 @@ def table(deployer: Deployer, tmp_path: Path) -> Scene:
 
 
 def past_index(deployer: Deployer, tmp_path: Path) -> Scene:
-    deployer.destroy(Queue.KEEP)
+    deployer.destroy()
     deployer.deploy()
     index = [{"Delete": {"IndexName": "past-index"}}]
     dynamodb: Any = deployer.session.client("dynamodb")
@@ -83,7 +83,7 @@ def tzdata(deployer: Deployer, tmp_path: Path) -> Scene:
 
 def lateness(deployer: Deployer, tmp_path: Path) -> Scene:
     yield {}
-    assert deployer.parameter("MaxRuns") == "8"
+    assert deployer.parameter("ParallelRuns") == "8"
 
 
 def errors(deployer: Deployer, tmp_path: Path) -> Scene:
@@ -113,9 +113,34 @@ def problems(deployer: Deployer, words: dict[str, str]) -> set[str]:
     return {one.kind.value for one in (*diagnosis.status.problems, *diagnosis.advice)}
 
 
+@pytest.fixture
+def play(
+    deployer: Deployer, stack: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Run a line of the page as it is printed, for this stack, with these words in place of the page's."""
+    for variable, value in stack.environment.items():
+        if variable.startswith("AWS_"):
+            monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(commands, "Deployment", partial(Deployment, place=Place.THIS_MACHINE))
+    monkeypatch.chdir(HERE)
+    here = {"…": f"--name {deployer.name} --actions {ACTIONS}", "--name duebell": f"--name {deployer.name}"}
+
+    def play(line: str | None, **words: str) -> None:
+        assert line
+        for placeholder, word in {**here, **words}.items():
+            line = line.replace(placeholder, word)
+        monkeypatch.setattr(sys, "argv", shlex.split(line))
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code == 0
+
+    return play
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_deploying_as_the_runbook_says_ends_the_fault(
-    name: str, deployer: Deployer, stack: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, deployer: Deployer, tmp_path: Path, play: Callable[..., None]
 ) -> None:
     deployer.deploy(DeletionProtection="no")
     # Given the fault, which the doctor names
@@ -123,21 +148,27 @@ def test_deploying_as_the_runbook_says_ends_the_fault(
     words = next(scene)
     assert (name in problems(deployer, words)) is (name in PROBLEMS)
     # When the line is run as it is printed
-    line = {**PROBLEMS, **ALARMS}[name].command
-    assert line
-    given = {"…": f"--name {deployer.name} --actions {ACTIONS}", "--name duebell": f"--name {deployer.name}"}
-    for placeholder, word in {**given, **words}.items():
-        line = line.replace(placeholder, word)
-    for variable, value in stack.environment.items():
-        if variable.startswith("AWS_"):
-            monkeypatch.setenv(variable, value)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(commands, "Deployment", partial(Deployment, place=Place.THIS_MACHINE))
-    monkeypatch.setattr(sys, "argv", shlex.split(line))
-    monkeypatch.chdir(HERE)
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 0
+    play({**PROBLEMS, **ALARMS}[name].command, **words)
     next(scene, None)
     # Then the doctor no longer names it
     assert name not in problems(deployer, words)
+
+
+def test_a_rule_that_was_deleted_is_verified_after_the_line_for_lost_rings(
+    deployer: Deployer, play: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor, events = deployer.deploy(), deployer.session.client("events")
+    editor.add("succeed", due=LATER, id="later")
+    # Given a rule that somebody deleted, in the environment of a client
+    [target] = events.list_targets_by_rule(Rule=deployer.name)["Targets"]
+    events.remove_targets(Rule=deployer.name, Ids=[target["Id"]])
+    events.delete_rule(Name=deployer.name)
+    for variable in ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"):
+        monkeypatch.setenv(variable, deployer.name)
+    assert "rule" in problems(deployer, {})
+    # When the line is run, then what the page names shows that it worked
+    row = ALARMS["lost-rings"]
+    play(row.command)
+    assert deployer.rule == SetFor(LATER)
+    assert "`duebell verify --name duebell` is `ok`" in row.text
+    play("duebell verify --name duebell --no-probe")

@@ -16,7 +16,7 @@ from tests.e2e.support import COMMAND, wait_for
 pytestmark = pytest.mark.e2e
 
 #: What cannot be shown on a stack of this machine, or takes long.
-NOT_HERE = {"expiry", "dead-letter", "intake-dead-letter"}
+NOT_HERE = {"expiry"}
 
 #: The checks that tell how long something took.
 TIMED = {"at-once", "probe"}

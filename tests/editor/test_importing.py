@@ -44,7 +44,7 @@ OWING = {
         "queued": None, "expires_at": ENDED["expires_at"],
     },
 }  # fmt: skip
-SEAT = {"due": "2026-11-21T11:00:00Z", "queued": "2026-11-21T11:00:00Z", "turn": "alone"}
+PENDING = {"due": "2026-11-21T11:00:00Z", "queued": "2026-11-21T11:00:00Z", "origin": "rescheduled"}
 
 FAR = "0001-01-01T00:00:00+14:00"
 DEEP = "[" * 101 + "]" * 101
@@ -112,8 +112,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (recurring(max_runs=10**10), "max_runs: must be a whole number, 1 to 1,000,000,000, not 10000000000"),
     (recurring(runs=-1), "at `$.recurrence.runs`"),
     (recurring(next_due="2200-01-01T00:00:00Z"), "recurrence.next_due: 2200-01-01 00:00:00+00:00 is after"),
-    (recurring(aside=[SEAT] * 21), "recurrence.aside: must be 20 at most, not 21"),
-    (recurring(aside=[{**SEAT, "queued": "2200-01-01T00:00:00Z"}]), "recurrence.aside[0].queued: 2200-01-01"),
+    (recurring(pending=[PENDING] * 21), "recurrence.pending: must be 20 at most, not 21"),
+    (
+        recurring(pending=[{**PENDING, "queued": "2200-01-01T00:00:00Z"}]),
+        "recurrence.pending[0].queued: 2200-01-01",
+    ),
     (recurring(missed="never"), "Invalid enum value 'never' - at `$.recurrence.missed`"),
     ({**LINE, "occurrences": [OCCURRENCE]}, "occurrences: goes with a recurrence, and there is none"),
     ({**RECURRING, "occurrences": [{**OCCURRENCE, "lateness_ms": 10**400}]}, "at `$.occurrences[0]."),
@@ -264,7 +267,7 @@ WHOLE = {
     "recurrence": {
         "schedule": {"expression": "rate(2 hours)", "timezone": "UTC", "start": LINE["due"], "end": None},
         "missed": "once", "max_runs": 5, "runs": 1, "consecutive_failures": 0, "next_due": LINE["due"],
-        "turn": "alone", "missed_runs": 0, "aside": [{**SEAT, "snoozes": 1}],
+        "origin": "rescheduled", "missed_runs": 0, "pending": [{**PENDING, "snoozes": 1}],
     },
 }  # fmt: skip
 

@@ -44,14 +44,14 @@ def test_pushes_never_go_beyond_at_most_after_the_first_add(scheduler: Scheduler
     # Given pushes every four minutes by ten, for half an hour at most
     dues = []
     for _ in range(7):
-        task = push(scheduler, at_most=30 * MINUTE)
+        task = push(scheduler, max_wait=30 * MINUTE)
         assert task.queued == task.due
         dues.append((task.due - NOON) // MINUTE)
         scheduler.clock.advance(4 * MINUTE)
     assert dues == [10, 14, 18, 22, 26, 30, 30]
     # When it is overdue, and others push it still
     scheduler.clock.now = NOON + HOUR
-    task = push(scheduler, at_most=30 * MINUTE, payload="last")
+    task = push(scheduler, max_wait=30 * MINUTE, payload="last")
     # Then it keeps its place in the queue
     assert (task.due, task.queued) == (NOON + 30 * MINUTE, NOON + 30 * MINUTE)
     assert task.payload == "last"
@@ -62,11 +62,11 @@ def test_a_first_push_is_not_due_beyond_at_most_either(scheduler: Scheduler, sta
     if status:
         scheduler.become(scheduler.editor.add("index", due=HOUR, id="one"), status)
     scheduler.clock.advance(5 * HOUR)
-    task = push(scheduler, due=HOUR, at_most=20 * MINUTE)
+    task = push(scheduler, due=HOUR, max_wait=20 * MINUTE)
     assert (task.due, task.queued) == (NOON + 5 * HOUR + 20 * MINUTE, NOON + 5 * HOUR + 20 * MINUTE)
     # Nor one of many, whose spread comes on top
     tasks = [NewTask(action="index", due=HOUR, id="two", spread=HOUR)]
-    scheduler.editor.add_many(tasks, if_exists="push", at_most=20 * MINUTE)
+    scheduler.editor.add_many(tasks, if_exists="push", max_wait=20 * MINUTE)
     task = scheduler.editor.get("two")
     assert task.due == NOON + 5 * HOUR + 20 * MINUTE
     assert task.queued
@@ -76,7 +76,7 @@ def test_a_first_push_is_not_due_beyond_at_most_either(scheduler: Scheduler, sta
 def test_a_limit_that_has_passed_makes_it_due_now(scheduler: Scheduler) -> None:
     push(scheduler, due=9 * HOUR)
     scheduler.clock.advance(HOUR)
-    task = push(scheduler, due=9 * HOUR, at_most=30 * MINUTE)
+    task = push(scheduler, due=9 * HOUR, max_wait=30 * MINUTE)
     assert (task.due, task.queued) == (NOON + HOUR, NOON + HOUR)
     assert scheduler.events.expression == SetFor(NOON + HOUR + MINUTE)
 
@@ -85,7 +85,7 @@ def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler
     first = push(scheduler, due=30 * MINUTE, spread=HOUR)
     assert first.queued
     scheduler.clock.advance(MINUTE)
-    task = push(scheduler, due=HOUR, spread=HOUR, at_most=30 * MINUTE)
+    task = push(scheduler, due=HOUR, spread=HOUR, max_wait=30 * MINUTE)
     assert (task.due, task.queued) == (first.due, first.queued)
 
 
@@ -102,7 +102,7 @@ def test_an_overdue_task_keeps_its_place_in_the_line_of_its_limit(
     scheduler.clock.advance(MINUTE)
     # When it is pushed, with its own action or with another
     task = scheduler.editor.add(
-        action, due=MINUTE, id="one", payload=2, if_exists="push", at_most=30 * MINUTE
+        action, due=MINUTE, id="one", payload=2, if_exists="push", max_wait=30 * MINUTE
     )
     # Then it waits in that line only for its own
     since = NOON + 10 * MINUTE
@@ -117,7 +117,7 @@ def test_a_push_gives_the_new_priority_too(scheduler: Scheduler, now: datetime) 
     scheduler.clock.now = now
     # When it is pushed with another priority, then without one
     for priority in (7, None):
-        task = push(scheduler, priority=priority, at_most=10 * MINUTE)
+        task = push(scheduler, priority=priority, max_wait=10 * MINUTE)
         # Then its place in the queue is that of this priority
         assert (task.queued, task.priority) == (NOON + 10 * MINUTE, priority or 0)
         [key] = scheduler.store.queued(task.lane)
@@ -126,7 +126,7 @@ def test_a_push_gives_the_new_priority_too(scheduler: Scheduler, now: datetime) 
 
 def test_a_paused_task_stays_paused(scheduler: Scheduler) -> None:
     scheduler.become(scheduler.editor.add("index", due=HOUR, id="one"), Status.PAUSED)
-    task = push(scheduler, due=2 * HOUR, payload=2, at_most=90 * MINUTE)
+    task = push(scheduler, due=2 * HOUR, payload=2, max_wait=90 * MINUTE)
     assert (task.status, task.queued, task.due) == (Status.PAUSED, None, NOON + 90 * MINUTE)
     assert scheduler.editor.resume("one").queued == NOON + 90 * MINUTE
 
@@ -139,7 +139,7 @@ def test_one_that_does_not_wait_is_followed_by_a_new_one(scheduler: Scheduler, s
     there = scheduler.become(scheduler.editor.add("index", due=HOUR, id="one", payload=1), status)
     scheduler.clock.advance(5 * HOUR)
     # When it is pushed, with a limit that would be over if it still waited
-    task = push(scheduler, payload=2, at_most=HOUR)
+    task = push(scheduler, payload=2, max_wait=HOUR)
     # Then the new one waits, and its time begins now
     assert (task.status, task.attempt, task.payload) == (Status.SCHEDULED, 0, 2)
     assert (task.due, task.created_at) == (NOON + 5 * HOUR + 10 * MINUTE, NOON + 5 * HOUR)
@@ -162,9 +162,9 @@ def test_a_recurring_task_is_not_pushed(scheduler: Scheduler) -> None:
     [
         ({"id": None}, "id: is missing: if_exists='push' needs one"),
         ({"due": None, "schedule": "rate(1 day)"}, "schedule: goes without if_exists='push'"),
-        ({"if_exists": "keep", "at_most": HOUR}, "at_most: goes with if_exists='push'"),
-        ({"at_most": 60}, "at_most: must be a timedelta, not int"),
-        ({"at_most": -HOUR}, "at_most: must be a millisecond or more"),
+        ({"if_exists": "keep", "max_wait": HOUR}, "max_wait: goes with if_exists='push'"),
+        ({"max_wait": 60}, "max_wait: must be a timedelta, not int"),
+        ({"max_wait": -HOUR}, "max_wait: must be a millisecond or more"),
         ({"rev": 1}, "rev: goes with if_exists='replace'"),
     ],
 )
@@ -179,7 +179,7 @@ def test_many_are_pushed_at_once(scheduler: Scheduler) -> None:
     scheduler.editor.add("index", due=10 * MINUTE, id="b")
     scheduler.clock.advance(5 * MINUTE)
     tasks = [NewTask(action="index", due=10 * MINUTE, id=id) for id in ("a", "b")]
-    report = scheduler.editor.add_many(tasks, if_exists="push", at_most=12 * MINUTE)
+    report = scheduler.editor.add_many(tasks, if_exists="push", max_wait=12 * MINUTE)
     assert (report.added, report.there_already) == (("a", "b"), ("b",))
     assert scheduler.editor.get("a").due == NOON + 15 * MINUTE
     assert scheduler.editor.get("b").due == NOON + 12 * MINUTE
@@ -191,10 +191,10 @@ def test_a_push_that_is_repeated_arms_the_rule_and_keeps_its_limit(scheduler: Sc
     # Given a push that stored the task and could not arm the rule
     scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
     with pytest.raises(NotArmed):
-        push(scheduler, at_most=12 * MINUTE)
+        push(scheduler, max_wait=12 * MINUTE)
     scheduler.clock.advance(5 * MINUTE)
     # When it is made again
-    task = push(scheduler, at_most=12 * MINUTE)
+    task = push(scheduler, max_wait=12 * MINUTE)
     # Then it counts as the second, and the rule rings, as the first asked for
     assert (task.rev, task.due) == (2, NOON + 12 * MINUTE)
     assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)

@@ -79,7 +79,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "timeline": {"start": NOON},
     "history": {"start": NOON},
     "schedules": {},
-    "look": {},
+    "snapshot": {},
     "worker": {},
     "sync": {},
     "limit": {"action": "act", "per_second": 2},

@@ -129,9 +129,9 @@ def test_when_aws_takes_none_of_them_that_is_the_answer(
 
 def test_a_list_is_pushed(client: TestClient) -> None:
     assert client.post("/api/tasks", json=named("a", if_exists="push")).status_code == 200
-    pushed = client.post("/api/tasks", json=named("a", "b", if_exists="push", at_most=3600))
+    pushed = client.post("/api/tasks", json=named("a", "b", if_exists="push", max_wait=3600))
     assert [one["outcome"] for one in pushed.json()["results"]] == ["pushed", "added"]
-    mixed = [*named("a", if_exists="push", at_most=3600), *named("b", if_exists="push")]
+    mixed = [*named("a", if_exists="push", max_wait=3600), *named("b", if_exists="push")]
     refused = client.post("/api/tasks", json=mixed)
     assert refused.status_code == 422
-    assert refused.json()["errors"][0]["field"] == "tasks[1].at_most"
+    assert refused.json()["errors"][0]["field"] == "tasks[1].max_wait"

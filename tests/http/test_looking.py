@@ -15,7 +15,7 @@ from duebell import Status
 from duebell_editor.http import create_app
 from duebell_editor.listing import history as history_module
 from duebell_editor.listing import timeline
-from duebell_editor.listing.queue_counts import look
+from duebell_editor.listing.queue_counts import snapshot
 from duebell_editor.listing.timeline import Step, edges
 from duebell_shared.queue import task_queue as queue
 from duebell_shared.retention import RetentionPolicy
@@ -147,7 +147,7 @@ def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: 
 def test_looks_differ_when_something_has_changed_and_not_otherwise(scheduler: Scheduler) -> None:
     editor = scheduler.editor
     task = editor.add("x", due=timedelta(days=1), id="a")
-    looks = [look(editor.queue, ids=["a"])]
+    looks = [snapshot(editor.queue, ids=["a"])]
     changes: list[Callable[[], object]] = [
         lambda: None,
         lambda: editor.add("x", due=timedelta(days=2), id="b"),
@@ -158,7 +158,7 @@ def test_looks_differ_when_something_has_changed_and_not_otherwise(scheduler: Sc
     ]
     for change in changes:
         change()
-        looks.append(look(editor.queue, ids=["a"]))
+        looks.append(snapshot(editor.queue, ids=["a"]))
     differ = [before != after for before, after in itertools.pairwise(looks)]
     assert differ == [False, True, True, True, True, False]
 
@@ -167,11 +167,11 @@ def test_a_look_is_at_what_is_being_looked_at(scheduler: Scheduler) -> None:
     editor = scheduler.editor
     editor.add("x", due=timedelta(minutes=1))
     watched: dict[str, Any] = {"after": NOON + timedelta(hours=1), "before": NOON + timedelta(hours=2)}
-    before = editor.look(**watched)
+    before = editor.snapshot(**watched)
     editor.add("x", due=timedelta(days=1))
-    assert editor.look(**watched) == before
+    assert editor.snapshot(**watched) == before
     editor.add("x", due=timedelta(hours=1.5))
-    assert editor.look(**watched) != before
+    assert editor.snapshot(**watched) != before
 
 
 def test_of_many_recurring_tasks_some_stand_for_all(

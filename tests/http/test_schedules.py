@@ -23,7 +23,7 @@ def test_a_recurring_task_and_its_changes(client: TestClient) -> None:
     assert changed.json()["due"] == "2026-11-21T18:30:00.000Z"
     assert client.post("/api/tasks/a%2Fb/pause", json={}).json()["status"] == "paused"
     assert client.post("/api/tasks/a%2Fb/resume", json={}).json()["status"] == "scheduled"
-    assert client.post("/api/tasks/a%2Fb/run_now", json={}).json()["recurrence"]["turn"] == "extra"
+    assert client.post("/api/tasks/a%2Fb/run_now", json={}).json()["recurrence"]["origin"] == "extra"
     assert client.post("/api/tasks/a%2Fb/retry", json={}).status_code == 409
 
 

@@ -167,7 +167,7 @@ def test_a_task_tells_of_its_failed_attempts(client: TestClient, editor: Editor)
 
 
 def test_a_push_puts_a_waiting_task_off_for_as_long_as_it_may(client: TestClient, editor: Editor) -> None:
-    body = {"action": "index", "in": 600, "id": "one", "if_exists": "push", "at_most": 900}
+    body = {"action": "index", "in": 600, "id": "one", "if_exists": "push", "max_wait": 900}
     assert client.post("/api/tasks", json=body).status_code == 201
     due = editor.get("one").due
     again = client.post("/api/tasks", json={**body, "in": 7200, "payload": 2})
@@ -175,9 +175,9 @@ def test_a_push_puts_a_waiting_task_off_for_as_long_as_it_may(client: TestClient
     assert editor.get("one").due == due + timedelta(seconds=300)
     for odd, field in (
         ({"id": None}, "id"),
-        ({"if_exists": "keep"}, "at_most"),
-        ({"at_most": -1}, "at_most"),
-        ({"at_most": "1h"}, "at_most"),
+        ({"if_exists": "keep"}, "max_wait"),
+        ({"max_wait": -1}, "max_wait"),
+        ({"max_wait": "1h"}, "max_wait"),
     ):
         refused = client.post("/api/tasks", json={**body, **odd})
         assert refused.status_code == 422

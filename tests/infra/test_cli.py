@@ -3,16 +3,16 @@
 import io
 import re
 import socket
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from duebell_editor.cli.program import run
 from duebell_infra import cli, commands
-from duebell_infra.deploy.deploy import Deployment, settings_of
-from duebell_infra.deploy.environment import environment_of
-from duebell_infra.deploy.parameters import IN_TEMPLATE
+from duebell_infra.deploy.deploy import Deployment
+from duebell_infra.deploy.parameters import IN_TEMPLATE, environment_of, settings_of
 from duebell_infra.errors import DeployFailed
 from duebell_shared.settings import Settings
 from tests.e2e.support import duebell
@@ -133,8 +133,10 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
 
     monkeypatch.setattr(commands, "deploy_stack", deploy)
     arguments = ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options.split()]
-    result = CliRunner().invoke(commands.app, arguments)
-    assert seen == [given], result.output
+    monkeypatch.setattr(sys, "argv", ["duebell", *arguments])
+    with pytest.raises(SystemExit):
+        run()
+    assert seen == [given]
     assert given.keys() - {"Anything"} <= IN_TEMPLATE
 
 

@@ -16,21 +16,23 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
-from duebell_infra.local.service import Registration, clear, start, stop, wait, ways_in
+from duebell_infra.local.service import clear, registered, start, stop, wait, ways_in
 from duebell_infra.local.state import StateFolder
 from tests.e2e.support import duebell
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
 HOLDER = """
-import signal, sys
+import os, signal, sys
 from pathlib import Path
-from duebell_infra.local.service import Registration
+from duebell_editor.cli.schedulers import LocalStack
+from duebell_infra.local.service import registered
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 state = Path(sys.argv[1])
 try:
-    with ended_by_signal(), StateFolder(state), Registration(state) as note:
-        note.is_ready("http://127.0.0.1:1/", {"AWS_REGION": "here"})
+    with ended_by_signal(), StateFolder(state), registered(state):
+        here = {"AWS_REGION": "here"}
+        LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/", environment=here).write(state)
         print("ready", flush=True)
         signal.pause()
 except Ended:
@@ -95,7 +97,6 @@ def test_a_process_that_has_its_number_since_is_not_ended(
         process.kill()
         process.wait()
     # Given another process with the number that was kept: it is this one
-    (state / "process").write_text(str(os.getpid()))
     msgspec.structs.replace(note, pid=os.getpid()).write(state)
     told: list[int] = []
     monkeypatch.setattr(os, "kill", lambda *_: told.append(1))
@@ -104,7 +105,7 @@ def test_a_process_that_has_its_number_since_is_not_ended(
 
 
 def test_a_child_that_outlives_the_process_does_not_count_as_it(state: Path) -> None:
-    with StateFolder(state), Registration(state):
+    with StateFolder(state), registered(state):
         child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         with pytest.raises(AlreadyRunning):
             clear(state)
@@ -133,10 +134,10 @@ def test_a_wait_is_over_when_its_time_is(state: Path) -> None:
 
 
 def test_one_that_is_starting_is_not_ready(state: Path) -> None:
-    with StateFolder(state), Registration(state) as note:
+    with StateFolder(state), registered(state):
         with pytest.raises(EmbeddedStackFailed):
             wait(state, limit=0)
-        note.is_ready("http://127.0.0.1:1/", {})
+        LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/").write(state)
         assert wait(state, limit=0).pid == os.getpid()
 
 
@@ -162,7 +163,7 @@ def test_a_second_start_says_that_it_runs_already(state: Path, monkeypatch: pyte
     with running(state), pytest.raises(AlreadyRunning, match="`duebell local stop` ends it"):
         start(state, [])
     # And one that is not ready yet is said to be starting
-    with StateFolder(state), Registration(state), pytest.raises(AlreadyRunning, match="is starting already"):
+    with StateFolder(state), registered(state), pytest.raises(AlreadyRunning, match="is starting already"):
         start(state, [])
 
 

@@ -52,7 +52,7 @@ def test_the_commands_that_it_names_exist() -> None:
 
 
 def test_the_parameters_and_queries_that_it_names_exist(template: Any) -> None:
-    named = set(re.findall(r"--parameter (\w+)=", ON_CALL)) | {"LatenessMilliseconds", "MaxRuns"}
+    named = set(re.findall(r"--parameter (\w+)=", ON_CALL)) | {"LatenessMilliseconds", "ParallelRuns"}
     assert named <= template["Parameters"].keys()
     queries = {
         one["Properties"]["Name"]["Fn::Sub"].rpartition("/")[2]

@@ -89,7 +89,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.timeline(NOON)
     editor.history(NOON)
     editor.schedules()
-    editor.look(ids=["a"])
+    editor.snapshot(ids=["a"])
     editor.status(thorough=True)
     assert editor.worker() is None
     with pytest.raises(WorkerNotStarted):

@@ -6,7 +6,7 @@ import pytest
 from bench.monthly import LEAST
 
 from duebell_infra import cost
-from duebell_infra.cost import PRICES
+from duebell_infra.cost import PRICES, measured
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 
@@ -14,8 +14,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 PARTITION, LANE = 1_000, 10e9
 
 #: Write units of a task with items up to 1 KB: in all, by history; in its lane; of its add.
-UNITS = {"all": 6, "failed": 5, "none": 5}
-IN_LANE, OF_ADD = 5, 2
+ADD, DONE = measured().add.write, measured().done.write
+UNITS = {"all": ADD + DONE, "failed": ADD + DONE - 1, "none": ADD + DONE - 1}
+IN_LANE, OF_ADD = ADD + DONE - 1, ADD
 
 MONTH, DAY = cost.MONTH.total_seconds(), 86_400
 ON_DEMAND, PROVISIONED = PRICES["write"].dollars / 1e6, PRICES["write_hour"].dollars / 3600
@@ -42,7 +43,7 @@ def test_what_lanes_carry(lanes: int) -> None:
 
 
 def test_a_tasks_units() -> None:
-    assert f"**{UNITS['all']} · {UNITS['failed']} · {UNITS['none']}**" in PAGE
+    assert f"**{UNITS['all']:g} · {UNITS['failed']:g} · {UNITS['none']:g}**" in PAGE
 
 
 def test_what_capacity_costs() -> None:

@@ -106,7 +106,7 @@ def test_changes_have_the_fields_of_the_api() -> None:
 
 
 def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> None:
-    body = {"action": "index", "id": "one", "in": 600, "payload": 7, "at_most": 3600, **PUSH}
+    body = {"action": "index", "id": "one", "in": 600, "payload": 7, "max_wait": 3600, **PUSH}
     push = wanted(body, sent=NOON - HOUR)
     assert isinstance(push, Push)
     assert (push.id, push.task["due"], push.task["payload"]) == (
@@ -114,10 +114,10 @@ def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> Non
         NOON - HOUR + timedelta(minutes=10),
         7,
     )
-    assert (push.at_most, push.sent, push.mark) == (HOUR, NOON - HOUR, IntakeMark(source="m-1"))
+    assert (push.max_wait, push.sent, push.mark) == (HOUR, NOON - HOUR, IntakeMark(source="m-1"))
     [_, second] = read([{}, {"action": "index", "id": "one", **PUSH, **DUE}])
     assert isinstance(second.wanted, Push)
-    assert (second.wanted.at_most, second.wanted.mark) == (None, IntakeMark(source="m-1", place=1))
+    assert (second.wanted.max_wait, second.wanted.mark) == (None, IntakeMark(source="m-1", place=1))
 
 
 WRONG = {
@@ -154,16 +154,16 @@ WRONG = {
         "not put off",
     ),
     "a limit of another type": (
-        {"action": "a", **PUSH, "id": "a", "at_most": "1h", **DUE},
-        "at_most",
+        {"action": "a", **PUSH, "id": "a", "max_wait": "1h", **DUE},
+        "max_wait",
         "a number of seconds",
     ),
     "a limit below nothing": (
-        {"action": "a", **PUSH, "id": "a", "at_most": -1, **DUE},
-        "at_most",
+        {"action": "a", **PUSH, "id": "a", "max_wait": -1, **DUE},
+        "max_wait",
         "a millisecond or more",
     ),
-    "a limit without a push": ({"action": "a", "id": "a", "at_most": 60, **DUE}, "at_most", "goes with"),
+    "a limit without a push": ({"action": "a", "id": "a", "max_wait": 60, **DUE}, "max_wait", "goes with"),
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a long id": ({"do": "cancel", "id": "a" * 257}, "id", "256"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),

@@ -59,7 +59,7 @@ def test_each_event_puts_the_task_off(events: Events, clock: Clock) -> None:
     assert events.editor.status().rings_at == NOON + 10 * MINUTE
     # And no further than at most so long after the first
     clock.advance(4 * MINUTE)
-    events.happen("m-3", at_most=900)
+    events.happen("m-3", max_wait=900)
     assert events.found == (15 * MINUTE, "m-3")
 
 

@@ -510,7 +510,7 @@ MUTANTS = (
     Mutant("the limit of a task that has begun", "there.status not in _WAITING", "False", _PUSHING),
     Mutant(
         "pushed without looking at what is there",
-        "replacement = pushed(there, replacement, at_most)",
+        "replacement = pushed(there, replacement, max_wait)",
         "pass",
         _PUSHING,
     ),

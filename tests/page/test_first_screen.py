@@ -93,7 +93,7 @@ def test_failures_are_grouped_and_a_group_is_retried(open_page: Open, url: str, 
     page.get_by_role("button", name="Run 1 now of hourly_sync: TimeoutError").click()
     press(page, "Run now 1 task")
     expect(page.get_by_text("1 task run", exact=True)).to_be_visible()
-    assert scene.editor.get("hourly-sync").recurrence.turn == "extra"  # type: ignore[union-attr]
+    assert scene.editor.get("hourly-sync").recurrence.origin == "extra"  # type: ignore[union-attr]
     is_accessible(page)
 
 

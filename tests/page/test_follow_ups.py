@@ -173,13 +173,13 @@ def test_a_task_that_waits_is_put_off_from_the_form(open_page: Open, url: str, s
     first = scene.editor.add("greet", due=timedelta(minutes=30), id="index-1")
     page = open_page(url)
     open_form(page)
-    expect(field(page, "at_most")).to_be_hidden()
+    expect(field(page, "max_wait")).to_be_hidden()
     field(page, "if_exists").select_option("push")
     press(page, "Add")
     expect(wrong(page, "id")).to_have_text("Give the id that may be there already.")
     field(page, "id").fill("index-1")
     # When it is put off to in an hour, by two hours at most
-    field(page, "at_most").fill("7200")
+    field(page, "max_wait").fill("7200")
     press(page, "Add")
     # Then it is, and there is nothing that could be undone
     expect(page.get_by_text("index-1 was there already, and is put off")).to_be_visible()

@@ -78,7 +78,7 @@ def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, f
     expect(page.get_by_text("nightly runs in the next minute or two")).to_be_visible()
     recurrence = furnished.editor.get("nightly").recurrence
     assert recurrence
-    assert recurrence.turn == "extra"
+    assert recurrence.origin == "extra"
     assert has_focus(page)
 
 

@@ -15,7 +15,7 @@ from duebell import DuebellError, Status
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import app
 from duebell_editor.http import create_app
-from duebell_editor.listing.queue_counts import look
+from duebell_editor.listing.queue_counts import snapshot
 
 from .foreign import ITEM, number, text
 from .scene import Scene
@@ -63,7 +63,7 @@ def failed(**changed: Any) -> dict[str, Any]:
     return but(failures=as_json([{**usual, **changed}]), attempt=number(1))
 
 
-SEAT = {"due": TIME, "queued": TIME}
+PENDING = {"due": TIME, "queued": TIME}
 
 ODD: dict[str, Mapping[str, Any]] = {
     **{f"a payload of {levels:,} levels": deep(levels) for levels in (101, 254, 256, 900, 100_000)},
@@ -105,9 +105,11 @@ ODD: dict[str, Mapping[str, Any]] = {
     "a next time at the end": recurring(next_due="9999-12-31T23:59:59.999Z"),
     "more runs than can be counted": recurring(runs=10**400),
     "fewer runs than none": recurring(max_runs=-(10**400)),
-    "a time aside without an offset": recurring(aside=[{**SEAT, "queued": NAIVE}]),
-    "a time aside before the calendar": recurring(aside=[{**SEAT, "due": FAR}]),
-    "an attempt aside beyond counting": recurring(aside=[{**SEAT, "turn": "alone", "attempt": 10**400}]),
+    "a pending time without an offset": recurring(pending=[{**PENDING, "queued": NAIVE}]),
+    "a pending time before the calendar": recurring(pending=[{**PENDING, "due": FAR}]),
+    "an attempt pending beyond counting": recurring(
+        pending=[{**PENDING, "origin": "rescheduled", "attempt": 10**400}]
+    ),
     "a recurrence of many levels": but(recurrence=text('{"schedule":' * 10_000)),
     "an occurrence without an offset": occurred(finished_at=NAIVE),
     "an occurrence before the calendar": occurred(finished_at=FAR),
@@ -168,7 +170,7 @@ def check_is_shown(id: str, scene: Scene) -> None:
     scene.calls.clear()
     answer = client.get(f"/api/tasks/{quote(id)}")
     assert answer.is_success or answer.json()["type"] == "urn:duebell:unreadable-task", (id, answer.text)
-    assert look(scene.editor.queue, ids=(id, "a")).revs[1]
+    assert snapshot(scene.editor.queue, ids=(id, "a")).revs[1]
     for command in (["show", id], ["show", id, "--json"]):
         result = CliRunner().invoke(app, command)
         assert isinstance(result.exception, SystemExit | DuebellError | None), (command, result)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Recurrence, Turn
+from duebell_shared.tasks.recurrence import Origin, Recurrence
 from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, MINUTE, done, hourly, started
 from tests.support import NOON
@@ -43,7 +43,7 @@ def test_an_extra_run_does_not_disturb_the_chain() -> None:
     assert task.last
     assert (task.last.extra, task.last.due) == (True, NOON + MINUTE)
     assert task.recurrence
-    assert task.recurrence.turn is Turn.IN_LINE
+    assert task.recurrence.origin is Origin.SCHEDULE
     assert done(task).status is Status.DONE
 
 

@@ -17,7 +17,7 @@ from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
-from duebell_shared.tasks.recurrence import MAX_ASIDE, Missed
+from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
@@ -93,7 +93,7 @@ def test_the_longest_expression_is_as_long_as_it_may_be() -> None:
 def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> None:
     # Given the largest task there may be, whose every attempt fails with what takes the most room
     task, at, most = largest(recurs=recurs), NOW, 0
-    # When it is tried again and again, each occurrence a few times, some put aside for long
+    # When it is tried again and again, each occurrence a few times, some pending for long
     for number in range(100):
         at += timedelta(hours=30)
         running = fits(started(task, at).caught_up().left_running())
@@ -107,7 +107,7 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
     assert most == 10
     if recurs:
         assert task.recurrence
-        assert (len(task.occurrences), len(task.recurrence.aside)) == (MAX_OCCURRENCES, MAX_ASIDE)
+        assert (len(task.occurrences), len(task.recurrence.pending)) == (MAX_OCCURRENCES, MAX_PENDING)
         # And another payload of the largest size is taken still
         check_size(task.updated(payload="y" * (MAX_BYTES - 2), now=NOW))
 
@@ -121,7 +121,7 @@ def test_what_is_as_large_as_may_be_added_can_fail_in_every_way() -> None:
         low, high = (middle, high) if is_taken(short, middle) else (low, middle)
     task, at = replace(short, payload_json="x" * low), NOW
     assert not is_taken(short, low + 1)
-    # When each of its attempts fails with what takes the most room, and many wait aside
+    # When each of its attempts fails with what takes the most room, and many are pending
     for number in range(60):
         at += timedelta(hours=30)
         running = fits(started(task, at).caught_up().left_running())
@@ -131,7 +131,7 @@ def test_what_is_as_large_as_may_be_added_can_fail_in_every_way() -> None:
             task = fits(running.failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP)))
     # Then each of that was written, and it can be changed by whoever has the longest name
     assert task.recurrence
-    assert len(task.recurrence.aside) == MAX_ASIDE
+    assert len(task.recurrence.pending) == MAX_PENDING
     fits(replace(task, changed_by="𝄞" * 256))
 
 
@@ -178,10 +178,10 @@ def test_what_leaves_no_room_for_outcomes_is_refused() -> None:
 def test_no_more_occurrences_are_moved_than_may_wait() -> None:
     task = new_task(id="one", action="act", schedule="rate(1 day)", now=NOW)
     # Given a task whose occurrences are moved far away, one after the other
-    for _ in range(MAX_ASIDE):
+    for _ in range(MAX_PENDING):
         task = task.moved(NOW + 1_000 * DAY, now=NOW)
     # When one more is, then that is refused: each is kept on the task
     with pytest.raises(TaskConflict, match="cannot move an occurrence of 'one': too many of its occurrences"):
         task.moved(NOW + 1_000 * DAY, now=NOW)
     assert task.recurrence
-    assert len(task.recurrence.aside) == MAX_ASIDE
+    assert len(task.recurrence.pending) == MAX_PENDING

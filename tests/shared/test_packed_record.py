@@ -11,7 +11,7 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.run_notes import Fullest, LastRun, LateRing
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.records import pack, unpack
-from duebell_shared.settings import MAX_LANES, MAX_RUNS
+from duebell_shared.settings import MAX_LANES, MAX_PARALLEL_RUNS
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -29,7 +29,7 @@ _lanes = st.one_of(
 def largest() -> ArmingRecord:
     """As large as it gets: 64 lanes held by 16 runs, a relaner among them, after 60 earlier relanes."""
     microsecond = timedelta(microseconds=1)
-    runs = [str(UUID(int=2**127 + number)) for number in range(MAX_RUNS)]
+    runs = [str(UUID(int=2**127 + number)) for number in range(MAX_PARALLEL_RUNS)]
     odd = NOON + microsecond
     return ArmingRecord(
         lanes=tuple(

@@ -8,7 +8,7 @@ from duebell_shared.errors import TaskConflict
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.packed_occurrences import Result
-from duebell_shared.tasks.recurrence import MAX_ASIDE
+from duebell_shared.tasks.recurrence import MAX_PENDING
 from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
@@ -54,6 +54,11 @@ def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
     # And one that is done ends the row, and the failure is over
     task = done(task)
     assert (task.consecutive_failures, task.failure) == (0, None)
+
+
+def test_one_more_run_that_succeeds_ends_the_row_of_failures_and_one_that_fails_leaves_it() -> None:
+    more = failed(hourly()).run_now(now=NOON + HOUR + MINUTE)
+    assert [(one.runs, one.consecutive_failures) for one in (done(more), failed(more))] == [(1, 0), (1, 1)]
 
 
 def test_it_ends_with_its_schedule() -> None:
@@ -111,7 +116,7 @@ def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
 
 def test_only_so_many_wait_aside() -> None:
     task = hourly()
-    for _ in range(MAX_ASIDE):
+    for _ in range(MAX_PENDING):
         assert task.can_wait
         task = started(task).to_retry(NOON_PLUS[100], FAILURE, now=NOON + HOUR)
     assert not task.can_wait

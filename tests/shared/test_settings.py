@@ -46,7 +46,7 @@ def test_from_the_environment(environ: dict[str, str], settings: Settings) -> No
         ("DUEBELL_KEPT_PAYLOAD", "-1", "must be 0 to 358400 bytes, not -1"),
         ("DUEBELL_KEPT_PAYLOAD", "358401", "must be 0 to 358400 bytes, not 358401"),
         ("DUEBELL_PRECISION", "hour", "must be minute or second, not 'hour'"),
-        ("DUEBELL_MAX_RUNS", "17", "must be 1 to 16, not 17"),
+        ("DUEBELL_PARALLEL_RUNS", "17", "must be 1 to 16, not 17"),
         ("DUEBELL_RETENTION_DAYS", "a month", "must be a whole number, not 'a month'"),
     ],
 )

@@ -58,7 +58,7 @@ class Crowd:
 
     def __init__(self, tasks: int, *, lanes: int, runs: int) -> None:
         self.world = World(1)
-        self.settings = Settings(lanes=lanes, max_runs=runs, function="worker")
+        self.settings = Settings(lanes=lanes, parallel_runs=runs, function="worker")
         self.store = MemoryStore()
         self.bell = Bell()
         self.starts: list[tuple[datetime, str]] = []

@@ -105,7 +105,7 @@ class History:
             lanes=8 if has_many_lanes else self.random.choice([1, 2, 4]),
             precision=self.random.choice(list(Precision)),
             function=self.random.choice([None, "worker"]),
-            max_runs=self.random.choice([1, 2, 4]),
+            parallel_runs=self.random.choice([1, 2, 4]),
         )
         if has_many_lanes:
             self.aws.draw_lane_outage(self.settings.lanes)

@@ -82,7 +82,7 @@ class PuttingOff:
                         due=due,
                         id=id,
                         if_exists="push",
-                        at_most=_limit(id),
+                        max_wait=_limit(id),
                         **options,
                     )
                 )
@@ -103,13 +103,13 @@ class PuttingOff:
             self.pushed_again += 1
             if task.created_at != before.created_at:
                 self.wrong.append(f"a push of {task.id} did not keep its first add, {before.created_at}")
-        at_most = _limit(task.id)
-        if at_most and task.due > max(task.created_at + at_most, now):
+        max_wait = _limit(task.id)
+        if max_wait and task.due > max(task.created_at + max_wait, now):
             self.wrong.append(f"{task.id}, added at {task.created_at}, was pushed to {task.due}")
 
 
 def _limit(id: str) -> timedelta | None:
-    """The `at_most` of all pushes of a task."""
+    """The `max_wait` of all pushes of a task."""
     seconds = _LIMITS[_chance(id) // 4 % len(_LIMITS)]
     return None if seconds is None else timedelta(seconds=seconds)
 

@@ -39,7 +39,7 @@ class Trickle:
         self.world = World(seed)
         random.seed(seed)  # the jitter of the code under test
         self.aws = Aws(self.world, CALM, self._invoke)
-        self.settings = Settings(precision=Precision.SECOND, lanes=4, max_runs=runs, function="worker")
+        self.settings = Settings(precision=Precision.SECOND, lanes=4, parallel_runs=runs, function="worker")
         self.began = self.world.now
         self.late: list[tuple[datetime, float]] = []
         self.starts: list[str] = []

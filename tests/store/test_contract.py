@@ -122,7 +122,7 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
     aside = running.to_retry(LATER + timedelta(days=9), failure, now=LATER)
     assert store.save(running, aside)
     assert aside.recurrence
-    assert aside.recurrence.aside
+    assert aside.recurrence.pending
     assert store.get(0, "one") == aside
     assert len(aside.failures) == 1
     running = store.claim(key(aside), run="r", now=LATER, status=Status.SCHEDULED)

@@ -12,15 +12,13 @@ from botocore.exceptions import ConnectTimeoutError
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
-from duebell_infra.verify import CHECKS, Finding, Result, When, verify
+from duebell_infra.verify import CHECKS, Finding, Result, verify
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
 from tests.support import REGION, Clock
 
-__all__ = ["ALL", "Account", "denied"]
-
-ALL = (When.ALWAYS, When.PROBING, When.DEAD_LETTER)
+__all__ = ["Account", "denied"]
 
 #: What a hook answers instead of AWS: the HTTP status and the document.
 Answered = tuple[int, dict[str, Any]]
@@ -96,21 +94,21 @@ class Account:
             self._rung = rule.expression
             self.worker.handler(None, _CONTEXT)
 
-    def verify(self, *, when: tuple[When, ...] = ALL[:2]) -> dict[str, Finding]:
+    def verify(self, *, probe: bool = True) -> dict[str, Finding]:
         """What each check found, by its name."""
-        return {finding.check: finding for finding in self.findings(when=when)}
+        return {finding.check: finding for finding in self.findings(probe=probe)}
 
-    def check(self, name: str, *, when: tuple[When, ...] = ALL[:2]) -> Finding:
+    def check(self, name: str, *, probe: bool = True) -> Finding:
         """The finding of this check. Of the others, only that of conditions is made, and all is removed."""
         made = [check for check in CHECKS if check.name in {"insert", name, "nothing-left"}]
         with patch("duebell_infra.verify.CHECKS", made):
-            return self.verify(when=when)[name]
+            return self.verify(probe=probe)[name]
 
-    def findings(self, *, when: tuple[When, ...] = ALL[:2]) -> Any:
+    def findings(self, *, probe: bool = True) -> Any:
         return verify(
             self.session,
             self.settings,
-            when=when,
+            probe=probe,
             progress=self.waited.append,
             clock=self.clock,
             sleep=self.sleep,
@@ -161,11 +159,11 @@ def denied(action: str) -> str:
 
 
 def all_ok(found: dict[str, Finding], *but: str) -> bool:
-    """Tell whether all checks are OK, but for these, and those that nobody asked for."""
+    """Tell whether all checks are OK, but for these, and those that --no-probe leaves out."""
     wrong = [
         finding
         for name, finding in found.items()
-        if name not in but and finding.result is not Result.OK and finding.way_out != "--dead-letter does it"
+        if name not in but and finding.result is not Result.OK and finding.found != "--no-probe"
     ]
     if wrong:
         raise AssertionError([(finding.check, finding.result, finding.found) for finding in wrong])

@@ -10,13 +10,13 @@ import pytest
 
 from duebell import Editor
 from duebell_infra.testing import InlinePool
-from duebell_infra.verify import CHECKS, Result, When
+from duebell_infra.verify import CHECKS, Result
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.retention import History
 from duebell_shared.settings import Precision
 from tests.support import Clock, create_schedule
-from tests.verify.account import ALL, Account, all_ok
+from tests.verify.account import Account, all_ok
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -30,11 +30,7 @@ def test_every_check_is_ok_and_nothing_is_left(account: Account) -> None:
     found = account.verify()
 
     assert list(found) == [check.name for check in CHECKS]
-    assert all_ok(found, "dead-letter"), found
-    assert (found["dead-letter"].result, found["dead-letter"].way_out) == (
-        Result.SKIPPED,
-        "--dead-letter does it",
-    )
+    assert all_ok(found), found
     assert account.items() == []
     assert Editor(backend=account.backend).status().healthy
 
@@ -50,7 +46,7 @@ def test_with_a_schedule_every_check_is_ok_too(
 
     found = by_schedule.verify()
 
-    assert all_ok(found, "dead-letter"), found
+    assert all_ok(found), found
     assert found["status"].found.startswith("the schedule is parked")
     assert "the schedule rang, and the task started 4.0 s after it was due" in found["probe"].found
     assert "UpdateSchedule" in [answer.operation for answer in found["rule"].answers]
@@ -90,7 +86,7 @@ def test_a_probe_that_is_deleted_when_it_is_done_counts_as_done(account: Account
 
     found = account.verify()
 
-    assert all_ok(found, "dead-letter"), found
+    assert all_ok(found), found
     assert 4 <= found["probe"].figures["lateness_seconds"] <= 6
 
 
@@ -108,16 +104,16 @@ def test_the_token_of_a_transaction_is_one_that_dynamodb_takes(account: Account)
         tokens.append(json.loads(params["body"])["ClientRequestToken"])
 
     account.on("TransactWriteItems", look)
-    account.verify(when=(When.ALWAYS,))
+    account.verify(probe=False)
     # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
     assert [1 <= len(token) <= 36 for token in tokens] == [True, True]
 
 
 def test_without_the_probe_nothing_is_waited_for(account: Account) -> None:
     before = account.clock()
-    found = account.verify(when=(When.ALWAYS,))
+    found = account.verify(probe=False)
 
-    assert all_ok(found, "dead-letter", "at-once", "intake", "probe")
+    assert all_ok(found)
     assert {found[name].result for name in ("at-once", "intake", "probe")} == {Result.SKIPPED}
     assert account.clock() == before
     assert account.items() == []
@@ -133,7 +129,7 @@ def test_a_queue_in_use_is_left_as_it_is(account: Account) -> None:
     editor.pause(editor.add("act", due=HOUR).id)
     before, expression = account.items(), editor.status().expression
     # When all is verified
-    assert all_ok(account.verify(when=ALL))
+    assert all_ok(account.verify())
     # Then they are as they were, and the rule is where it was
     assert account.items() == before
     assert editor.status().healthy
@@ -146,13 +142,5 @@ def test_a_verify_beside_another_disturbs_neither(account: Account) -> None:
     found |= {f"second {name}": finding for name, finding in account.verify().items()}
     found |= {finding.check: finding for finding in first}
 
-    assert all_ok(found, "dead-letter", "second dead-letter"), found
-    assert account.items() == []
-
-
-def test_a_dead_letter_is_made_if_it_is_asked_for_and_taken_away(account: Account) -> None:
-    found = account.verify(when=ALL)
-
-    assert found["dead-letter"].result is Result.OK
-    assert account.messages("failed-runs") == 0
+    assert all_ok(found), found
     assert account.items() == []

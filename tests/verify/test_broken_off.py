@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duebell import Editor, UnknownAction
-from duebell_infra.verify import Finding, Result, When
+from duebell_infra.verify import Finding, Result
 from duebell_infra.verify.scene import LANE, PREFIX
 from tests.verify.account import Account, all_ok
 
@@ -57,12 +57,12 @@ def test_what_a_killed_verify_left_is_removed_by_the_next(account: Account) -> N
     until(killed, "at-once")
     assert {item["lane"]["S"] for item in account.items()} > {"-1"}
     # When another one is made soon, then what may be of one at work is left alone
-    found = account.verify(when=(When.ALWAYS,))
+    found = account.verify(probe=False)
     assert found["left-overs"].found == "none"
     assert account.items()
     # When one is made later, then all of it is gone
     account.clock.advance(LONGER_THAN_ANY)
-    found = account.verify(when=(When.ALWAYS,))
+    found = account.verify(probe=False)
     assert found["left-overs"].result is Result.OK
     assert "of an earlier verify that was broken off: removed" in found["left-overs"].found
     assert account.items() == []
@@ -87,7 +87,7 @@ def test_a_verify_that_is_killed_while_it_tidies_up_is_tidied_up_after(
     # When another one is made later
     del account._hooks["DeleteItem"]
     account.clock.advance(LONGER_THAN_ANY)
-    account.verify(when=(When.ALWAYS,))
+    account.verify(probe=False)
     # Then all of it is gone
     assert account.items() == []
 
@@ -115,7 +115,7 @@ def test_a_users_task_of_such_an_id_is_never_removed(account: Account) -> None:
         editor.add("act", due=timedelta(days=9), id=probe["id"]["S"], if_exists="replace")
     account.clock.advance(LONGER_THAN_ANY)
     # When the next one removes what was left
-    assert all_ok(account.verify(when=(When.ALWAYS,)), "at-once", "intake", "probe", "dead-letter")
+    assert all_ok(account.verify(probe=False))
     # Then that is still there
     assert [item["action"]["S"] for item in account.items()] == ["act"]
     killed.close()

@@ -13,7 +13,7 @@ from duebell_editor.cli.account import Found
 from duebell_editor.cli.program import run
 from duebell_infra import commands
 from duebell_infra import verify as cli
-from duebell_infra.verify import Finding, Result, When
+from duebell_infra.verify import Finding, Result
 from duebell_shared.settings import Settings
 from tests.cli.program import Outcome, lines
 from tests.verify.account import Account
@@ -26,7 +26,7 @@ WRONG = Finding(
     check="probe", result=Result.FAILED, found="no run\tcame of it\n", way_out="look into the log"
 )
 LACKS = Finding(check="expiry", result=Result.SKIPPED, found="not allowed", lacks="dynamodb:DescribeTable")
-NOT_ASKED = Finding(check="dead-letter", result=Result.SKIPPED, found="takes minutes")
+NOT_ASKED = Finding(check="probe", result=Result.SKIPPED, found="--no-probe")
 
 
 @pytest.fixture
@@ -92,14 +92,14 @@ def test_what_is_to_be_made_follows_from_the_options(
     monkeypatch.setenv("DUEBELL_TABLE", "mine")
     monkeypatch.delenv("DUEBELL_FUNCTION", raising=False)
     verify()
-    assert given["when"] == {When.ALWAYS, When.PROBING}
+    assert given["probe"] is True
     assert (given["settings"].table, given["settings"].function) == ("mine", None)
 
     found = Settings(table="other", rule="bell", function="other")
     monkeypatch.setattr("duebell_editor.cli.account.find", lambda *_: Found(settings=found))
     monkeypatch.setattr("duebell_editor.cli.account.is_embedded", lambda _: True)
-    verify("--name", "other", "--no-probe", "--dead-letter")
-    assert given["when"] == {When.ALWAYS, When.DEAD_LETTER}
+    verify("--name", "other", "--no-probe")
+    assert given["probe"] is False
     assert given["settings"] == found
 
     wrong = verify("--name", "no such")

@@ -5,12 +5,10 @@ from datetime import timedelta
 import pytest
 
 from duebell import Editor
-from duebell_infra.verify import Result, When
-from tests.verify.account import ALL, Account, all_ok, denied
+from duebell_infra.verify import Result
+from tests.verify.account import Account, all_ok, denied
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
-
-QUICK = (When.ALWAYS,)
 
 #: The operation that is refused, the permission, and the checks that cannot be made.
 REFUSED = {
@@ -32,13 +30,13 @@ def test_a_check_that_is_not_allowed_says_so_and_the_others_are_made(
     operation, checks = REFUSED[permission]
     account.refuse(operation, "AccessDeniedException", denied(permission))
 
-    found = account.verify(when=QUICK)
+    found = account.verify(probe=False)
 
     for name in checks:
         assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission), found[name]
         assert permission in found[name].found
         assert "docs/security.md" in str(found[name].way_out)
-    assert all_ok(found, *checks, "at-once", "intake", "probe", "dead-letter"), found
+    assert all_ok(found, *checks), found
     assert account.items() == []
 
 
@@ -55,7 +53,7 @@ def test_statements_that_are_not_allowed_are_no_slower_path_of_the_worker(
         lambda params: (200, {"Responses": [refusal] * 4}) if verb in params["body"] else None,
     )
 
-    found = account.verify(when=QUICK)
+    found = account.verify(probe=False)
 
     name = {b"UPDATE": "claim-many", b"INSERT": "insert-many", b"DELETE": "delete-many"}[verb]
     assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission)
@@ -65,7 +63,7 @@ def test_what_aws_says_without_words_is_told_by_the_operation(account: Account) 
     account.refuse("DescribeTimeToLive", "AccessDeniedException")
     account.refuse("Invoke", "AccessDeniedException")
 
-    found = account.verify(when=QUICK)
+    found = account.verify(probe=False)
 
     assert found["expiry"].lacks == "dynamodb:DescribeTimeToLive"
     assert found["call"].lacks == "lambda:InvokeFunction"
@@ -75,7 +73,7 @@ def test_who_may_not_delete_lets_dynamodb_do_it(account: Account) -> None:
     account.refuse("DeleteItem", "AccessDeniedException", denied("dynamodb:DeleteItem"))
     editor = Editor(backend=account.backend)
 
-    found = account.verify(when=ALL[:2])
+    found = account.verify()
 
     assert found["nothing-left"].lacks == "dynamodb:DeleteItem"
     assert "DynamoDB deletes them when they expire" in found["nothing-left"].found
@@ -87,5 +85,5 @@ def test_who_may_not_delete_lets_dynamodb_do_it(account: Account) -> None:
     # And whoever may delete them does so with the next verify, though not while they may be of one at work
     del account._hooks["DeleteItem"]
     account.clock.advance(timedelta(hours=1))
-    assert "of an earlier verify" in account.verify(when=QUICK)["left-overs"].found
+    assert "of an earlier verify" in account.verify(probe=False)["left-overs"].found
     assert account.items() == []

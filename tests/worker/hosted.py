@@ -33,7 +33,7 @@ class Hosted:
         self.clock, self.stage, self.log = clock, stage, log
         self.bell, self.store = Bell(), WatchedStore()
         # Of a worker that has precision "minute": a process starts tasks to the second all the same.
-        settings = Settings(lanes=4, max_runs=1, metrics=True)
+        settings = Settings(lanes=4, parallel_runs=1, metrics=True)
         rule = Rule("duebell", self.bell.client, clock=clock, sleep=self._sleep)
         self.backend = Backend(settings, self.store, rule, clock=clock, sleep=self._sleep)
         self.called = Called()
@@ -44,10 +44,10 @@ class Hosted:
         self.serve(look_every=SECOND)
         self.store.on_read = self._look
 
-    def serve(self, *, look_every: timedelta, max_runs: int = 1, calls: bool = False) -> None:
+    def serve(self, *, look_every: timedelta, parallel_runs: int = 1, calls: bool = False) -> None:
         """Have another process, one that looks so often."""
         self.backend = Backend(
-            Settings(lanes=4, max_runs=max_runs, metrics=True),
+            Settings(lanes=4, parallel_runs=parallel_runs, metrics=True),
             self.store,
             self.backend.rule,
             clock=self.clock,

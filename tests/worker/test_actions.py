@@ -9,10 +9,8 @@ import pytest
 
 from duebell import Editor, InvalidTask, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.function import failing_event, token_in
 from duebell_shared.tasks.checks import VERIFY
-from duebell_worker.worker import FailedOnPurpose
-from tests.support import Calls, in_a_thread
+from tests.support import in_a_thread
 
 
 def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
@@ -209,22 +207,3 @@ def test_an_unknown_action_is_told_only_of_the_users(worker: Worker, editor: Edi
     failure = editor.get("a").failure
     assert failure
     assert "it has none at all" in failure.message
-
-
-def test_an_event_that_says_so_fails_before_anything_is_touched(
-    worker: Worker, backend: Backend, calls: Calls
-) -> None:
-    Editor(backend=backend).add("act", due=timedelta(0))
-    calls.clear()
-
-    with pytest.raises(FailedOnPurpose, match="abc"):
-        worker.handler(failing_event("abc"), CONTEXT)
-
-    assert calls == {}
-
-
-@pytest.mark.parametrize(
-    "event", [None, {}, {"duebell": {}}, {"duebell": {"lanes": []}}, {"duebell": {"fail": 1}}, {"fail": "x"}]
-)
-def test_no_other_event_fails(event: object) -> None:
-    assert token_in(event) is None

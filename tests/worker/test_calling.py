@@ -30,7 +30,7 @@ def precision(request: pytest.FixtureRequest) -> Precision:
 def backend(
     session: boto3.Session, calls: Calls, clock: Clock, called: Called, precision: Precision
 ) -> Backend:
-    settings = Settings(precision=precision, max_runs=1)
+    settings = Settings(precision=precision, parallel_runs=1)
     return called.by(Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
 
 

@@ -73,7 +73,7 @@ def most() -> int:
 
 @pytest.fixture
 def backend(clock: Clock, store: WatchedStore, started: Started, most: int) -> Backend:
-    backend = memory_backend(clock, store, max_runs=most)
+    backend = memory_backend(clock, store, parallel_runs=most)
     started.read = backend.armer.read
     return started.by(backend)
 

@@ -21,7 +21,7 @@ SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 def scheduler(clock: Clock, called: Called, *, most: int = 4) -> Backend:
     """A scheduler in memory: these tests make many calls."""
-    return called.by(memory_backend(clock, MemoryStore(), max_runs=most))
+    return called.by(memory_backend(clock, MemoryStore(), parallel_runs=most))
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ def test_an_export_has_it_as_it_waits(editor: Editor, worker: Worker, clock: Clo
     assert worker.run().snoozed == 2
     before = [editor.get(id) for id in ("one", "hourly")]
     assert before[1].recurrence
-    assert [seat.snoozes for seat in before[1].recurrence.aside] == [1]
+    assert [one.snoozes for one in before[1].recurrence.pending] == [1]
     # When they are exported, and imported where they are no more
     lines = list(editor.export_tasks())
     with Rehearsal(Worker()) as other:

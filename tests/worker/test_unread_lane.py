@@ -22,7 +22,7 @@ def store() -> RefusingStore:
 
 @pytest.fixture
 def backend(clock: Clock, store: RefusingStore) -> Backend:
-    return Called().by(memory_backend(clock, store, lanes=2, max_runs=2))
+    return Called().by(memory_backend(clock, store, lanes=2, parallel_runs=2))
 
 
 def ids_in(editor: Editor, lane: int, count: int) -> list[str]:

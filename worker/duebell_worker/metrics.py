@@ -33,7 +33,25 @@ _RARE = {Outcome.SNOOZED}
 #: Outcomes that are no attempts.
 _NOT_TOLD = {Outcome.SUPERSEDED, Outcome.LIMITED}
 
-_UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds", "LaneBytes": "Bytes"}
+#: Each metric: its unit, and its meaning for the docs. The first six have the dimension `Action`, too.
+METRICS = {
+    "Lateness": ("Milliseconds", "the time from the due date of an attempt to its start"),
+    "Done": ("Count", "attempts that succeeded"),
+    "Retried": ("Count", "attempts that failed and are tried again"),
+    "Failed": ("Count", "tasks that failed for good"),
+    "Expired": ("Count", "tasks that were too late to be run"),
+    "Snoozed": ("Count", "attempts that asked to be called again later; written only if there are some"),
+    "RunDuration": ("Milliseconds", "the duration of a run"),
+    "PutRuleCalls": ("Count", "calls of a run that set the rule"),
+    "DeadRuns": (
+        "Count",
+        "runs that died before they gave their lanes back; written when a later run finds them",
+    ),
+    "LaneTrouble": ("Count", "lanes that could not be read or written; written only if there are some"),
+    "QueueDepth": ("Count", f"tasks in the queue, {_MOST_READ:,} at most; resting lanes are left out"),
+    "Overdue": ("Count", f"overdue tasks, and ended ones whose follow-up is missing; {_MOST_READ:,} at most"),
+    "LaneBytes": ("Bytes", "the size of the fullest lane, in steps of a gigabyte"),
+}
 
 
 class Metrics:
@@ -77,7 +95,7 @@ class Metrics:
         directive = {
             "Namespace": NAMESPACE,
             "Dimensions": [names[:1], names] if names[1:] else [names],
-            "Metrics": [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values],
+            "Metrics": [{"Name": name, "Unit": METRICS[name][0]} for name in values],
         }
         stamp = {"Timestamp": round(now.timestamp() * 1000), "CloudWatchMetrics": [directive]}
         fields: dict[str, Any] = {"_aws": stamp, **dimensions, **values}

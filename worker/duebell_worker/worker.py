@@ -25,7 +25,7 @@ import msgspec
 from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff, pause
-from duebell_shared.bell.function import lanes_in, token_in
+from duebell_shared.bell.function import lanes_in
 from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
@@ -73,10 +73,6 @@ _DELIVERIES = "DUEBELL_DELIVERIES"
 
 #: So often a run is tried again in one invocation, if AWS is unavailable.
 _MORE_TRIES = 5
-
-
-class FailedOnPurpose(Exception):
-    """The error of an invocation that `duebell verify --dead-letter` makes fail."""
 
 
 class LambdaContext(Protocol):
@@ -382,15 +378,12 @@ class Worker:
         The run's id is `<request id>.<nonce>`. If another try of the same request holds lanes, which most
         often died, it first waits for the end of that lease: about a minute, when Lambda tries again.
         If AWS is unavailable, the run is tried again: the ring that started it does not come twice, and
-        Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end, and
-        FailedOnPurpose when the event says so, before anything else.
+        Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
         """
         with invocation(getattr(context, "aws_request_id", None)):
             return self._handle(event, context)
 
     def _handle(self, event: object, context: LambdaContext) -> dict[str, Any]:
-        if token := token_in(event):
-            raise FailedOnPurpose(token)
         if not self._is_registered:
             self.register()
         # All tries are one run. A context that stands in for Lambda's may have no request id.

@@ -136,10 +136,10 @@ _PATIENCE = 25
 
 
 class Policy(NamedTuple):
-    """What to do when an id is taken: `if_exists` and `at_most` of `Editor.add`, the same for all lines."""
+    """What to do when an id is taken: `if_exists` and `max_wait` of `Editor.add`, the same for all lines."""
 
     if_exists: IfExists
-    at_most: timedelta | None
+    max_wait: timedelta | None
 
 
 @dataclass
@@ -190,7 +190,7 @@ def add_file(
 
     A file is checked before any of its tasks is written. A pipe is not, because it can be read only once.
     """
-    if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists", "at_most"):
+    if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists", "max_wait"):
         raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
     out, tally = context.out, _Tally()
     is_pipe = file == "-" or (Path(file).exists() and not Path(file).is_file())
@@ -263,7 +263,7 @@ def _insert(editor: Editor, lines: Sequence[Line], policy: Policy) -> tuple[AddR
     """Store the tasks. Returns the report, and the error when the rule does not ring for them."""
     tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
     try:
-        return editor.add_many(tasks, if_exists=policy.if_exists, at_most=policy.at_most), None
+        return editor.add_many(tasks, if_exists=policy.if_exists, max_wait=policy.max_wait), None
     except NotArmed as error:
         report = error.report
         return report if isinstance(report, AddReport) else AddReport(added=()), error
@@ -336,7 +336,7 @@ def add(
     """
     timezone, due, in_ = given["timezone"], given["due"], given["in_"]
     if from_ is not None:
-        policy = Policy(IfExists(given["if_exists"] or "fail"), given["at_most"])
+        policy = Policy(IfExists(given["if_exists"] or "fail"), given["max_wait"])
         add_file(context, from_, zone=timezone, id_prefix=id_prefix, policy=policy)
         return
     if action is None:

@@ -66,13 +66,11 @@ class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
     pid          the number of the process
     editor       address of the HTTP editor; empty until everything is ready
     environment  variables with which other processes reach the stack
-    synced       lines that tell what its start changed of the recurring tasks
     """
 
     pid: int
     editor: str = ""
     environment: dict[str, str] = {}
-    synced: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, state: Path) -> Self | None:

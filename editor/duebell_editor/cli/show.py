@@ -215,7 +215,7 @@ def _recurrence_facts(recurrence: Recurrence, now: datetime) -> Mapping[str, str
         "after this": when(recurrence.next_due, now),
         "missed ones": _MISSED[recurrence.missed] + before,
         "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
-        "waiting aside": str(len(recurrence.aside)),
+        "pending occurrences": str(len(recurrence.pending)),
     }
 
 

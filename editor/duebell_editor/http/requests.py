@@ -144,7 +144,7 @@ _NewTask = create_model(
     in_=_IN,
     **{
         name: _field(name)
-        for name in (*names_of(fields.NewTask), "at_most")
+        for name in (*names_of(fields.NewTask), "max_wait")
         if name not in {"action", "due", "id"}
     },
     id=_field("id", means=f"{described('id')}. Not `.` or `..`, which no address can name"),

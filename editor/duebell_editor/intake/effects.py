@@ -277,7 +277,7 @@ def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[Intak
     for mark in covered:
         made.add(mark)
     pushing = _marking(editor, made.mark(push.mark, pushed=push.sent))
-    pushing.add_one(push.task, if_exists=IfExists.PUSH, at_most=push.at_most)
+    pushing.add_one(push.task, if_exists=IfExists.PUSH, max_wait=push.max_wait)
     made.add(push.mark)
     return True
 

@@ -85,13 +85,13 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     """An add that puts off the task with its id, if that waits.
 
     task     the task to add; it has an id and a due date
-    at_most  how long pushes can put it off
+    max_wait  how long pushes can put it off
     sent     when its message was sent
     mark     what the push is known by when its message comes again
     """
 
     task: NewTask
-    at_most: timedelta | None
+    max_wait: timedelta | None
     sent: datetime
     mark: IntakeMark
 
@@ -249,8 +249,8 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
             f"is 'keep' or 'push' here, not {quoted(if_exists)}, as a message may come twice: leave it out, "
             f"and change a task that is there by do 'update'",
         )
-    if "at_most" in fields:
-        raise InvalidTask("at_most", "goes with if_exists 'push'")
+    if "max_wait" in fields:
+        raise InvalidTask("max_wait", "goes with if_exists 'push'")
     task = fields_of_json(NewTask, fields)
     if task.get("due") is None and task.get("schedule") is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`, or give a `schedule`")
@@ -260,8 +260,8 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
 
 def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
     del fields["if_exists"]
-    given = fields.pop("at_most", None)
-    at_most = None if given is None else read_seconds("at_most", given)
+    given = fields.pop("max_wait", None)
+    max_wait = None if given is None else read_seconds("max_wait", given)
     task = fields_of_json(NewTask, fields)
     check_not_recurring(task.get("schedule"))
     if task.get("id") is None:
@@ -271,7 +271,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
     check_name("id", task["id"])
     return Push(
         task=_counted_from(sent, task),
-        at_most=Policy.of(IfExists.PUSH, at_most).at_most,
+        max_wait=Policy.of(IfExists.PUSH, max_wait).max_wait,
         sent=sent,
         mark=mark,
     )

@@ -133,7 +133,7 @@ class AsyncEditor:
     limit = _coroutine(Editor.limit)
     limits = _coroutine(Editor.limits)
     list = _coroutine(Editor.list)
-    look = _coroutine(Editor.look)
+    snapshot = _coroutine(Editor.snapshot)
     move = _coroutine(Editor.move)
     move_item = _coroutine(Editor.move_item)
     past_counts = _coroutine(Editor.past_counts)

@@ -23,7 +23,7 @@ from duebell_editor.listing.filters import (
 )
 from duebell_editor.listing.history import TaskHistory, history
 from duebell_editor.listing.listing import Page, find_tasks, list_tasks
-from duebell_editor.listing.queue_counts import Look, PastCounts, count_past, look
+from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
@@ -267,15 +267,15 @@ class Editor:
         which = make_filter(prefix=prefix, limit=limit)
         return list_recurring(self.queue, prefix=which.prefix, limit=which.limit, cursor=check_cursor(cursor))
 
-    def look(
+    def snapshot(
         self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
-    ) -> Look:
-        """Look for changes in the queue between two times, and of these tasks: a change makes looks differ.
+    ) -> Snapshot:
+        """Snapshot the queue between two times, and these tasks. A change makes snapshots differ.
 
         Costs one read for the arming record, one for each lane, and one for each task.
         """
         begin = None if after is None else check_instant("after", after)
-        return look(self.queue, after=begin, before=check_instant("before", before), ids=check_ids(ids))
+        return snapshot(self.queue, after=begin, before=check_instant("before", before), ids=check_ids(ids))
 
     def export_tasks(self) -> Iterator[bytes]:
         """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
@@ -286,7 +286,7 @@ class Editor:
         action: str,
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
-        at_most: timedelta | None = None,
+        max_wait: timedelta | None = None,
         rev: int | None = None,
         **fields: Unpack[TaskFields],
     ) -> Task:
@@ -322,27 +322,27 @@ class Editor:
                        it: if it waits, it gets the new due date and payload (debounce). One that is reserved
                        for a transaction is not kept (TaskExists): it may never be added; replace and push
                        make its transaction fail
-        at_most        with push: never due later than this after the first add of the task that waits
+        max_wait        with push: never due later than this after the first add of the task that waits
         rev            replace it only if it is at this rev (TaskChanged if not)
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
         """
         given = NewTask(action=action, **fields)
-        return self.add_one(given, if_exists=if_exists, at_most=at_most, rev=rev).task
+        return self.add_one(given, if_exists=if_exists, max_wait=max_wait, rev=rev).task
 
     def add_one(
         self,
         task: NewTask | Mapping[str, Any],
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
-        at_most: timedelta | None = None,
+        max_wait: timedelta | None = None,
         rev: int | None = None,
     ) -> Added:
         """Add a task, as `add` does, and tell whether it is new. `task` has the arguments of `add`.
 
         Raises what `add` raises.
         """
-        policy = Policy.of(if_exists, at_most, rev)
+        policy = Policy.of(if_exists, max_wait, rev)
         given = fields_of(NewTask, task)
         is_generated = given.get("id") is None
         new = policy.first(self._check(given), is_generated=is_generated)
@@ -353,18 +353,18 @@ class Editor:
         tasks: Iterable[NewTask | Mapping[str, Any]],
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
-        at_most: timedelta | None = None,
+        max_wait: timedelta | None = None,
         progress: Callable[[int], None] = lambda _: None,
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
         All are checked before any is written, and InvalidTask names the first that is wrong. The report has
         the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
-        `if_exists` and `at_most` are as in `add`, for all of them. `progress` is called with the number of
+        `if_exists` and `max_wait` are as in `add`, for all of them. `progress` is called with the number of
         tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
         not be confirmed.
         """
-        policy = Policy.of(if_exists, at_most)
+        policy = Policy.of(if_exists, max_wait)
         check_progress(progress)
         chosen: set[str] = set()
 
@@ -459,7 +459,7 @@ class Editor:
         `TransactWrite`: then the task is added if and only if that transaction is committed. `transaction()`
         does both.
 
-        action, fields  those of `add`, but for `if_exists`, `at_most` and `rev`
+        action, fields  those of `add`, but for `if_exists`, `max_wait` and `rev`
         grace           how long the transaction has time, 10 seconds to an hour
 
         A task that is not confirmed in time is deleted, and the transaction then fails. An id that is

@@ -22,7 +22,7 @@ from duebell_shared.tasks.failure import bounded, bounded_attempts, in_a_line
 from duebell_shared.tasks.fields import FIELDS, STORED, checked
 from duebell_shared.tasks.follow_up import Owed
 from duebell_shared.tasks.packed_occurrences import bounded_occurrences
-from duebell_shared.tasks.recurrence import MAX_ASIDE, Recurrence
+from duebell_shared.tasks.recurrence import MAX_PENDING, Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
@@ -143,9 +143,9 @@ def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
         return
     if task.recurrence.next_due is not None:
         yield "recurrence.next_due", task.recurrence.next_due
-    for index, occurrence in enumerate(task.recurrence.aside):
-        yield f"recurrence.aside[{index}].due", occurrence.due
-        yield f"recurrence.aside[{index}].queued", occurrence.queued
+    for index, occurrence in enumerate(task.recurrence.pending):
+        yield f"recurrence.pending[{index}].due", occurrence.due
+        yield f"recurrence.pending[{index}].queued", occurrence.queued
 
 
 def _check_can_ring(field: str, instant: datetime) -> None:
@@ -163,8 +163,10 @@ def _check_recurrence(recurrence: Recurrence) -> None:
         )
     schedule.check()
     checked("max_runs", recurrence.max_runs)
-    if len(recurrence.aside) > MAX_ASIDE:
-        raise InvalidTask("recurrence.aside", f"must be {MAX_ASIDE} at most, not {len(recurrence.aside):,}")
+    if len(recurrence.pending) > MAX_PENDING:
+        raise InvalidTask(
+            "recurrence.pending", f"must be {MAX_PENDING} at most, not {len(recurrence.pending):,}"
+        )
 
 
 def _with_bounded_history(task: Task) -> Task:

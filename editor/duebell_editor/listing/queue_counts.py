@@ -77,8 +77,8 @@ def count_past(queue: Queue) -> PastCounts:
 _KEYS = 200
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """The state at one moment; two looks that differ mean that something has changed.
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The state at one moment; two snapshots that differ mean that something has changed.
 
     arming  the arming record's rev: every run and every new head changes it
     busy    whether a run is at work
@@ -92,13 +92,13 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     revs: tuple[int | None, ...]
 
 
-def look(
+def snapshot(
     queue: Queue, *, after: datetime | None = None, before: datetime = NEVER, ids: Sequence[str] = ()
-) -> Look:
+) -> Snapshot:
     """Read the arming record, a page of each lane, and each task: one read each."""
     record, now = queue.record(), queue.clock()
     stretches = (queue.store.queued(lane, after=after, before=before) for lane in range(len(record.lanes)))
-    return Look(
+    return Snapshot(
         arming=record.rev,
         busy=any(not lane.is_free(now) for lane in record.lanes),
         keys=tuple(tuple(itertools.islice(keys, _KEYS)) for keys in stretches),

@@ -83,7 +83,7 @@ def coming(tasks: Iterable[Task], borders: Sequence[datetime], now: datetime) ->
     for task in tasks:
         if (recurrence := task.recurrence) is None or task.queued is None:
             continue
-        for extra in recurrence.aside:
+        for extra in recurrence.pending:
             if borders[0] <= extra.queued < borders[-1]:
                 counts[bisect.bisect_right(borders, extra.queued) - 1] += 1
         if recurrence.next_due is None:

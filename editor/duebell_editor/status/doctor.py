@@ -170,7 +170,7 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
             return None
         named = f"the delivery {quoted(action.name)} goes to {target.to}"
         try:
-            fault = kind.look(connect(kind.client, target.region), target)
+            fault = kind.fault(connect(kind.client, target.region), target)
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
             if code not in _MISSING:

@@ -104,7 +104,7 @@ class Transaction:
         self._take(check_write(item))
 
     def add(self, action: str, **fields: Unpack[TaskFields]) -> Task:
-        """Add a task; the arguments are those of `Editor.add`, but for `if_exists`, `at_most` and `rev`.
+        """Add a task; the arguments are those of `Editor.add`, but for `if_exists`, `max_wait` and `rev`.
 
         Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """

@@ -62,10 +62,8 @@ def local(
     given_deliveries = deliveries_given(deliver, no_deliver)
     try:
         if detach:
-            started = start(state, [one for one in sys.argv[1:] if one not in {"--detach", "-d"}])
-            for line in started.synced:
-                typer.echo(line)
-            _say_ready(state, started)
+            arguments = [one for one in sys.argv[1:] if one not in {"--detach", "-d"}]
+            typer.echo(start(state, arguments), nl=False)
             return
         serve(
             state,
@@ -103,7 +101,9 @@ def wait(
     from .service import wait  # noqa: PLC0415
 
     folder = _state_of(context, state)
-    _say_ready(folder, wait(folder, limit=timeout))
+    ready = wait(folder, limit=timeout)
+    typer.echo(f"duebell local is ready, its editor at {ready.editor}")
+    _say_ways_in(folder, ready)
 
 
 @app.command(epilog=examples("local stop"))
@@ -113,11 +113,6 @@ def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> N
 
     folder = _state_of(context, state)
     typer.echo(f"stopped; what is in the queue is kept in {folder}" if stop(folder) else "none is running")
-
-
-def _say_ready(state: Path, started: LocalStack) -> None:
-    typer.echo(f"duebell local is ready, its editor at {started.editor}")
-    _say_ways_in(state, started)
 
 
 def _say_ways_in(state: Path, running: LocalStack) -> None:

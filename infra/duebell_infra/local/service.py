@@ -12,15 +12,11 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Self
-
-import msgspec
 
 from duebell_editor.cli.account import caller
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
@@ -43,8 +39,8 @@ _PAUSE = 0.1
 #: Seconds that the process has to end: MiniStack writes its state before.
 _STOP_LIMIT = 120.0
 
-#: The files of the state folder with the lock and number of the process, with its output in the background,
-#: and with the actions that were given last.
+#: The files of the state folder with the lock of the process, with its output in the background, and with the
+#: actions that were given last.
 _PROCESS, _OUTPUT, _ACTIONS = "process", "local.log", "actions"
 
 #: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
@@ -93,15 +89,9 @@ def serve(
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")
     actions = without_none(actions)
-    registration = Registration(state)
-    synced: list[str] = []
 
     def say_with_time(line: str) -> None:
         say(f"{datetime.now():%H:%M:%S}  {line}")  # noqa: DTZ005 (for a person, at this machine)
-
-    def say_synced(line: str) -> None:
-        synced.append(line)
-        say_with_time(line)
 
     stack = EmbeddedStack(
         state,
@@ -111,31 +101,23 @@ def serve(
         requirements=requirements,
         parameters={"Precision": precision, **intake_parameter(intake=intake)},
         log_format=log_format,
-        while_locked=registration,
-        synced=say_synced,
+        while_locked=registered(state),
+        synced=say_with_time,
     )
 
     def greet(url: str) -> None:
-        for line in (
-            *_greeting(stack, state, actions, url),
-            "Ctrl-C stops it and keeps what is in the queue",
-        ):
+        for line in _greeting(stack, state, actions, url):
             say(line)
-        registration.is_ready(url, stack.environment, synced)
+        LocalStack(pid=os.getpid(), editor=url, environment=stack.environment).write(state)
 
     watch, reloader = _Watch(stack, say), Reloader(stack, lambda line: say_with_time(f"      {line}"))
     try:
         with (
             ended_by_signal(),
-            warnings.catch_warnings(),
             stack,
             _Repeated("watch", _LOG_EVERY, watch.check),
             _Repeated("reload", _SOURCES_EVERY, reloader.check),
         ):
-            # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
-            warnings.filterwarnings(
-                "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
-            )
             editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
             kept.write_text(actions or "", encoding="utf-8")
             serve_editor(editor, HOST, editor_port, token=os.environ.get(_TOKEN), started=greet)
@@ -158,11 +140,12 @@ def _greeting(stack: EmbeddedStack, state: Path, actions: str | None, url: str) 
     yield from (f"delivery {one.name} to {one.target.shown}" for one in deliveries)
     if stack.intake_url:
         yield f"intake   {stack.intake_url}"
+    yield "Ctrl-C, or `duebell local stop`, stops it and keeps what is in the queue"
     yield from ways_in(state, stack.environment)
 
 
-def start(state: Path, arguments: Sequence[str]) -> LocalStack:
-    """Start `duebell` with these arguments in the background; return when the stack is ready.
+def start(state: Path, arguments: Sequence[str]) -> str:
+    """Start `duebell` with these arguments in the background; return what it printed once it is ready.
 
     It goes on when this process ends. Raises AlreadyRunning, and EmbeddedStackFailed with its error, and ends
     it if this call is interrupted.
@@ -180,20 +163,18 @@ def start(state: Path, arguments: Sequence[str]) -> LocalStack:
             start_new_session=True,
         )
     try:
-        while True:
-            ended = process.poll() is not None
-            note = LocalStack.read(state)
-            if note and note.pid == process.pid and note.editor:
-                return note
-            if ended:
-                said = output.read_text(errors="replace").strip().splitlines()
-                why = said[-1].removeprefix("error: ") if said else f"it ended at once (see {output})"
-                raise EmbeddedStackFailed(why)
+        while process.poll() is None:
+            if _ready(state):
+                return output.read_text(errors="replace")
             time.sleep(_PAUSE)
     except KeyboardInterrupt:
         process.terminate()
         process.wait()
         raise
+    said = output.read_text(errors="replace").strip().splitlines()
+    raise EmbeddedStackFailed(
+        said[-1].removeprefix("error: ") if said else f"it ended at once (see {output})"
+    )
 
 
 def wait(state: Path, *, limit: float, clock: Callable[[], float] = time.monotonic) -> LocalStack:
@@ -202,15 +183,13 @@ def wait(state: Path, *, limit: float, clock: Callable[[], float] = time.monoton
     Raises EmbeddedStackFailed after `limit` seconds.
     """
     give_up = clock() + limit
-    while True:
-        note = LocalStack.read(state)
-        if note and note.editor and _process(state):
-            return note
+    while not (note := _ready(state)):
         if clock() >= give_up:
             raise EmbeddedStackFailed(
                 f"no stack is ready in {state} after {limit:g} seconds: `duebell local --detach` starts one"
             )
         time.sleep(_PAUSE)
+    return note
 
 
 def stop(state: Path) -> bool:
@@ -221,22 +200,18 @@ def stop(state: Path) -> bool:
     note = LocalStack.read(state)
     if note is None:
         return False
-    process = _process(state)
-    if process:
+    is_running = _is_running(state)
+    if is_running:
         with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGTERM)
+            os.kill(note.pid, signal.SIGTERM)
     give_up = time.monotonic() + _STOP_LIMIT
     # Also if it was killed: then MiniStack, which holds the folder too, may still write its state.
     while True:
         try:
             with StateFolder(state):
-                if LocalStack.read(state) == note:
-                    LocalStack.delete(state)
-                return bool(process)
+                LocalStack.delete(state)
+                return is_running
         except EmbeddedStackFailed:
-            now = LocalStack.read(state)
-            if now and now.pid != note.pid:
-                return bool(process)  # another one has been started
             if time.monotonic() > give_up:
                 raise
         time.sleep(_PAUSE)
@@ -248,7 +223,7 @@ def clear(state: Path) -> None:
     Raises AlreadyRunning if one runs.
     """
     note = LocalStack.read(state)
-    if note and _process(state):
+    if note and _is_running(state):
         way_in, end = _command(state, "--name local status"), _command(state, "local stop")
         if not note.editor:
             raise AlreadyRunning(f"the stack in {state} is starting already: `{end}` ends it")
@@ -274,44 +249,35 @@ def _command(state: Path, arguments: str) -> str:
     return f"{'' if is_usual else f'{STATE_VARIABLE}={shlex.quote(str(state))} '}duebell {arguments}"
 
 
-def _process(state: Path) -> int | None:
-    """The number of the process that runs the stack of this folder; None if none does."""
+def _ready(state: Path) -> LocalStack | None:
+    """The note of the stack of this folder; None if none is ready."""
+    note = LocalStack.read(state)
+    return note if note and note.editor and _is_running(state) else None
+
+
+def _is_running(state: Path) -> bool:
+    """Tell whether a process runs the stack of this folder."""
     try:
         with (state / _PROCESS).open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return int(file.read() or 0) or None  # it has not written its number yet
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     except FileNotFoundError:
         pass
-    return None
+    return False
 
 
-class Registration:
-    """Holds the lock of this process, and keeps its note, inside the context; the folder must be locked."""
-
-    def __init__(self, state: Path) -> None:
-        self._state = state
-        self._note = LocalStack(pid=os.getpid())
-
-    def __enter__(self) -> Self:
-        self._lock = os.open(self._state / _PROCESS, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)  # at once, but for somebody who tests it now
-        os.truncate(self._lock, 0)
-        os.write(self._lock, str(self._note.pid).encode())
-        self._note.write(self._state)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        LocalStack.delete(self._state)
-        os.close(self._lock)
-
-    def is_ready(self, editor: str, environment: dict[str, str], synced: Sequence[str] = ()) -> None:
-        """Tell others that everything is ready, how to reach it, and what the start changed in the queue."""
-        self._note = msgspec.structs.replace(
-            self._note, editor=editor, environment=environment, synced=tuple(synced)
-        )
-        self._note.write(self._state)
+@contextmanager
+def registered(state: Path) -> Iterator[None]:
+    """Hold the lock of this process, and keep its note, inside the context; the folder must be locked."""
+    LocalStack.delete(state)  # first: who finds the lock held ends the process of the note
+    with (state / _PROCESS).open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # at once, but for somebody who tests it now
+        LocalStack(pid=os.getpid()).write(state)
+        try:
+            yield
+        finally:
+            LocalStack.delete(state)
 
 
 class _Repeated:

@@ -14,7 +14,7 @@ from duebell_infra.bundle.sources import actions_files
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.deploy import Deployment, deploy
-from duebell_infra.deploy.environment import environment_of
+from duebell_infra.deploy.parameters import environment_of
 from duebell_infra.errors import BundleFailed, EmbeddedStackFailed
 from duebell_shared.deliveries.delivery import ENVIRONMENT, Delivery, deliveries_in
 from duebell_shared.instants import utc_now

@@ -7,7 +7,7 @@ are its own (`scene.py`), and the arming record is changed by the ordinary proto
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -28,20 +28,19 @@ from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
 from . import account, queue
-from .checks import Answers, Check, Finding, Result, When
+from .checks import Answers, Check, Finding, Result
 from .scene import OwnTasks, Scene, function_in
 
-__all__ = ["CHECKS", "Finding", "Result", "When", "tell", "verify"]
+__all__ = ["CHECKS", "Finding", "Result", "tell", "verify"]
 
 _INTAKE = "`duebell doctor` says whether the worker takes messages; look into the dead letters and its log"
 
 
-def _writes(name: str, of: queue.MakeWrites) -> tuple[Check, Check]:
-    """The checks of these writes: one by one, and with one call."""
-    many = f"{name}-many"
+def _writes(kind: str) -> tuple[Check, Check]:
+    """The checks of writes of this kind: one by one, and with one call."""
     return (
-        Check(name, partial(queue.each, of=of, name=name)),
-        Check(many, partial(queue.together, of=of, name=many)),
+        Check(kind, partial(queue.each, kind=kind)),
+        Check(f"{kind}-many", partial(queue.together, kind=kind)),
     )
 
 
@@ -49,17 +48,17 @@ def _writes(name: str, of: queue.MakeWrites) -> tuple[Check, Check]:
 CHECKS = (
     Check("left-overs", account.left_overs),
     Check("status", account.status, "`duebell doctor --fix`"),
-    *_writes("insert", queue.inserts),
+    *_writes("insert"),
     Check("read", queue.read),
     Check("index", queue.index),
     Check("history", queue.history),
     Check("expiry", queue.expiry),
-    *_writes("claim", queue.claims),
+    *_writes("claim"),
     Check("arithmetic", queue.arithmetic),
-    *_writes("change", queue.changes),
-    *_writes("delete", queue.deletions),
-    Check("transaction", queue.transaction),
-    Check("transaction-cancelled", queue.transaction_cancelled),
+    *_writes("change"),
+    *_writes("delete"),
+    Check("transaction", partial(queue.transaction, is_stale=False)),
+    Check("transaction-cancelled", partial(queue.transaction, is_stale=True)),
     Check("swaps-lost", queue.swaps_lost),
     Check("limits", queue.limits),
     Check("rule", account.rule),
@@ -67,19 +66,11 @@ CHECKS = (
     Check("failed-runs", account.failed_runs, "`duebell deploy` sets it up"),
     Check("permissions", account.permissions, "`duebell deploy` gives them; elsewhere: docs/security.md"),
     Check("call", account.call, account.LOG),
-    Check("intake", account.intake, _INTAKE, When.PROBING),
-    Check("at-once", account.at_once, account.LOG, When.PROBING),
-    Check("probe", account.probe, account.LOG, When.PROBING),
-    Check("intake-dead-letter", account.intake_dead_letter, _INTAKE, When.DEAD_LETTER),
-    Check("dead-letter", account.dead_letter, account.LOG, When.DEAD_LETTER),
+    Check("intake", account.intake, _INTAKE, waits=True),
+    Check("at-once", account.at_once, account.LOG, waits=True),
+    Check("probe", account.probe, account.LOG, waits=True),
     Check("nothing-left", account.nothing_left),
 )
-
-#: The words for a check that was not asked for, and how to ask for it.
-_NOT_ASKED = {
-    When.PROBING: ("--no-probe", None),
-    When.DEAD_LETTER: ("takes minutes, and raises alarms", "--dead-letter does it"),
-}
 
 _STYLES = {Result.OK: "green", Result.SLOWER: "yellow", Result.FAILED: "red", Result.SKIPPED: "dim"}
 
@@ -88,14 +79,14 @@ def verify(
     session: boto3.Session,
     settings: Settings,
     *,
-    when: Collection[When] = (When.ALWAYS, When.PROBING),
+    probe: bool = True,
     progress: Callable[[str], None] = lambda _: None,
     clock: Callable[[], datetime] = utc_now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Generator[Finding, None, None]:
     """Make the checks, and yield the finding of each. To end early, close the iterator: it tidies up.
 
-    `when` says which checks are made; the others are reported as skipped. Raises NotDeployed, AwsUnavailable,
+    Without `probe`, checks that wait are reported as skipped. Raises NotDeployed, AwsUnavailable and
     InvalidSettings when there is nothing to check.
     """
     answers = Answers(session)  # first: it hears only of clients that are made after it
@@ -118,11 +109,10 @@ def verify(
             scene.function = function_in(target)
     try:
         for check in CHECKS:
-            if check.when in when:
-                yield check.finding(scene)
+            if check.waits and not probe:
+                yield Finding(check=check.name, result=Result.SKIPPED, found="--no-probe")
             else:
-                why, way_out = _NOT_ASKED[check.when]
-                yield Finding(check=check.name, result=Result.SKIPPED, found=why, way_out=way_out)
+                yield check.finding(scene)
     except BaseException:
         with suppress(DuebellError, BotoCoreError, ClientError):
             scene.own.remove()

@@ -1,7 +1,6 @@
 """Checks of the account: bell and arming record, dead-letter queues, permissions, intake, and the worker."""
 
 import json
-import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -15,7 +14,8 @@ from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.bell.bell import BellKind, BellState
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.bell.function import Function, failing_event, qualifier_of
+from duebell_shared.bell.function import Function, qualifier_of
+from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import InvalidSettings, TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
@@ -33,13 +33,6 @@ _SOON = 3 * LEAD
 
 #: Tries of a swap, when those of others come first.
 _TRIES = 5
-
-#: Lambda tries an asynchronous invocation again after a minute, and two minutes after that.
-#: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
-_FAILED_WITHIN = timedelta(minutes=6)
-
-#: Calls of a search for a message; each takes ten messages.
-_RECEIVES = 20
 
 #: A message of the intake is taken within this: Lambda waits a second for others, and a process has to start.
 _TAKEN_WITHIN = timedelta(minutes=2)
@@ -170,58 +163,6 @@ def failed_runs(scene: Scene) -> Found:
     return _depth(arn, _attributes(scene, arn))
 
 
-def dead_letter(scene: Scene) -> Found:
-    """Have a run fail on purpose, to the last of Lambda's tries, and see its message in the queue.
-
-    It fails before it touches the queue or calls an action.
-    """
-    arn, token = _destination(scene), f"{scene.own.run}-{uuid.uuid4().hex[:8]}"
-    url = _url(scene, *arn.split(":")[-2:])
-    payload = json.dumps(failing_event(token)).encode()
-    client = scene.client("lambda")
-    client.invoke(FunctionName=scene.function or "", InvocationType="Event", Payload=payload)
-    scene.progress("waiting for Lambda to give up on a run that fails on purpose, some three minutes")
-    missing = "a run that failed to the last try left no message: may the worker's role send to the queue?"
-    return _dead_letter(scene, url, token, _FAILED_WITHIN, missing)
-
-
-def intake_dead_letter(scene: Scene) -> Found:
-    """Send an unacceptable message to the intake queue, and see the worker make it a dead letter."""
-    if scene.backend.intake is None:
-        return Found("there is no intake queue")
-    account = _sent(scene, {"action": VERIFY, "in": f"no time, {scene.own.run}"})
-    url = _url(scene, account, f"{scene.backend.intake.name}{DEAD_LETTERS}")
-    scene.progress("waiting for a message of the intake queue to become a dead letter")
-    missing = "a message that cannot be accepted is no dead letter of the intake queue yet"
-    return _dead_letter(scene, url, scene.own.run, _TAKEN_WITHIN, missing)
-
-
-def _dead_letter(scene: Scene, url: str, token: str, within: timedelta, missing: str) -> Found:
-    """Wait for the message about this token, and delete it. Others are hidden for the moment of a search."""
-    began, client = scene.now(), scene.client("sqs")
-    try:
-        if not scene.wait(lambda: _take(client, url, token), until=began + within, every=5.0):
-            raise Wrong(missing, _DEPLOY)
-    finally:
-        scene.answers.calls.clear()  # dozens of them
-    took = (scene.now() - began).total_seconds()
-    return Found(f"it came {took:.0f} s after the call", figures={"dead_letter_seconds": round(took, 1)})
-
-
-def _take(client: Any, url: str, token: str) -> bool:
-    """Delete the message about this token; False if it is not among those that are received."""
-    for _ in range(_RECEIVES):
-        given = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=2)
-        messages = given.get("Messages", [])
-        for message in messages:
-            if token in message.get("Body", ""):
-                client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-                return True
-        if not messages:
-            break
-    return False
-
-
 def _function(scene: Scene) -> str:
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
@@ -271,19 +212,26 @@ def permissions(scene: Scene) -> Found:
     IAM counts the role's own policies only, no policy of a queue or of another account.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_testing-policies.html
     """
-    record, needed = scene.store.read_worker(consistent=True), list[tuple[str, str]]()
+    record, needed = scene.store.read_worker(consistent=True), dict[tuple[str, str], None]()
     for action in record.worker.actions if record and record.worker else ():
         with suppress(InvalidSettings):  # a newer version's
             target = DeliveryTarget.parse(action.to or "")
-            needed += [(target.kind.sends, target.kind.resource(target.to))] if target.kind.sends else []
+            if target.kind.sends:
+                needed[target.kind.sends, target.kind.resource(target.to)] = None
     if not needed and scene.backend.intake is None:
         return Found("the worker has no deliveries and no intake")
-    role: str = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))["Role"]
+    function = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))
+    role: str = function["Role"]
+    # The roles and secrets of deliveries; of those that code declares, only the targets are known here.
+    variables = function.get("Environment", {}).get("Variables", {})
+    for one in deliveries_in(variables.get(ENVIRONMENT, "")).values():
+        needed |= {(more.action, more.arn): None for more in one.permissions}
     if scene.backend.intake:
         region, account = scene.backend.rule.read().place
-        queue = f"arn:{role.split(':')[1]}:sqs:{region}:{account}:{scene.backend.intake.name}"
-        taking = ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
-        needed += [*((f"sqs:{name}", queue) for name in taking), ("sqs:SendMessage", queue + DEAD_LETTERS)]
+        arn = f"arn:{role.split(':')[1]}:sqs:{region}:{account}:{scene.backend.intake.name}"
+        for name in ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"):
+            needed[f"sqs:{name}", arn] = None
+        needed["sqs:SendMessage", arn + DEAD_LETTERS] = None
     iam, refused = scene.client("iam"), list[str]()
     for name, arn in needed:
         told = iam.simulate_principal_policy(PolicySourceArn=role, ActionNames=[name], ResourceArns=[arn])
@@ -298,11 +246,20 @@ def intake(scene: Scene) -> Found:
 
     No run sees the task: it is due in a day, and is deleted when it was seen.
     """
-    if scene.backend.intake is None:
+    queue = scene.backend.intake
+    if queue is None:
         return Found("there is no intake queue")
     id = scene.own.enter("intake")
+    message = json.dumps({"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
+    region, account = scene.backend.rule.read().place
     scene.answers.calls.clear()
-    _sent(scene, {"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
+    try:
+        queue.send(message, region=region, account=account)
+    except ClientError as error:
+        if is_missing(error):
+            way_out = "`duebell deploy --intake` makes it"
+            raise Wrong(f"there is no queue {quoted(queue.name)}", way_out) from error
+        raise
     began = scene.now()
     scene.progress("waiting for a message of the intake queue to become a task")
 
@@ -316,23 +273,6 @@ def intake(scene: Scene) -> Found:
     took = round((scene.now() - began).total_seconds(), 1)
     scene.own.remove(id)
     return Found(f"a task {took:.0f} s after it was sent", figures={"added_after_seconds": took})
-
-
-def _sent(scene: Scene, message: Mapping[str, Any]) -> str:
-    """Send a message to the intake queue; the queue's account."""
-    queue = scene.backend.intake
-    if queue is None:
-        raise NotMade("there is no intake queue")
-    region, account = scene.backend.rule.read().place
-    scene.answers.calls.clear()
-    try:
-        queue.send(json.dumps(message), region=region, account=account)
-    except ClientError as error:
-        if is_missing(error):
-            way_out = "`duebell deploy --intake` makes it"
-            raise Wrong(f"there is no queue {quoted(queue.name)}", way_out) from error
-        raise
-    return account
 
 
 def call(scene: Scene) -> Found:

@@ -38,14 +38,6 @@ class Result(StrEnum):
     SKIPPED = "skipped"
 
 
-class When(StrEnum):
-    """The condition for a check: made always, when waiting is allowed, when a dead letter is asked for."""
-
-    ALWAYS = "always"
-    PROBING = "probing"
-    DEAD_LETTER = "dead letter"
-
-
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """AWS's answer to one call.
 
@@ -129,15 +121,15 @@ def expect(is_so: object, otherwise: str) -> None:
 
 
 class Check(NamedTuple):
-    """A row of the table: the name, the function that makes the calls, and what to do if it fails.
+    """A row of the table: its name, the function that makes the calls, what to do if it fails.
 
-    The function returns nothing if all is well and the calls say enough.
+    The function returns nothing if all is well and the calls say enough. `waits`: left out with --no-probe.
     """
 
     name: str
     make: "Callable[[Scene], Found | None]"
     way_out: str = _REPORT
-    when: When = When.ALWAYS
+    waits: bool = False
 
     def finding(self, scene: "Scene") -> Finding:
         """Make the check; the finding, whatever it raises."""

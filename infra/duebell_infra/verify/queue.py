@@ -42,7 +42,7 @@ class _Write(NamedTuple):
     """A write, and its right result.
 
     what       the state of the task, in words
-    arguments  those of the store's verb
+    arguments  what the store's verb is given
     is_made    whether it must be made, or else refused
     id         the id of the task
     after      the task as it must be stored then; None: it must not be there
@@ -56,25 +56,14 @@ class _Write(NamedTuple):
 
 
 class _Writes(NamedTuple):
-    """Writes of one verb; the first two must be made.
-
-    one, many  the store's verb for one, and for several with one call
-    alone      more of them, which cannot be in one call with the others
-    returns    whether a batch must answer with the items as they are then
-    """
+    """Writes of one verb, the first two of which must be made; the store's verbs for one and for several."""
 
     writes: list[_Write]
     one: Callable[[Any], object]
     many: Callable[[list[Any]], Sequence[object]]
-    alone: tuple[_Write, ...] = ()
-    returns: bool = False
 
 
-MakeWrites = Callable[[Scene, str], _Writes]
-
-
-def inserts(scene: Scene, name: str) -> _Writes:
-    """Insert tasks whose id is new, whose id is taken, and in the place of history that has expired."""
+def _inserts(scene: Scene, name: str) -> _Writes:
     new = [scene.own.make(f"{name}-{number}") for number in range(2)]
     [taken] = scene.own.stored(f"{name}-taken")
     [expired] = scene.own.stored(f"{name}-over", expires_at=taken.created_at - timedelta(hours=1))
@@ -88,8 +77,7 @@ def inserts(scene: Scene, name: str) -> _Writes:
     return _Writes(writes, scene.store.insert, scene.store.insert_many)
 
 
-def claims(scene: Scene, name: str) -> _Writes:
-    """Claim tasks that wait, one that is queued for another time, one that is missing, one that runs."""
+def _claims(scene: Scene, name: str) -> _Writes:
     now, run = scene.own.now, scene.own.run
 
     def claimed(task: Task) -> Task:
@@ -98,75 +86,71 @@ def claims(scene: Scene, name: str) -> _Writes:
         return replace(task, status=Status.RUNNING, attempt=task.attempt + 1, rev=task.rev + 1, **started)
 
     *waiting, moved = scene.own.stored(name, 3)
+    [runs] = scene.own.stored(f"{name}-runs", status=Status.RUNNING)
     missing = scene.own.make(f"{name}-missing")
     earlier = key_of(moved)._replace(queued=key_of(moved).queued + timedelta(seconds=30))
-    first = waiting[0]
     writes = [
         *(_Write("a task that waits", key_of(task), True, task.id, claimed(task)) for task in waiting),
         _Write("a task that is queued for another time", earlier, False, moved.id, moved),
         _Write("a task that is not there", key_of(missing), False, missing.id, None),
+        _Write("a task that runs", key_of(runs), False, runs.id, runs),
     ]
-    runs = _Write("a task that runs", key_of(first), False, first.id, claimed(first))
     how: Any = {"run": run, "now": now, "status": Status.SCHEDULED}
-    one, many = partial(scene.store.claim, **how), partial(scene.store.claim_many, **how)
-    return _Writes(writes, one, many, alone=(runs,), returns=True)
+    return _Writes(writes, partial(scene.store.claim, **how), partial(scene.store.claim_many, **how))
 
 
-def changes(scene: Scene, name: str) -> _Writes:
-    """Change tasks as they were read, one that was changed since, and one that is not there."""
-
+def _changes(scene: Scene, name: str) -> _Writes:
     def changed(task: Task) -> Task:
         """With one attribute set, another one removed."""
         return replace(task, payload_json='{"changed": true}', failure=None, rev=task.rev + 1)
 
+    made = _saves(scene, name, changed)
+    missing = scene.own.make(f"{name}-missing")
+    gone = _Write("a task that is not there", (missing, changed(missing)), False, missing.id, None)
+    return made._replace(writes=[*made.writes, gone])
+
+
+def _deletions(scene: Scene, name: str) -> _Writes:
+    return _saves(scene, name, lambda _: None)
+
+
+def _saves(scene: Scene, name: str, new: Callable[[Task], Task | None]) -> _Writes:
     failure = Failure(type="Verify", message="a failure that the next change takes away")
-    *read, third = scene.own.stored(name, 3, failure=failure)
-    missing, stale = scene.own.make(f"{name}-missing"), replace(third, rev=third.rev + 1)
-    writes = [
-        *(
-            _Write("a task as it was read", (task, changed(task)), True, task.id, changed(task))
-            for task in read
-        ),
-        _Write("a task that was changed since", (stale, changed(stale)), False, stale.id, third),
-        _Write("a task that is not there", (missing, changed(missing)), False, missing.id, None),
-    ]
-    return _Writes(writes, lambda pair: scene.store.save(*pair), scene.store.save_many)
-
-
-def deletions(scene: Scene, name: str) -> _Writes:
-    """Delete tasks as they were read, one that was changed since, and one whose id was taken anew."""
-    *read, third, fourth = scene.own.stored(name, 4)
+    *read, third, fourth = scene.own.stored(name, 4, failure=failure)
     stale = replace(third, rev=third.rev + 1)
     # An earlier task of the same id that came to the same rev.
     earlier = replace(fourth, created_at=fourth.created_at - timedelta(hours=1))
     writes = [
-        *(_Write("a task as it was read", (task, None), True, task.id, None) for task in read),
-        _Write("a task that was changed since", (stale, None), False, stale.id, third),
-        _Write("a task whose id was taken anew", (earlier, None), False, earlier.id, fourth),
+        *(_Write("a task as it was read", (task, new(task)), True, task.id, new(task)) for task in read),
+        _Write("a task that was changed since", (stale, new(stale)), False, stale.id, third),
+        _Write("a task whose id was taken anew", (earlier, new(earlier)), False, earlier.id, fourth),
     ]
     return _Writes(writes, lambda pair: scene.store.save(*pair), scene.store.save_many)
 
 
-def each(scene: Scene, *, of: MakeWrites, name: str) -> None:
-    """Make the writes one by one."""
-    writes = of(scene, name)
-    scene.answers.calls.clear()
-    for write in (*writes.writes, *writes.alone):
-        _expect(scene, write, writes.one(write.arguments))
-    scene.conditions_hold |= name == "insert"
+_KINDS = {"insert": _inserts, "claim": _claims, "change": _changes, "delete": _deletions}
 
 
-def together(scene: Scene, *, of: MakeWrites, name: str) -> Found:
-    """Make the writes with one call; find out whether it made the first two."""
-    writes = of(scene, name)
+def each(scene: Scene, *, kind: str) -> None:
+    """Make the writes of this kind one by one."""
+    made = _KINDS[kind](scene, kind)
     scene.answers.calls.clear()
-    came = writes.many([write.arguments for write in writes.writes])
+    for write in made.writes:
+        _expect(scene, write, made.one(write.arguments))
+    scene.conditions_hold |= kind == "insert"
+
+
+def together(scene: Scene, *, kind: str) -> Found:
+    """Make the writes of this kind with one call; find out whether it made the first two."""
+    made = _KINDS[kind](scene, f"{kind}-many")
+    scene.answers.calls.clear()
+    came = made.many([write.arguments for write in made.writes])
     said, batches = str(scene.answers), scene.answers.of(_BATCH)
-    for write, one in zip(writes.writes, came, strict=True):
+    for write, one in zip(made.writes, came, strict=True):
         _expect(scene, write, one)
     if not any(call.answer.statements and not any(call.answer.statements[:2]) for call in batches):
         return Found(f"one by one: {said}", Result.SLOWER, _ONE_BY_ONE)
-    if writes.returns and not all("Item" in one for one in batches[-1].parsed["Responses"][:2]):
+    if kind == "claim" and not all("Item" in one for one in batches[-1].parsed["Responses"][:2]):
         return Found(f"in batches: {said}; RETURNING was not answered", Result.SLOWER, _ONE_BY_ONE)
     return Found(f"in batches: {said}")
 
@@ -174,9 +158,8 @@ def together(scene: Scene, *, of: MakeWrites, name: str) -> Found:
 def _expect(scene: Scene, write: _Write, came: object) -> None:
     if isinstance(came, DuebellError):
         raise came
-    is_made = bool(came)
     should, was = ("made", "refused") if write.is_made else ("refused", "made")
-    expect(is_made is write.is_made, f"{write.what}: the write must be {should}, and was {was}")
+    expect(bool(came) is write.is_made, f"{write.what}: the write must be {should}, and was {was}")
     there = scene.store.get(LANE, write.id)
     expect(there == write.after, f"{write.id} is stored as {there}, and {write.after} is right")
     is_same = not isinstance(came, Task) or came == there
@@ -207,32 +190,23 @@ def arithmetic(scene: Scene) -> Found:
     return Found(f"AWS takes {update}")
 
 
-def transaction(scene: Scene) -> None:
-    """Change two tasks in one transaction."""
-    pair = scene.own.stored("transaction", 2)
-    changed = [replace(task, payload_json='{"changed": true}', rev=task.rev + 1) for task in pair]
-    writes = [TaskWrite(old, new) for old, new in zip(pair, changed, strict=True)]
-    _rows(
-        scene,
-        ("the refusals", lambda: scene.store.transact(writes, token=uuid.uuid4().hex).refusals, ()),
-        ("the tasks", lambda: [scene.store.get(LANE, task.id) for task in pair], changed),
-    )
-
-
-def transaction_cancelled(scene: Scene) -> None:
-    """Change two tasks in one transaction, of which one was changed since: neither must be written."""
-    pair = scene.own.stored("cancelled", 2)
-    stale = replace(pair[1], rev=pair[1].rev + 1)
-    writes = [TaskWrite(task, replace(task, rev=task.rev + 1)) for task in (pair[0], stale)]
+def transaction(scene: Scene, *, is_stale: bool) -> None:
+    """Change two tasks in one transaction. If the second was changed since, neither must be written."""
+    pair = scene.own.stored("cancelled" if is_stale else "transaction", 2)
+    read = [pair[0], replace(pair[1], rev=pair[1].rev + is_stale)]
+    changed = [replace(task, payload_json='{"changed": true}', rev=task.rev + 1) for task in read]
+    writes = [TaskWrite(old, new) for old, new in zip(read, changed, strict=True)]
 
     def refusals() -> list[tuple[int, str]]:
         made = scene.store.transact(writes, token=uuid.uuid4().hex)
         return [(one.index, one.code) for one in made.refusals]
 
+    refused = [(1, "ConditionalCheckFailed")] if is_stale else []
+    stored = pair if is_stale else changed
     _rows(
         scene,
-        ("the refusals", refusals, [(1, "ConditionalCheckFailed")]),
-        ("the tasks", lambda: [scene.store.get(LANE, task.id) for task in pair], pair),
+        ("the refusals", refusals, refused),
+        ("the tasks", lambda: [scene.store.get(LANE, task.id) for task in pair], stored),
     )
 
 
@@ -348,13 +322,10 @@ def _rows(scene: Scene, *rows: tuple[str, Callable[[], object], object], within:
     """Make the calls, and compare each answer with the right one, until it is so or the time is over."""
     scene.answers.calls.clear()
     for what, make, right in rows:
-        until, last = scene.now() + within, list[object]()
-
-        def is_right(make: Any = make, right: object = right, last: list[object] = last) -> bool:
-            last[:] = [make()]
-            return last == [right]
-
-        expect(scene.wait(is_right, until=until), f"{what}: {last}, and {right} is right")
+        until = scene.now() + within
+        while (answer := make()) != right:
+            expect(scene.now() < until, f"{what}: {answer}, and {right} is right")
+            scene.backend.sleep(1.0)
 
 
 def expiry(scene: Scene) -> Found:

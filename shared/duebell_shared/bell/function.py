@@ -64,15 +64,3 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
 
 def arming_event() -> dict[str, object]:
     return {"duebell": {"lanes": []}}
-
-
-def failing_event(token: str) -> dict[str, object]:
-    """An event that makes the worker fail, so that `duebell verify` can look for its dead letter."""
-    return {"duebell": {"fail": token}}
-
-
-def token_in(event: object) -> str | None:
-    """The token of a failing event; None for any other event."""
-    ours = event.get("duebell") if isinstance(event, dict) else None
-    token = ours.get("fail") if isinstance(ours, dict) else None
-    return token if isinstance(token, str) else None

@@ -1,4 +1,4 @@
-"""The kinds of targets, one class each: its ARN, its permissions, how to send to it and how to look at it.
+"""The kinds of targets, one class each: its ARN, its permissions, how to send to it, and its faults.
 
 The worker sends, the doctor looks, and the templates give permissions by what stands here. Another service of
 AWS is another class here.
@@ -85,7 +85,7 @@ class Kind(ABC):
         """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
 
     @abstractmethod
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         """What is wrong with the target, in words; empty if nothing is. Raises the SDK's errors."""
 
 
@@ -107,7 +107,7 @@ class _Queue(Kind):
         answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
         return _answers_in(answer, len(messages))
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
         return ""
 
@@ -133,7 +133,7 @@ class _Topic(Kind):
         answer = client.publish_batch(TopicArn=target.to, PublishBatchRequestEntries=entries)
         return _answers_in(answer, len(messages))
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         client.get_topic_attributes(TopicArn=target.to)
         return ""
 
@@ -164,7 +164,7 @@ class _Bus(Kind):
         ]
         return [*answers, *[Answer("NoAnswer", "")] * (len(messages) - len(answers))]
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
         client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
         return ""
@@ -185,7 +185,7 @@ class _Function(Kind):
         client.invoke(FunctionName=target.to, InvocationType="Event", Payload=message.body.encode())
         return [None]
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         # An inactive function wakes when it is invoked.
         # https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
         state = client.get_function_configuration(FunctionName=target.to).get("State")
@@ -216,7 +216,7 @@ class _StateMachine(Kind):
             client.start_execution(stateMachineArn=target.to, name=message.key, input=message.body)
         return [None]
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         status = client.describe_state_machine(stateMachineArn=target.to).get("status")
         return "it is being deleted" if status == "DELETING" else ""
 
@@ -303,7 +303,7 @@ class _EcsTask(Kind):
             return [None]
         return [Answer(failures[0].get("reason", ""), failures[0].get("detail", "")) if failures else None]
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         try:
             told = client.describe_task_definition(taskDefinition=_family(target))["taskDefinition"]
         except client.exceptions.ClientException:
@@ -324,7 +324,7 @@ class _Https(Kind):
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
         raise NotImplementedError
 
-    def look(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: "DeliveryTarget") -> str:
         return ""
 
 

@@ -52,23 +52,23 @@ class Added(NamedTuple):
 class Policy(NamedTuple):
     """What an add does if its id is taken; made by `of`, which checks it.
 
-    at_most  the longest that a push may put a task off, from its first add on; None for no limit
+    max_wait  the longest that a push may put a task off, from its first add on; None for no limit
     rev      the rev that a task must have to be replaced; None for any
     """
 
     if_exists: IfExists = IfExists.FAIL
-    at_most: timedelta | None = None
+    max_wait: timedelta | None = None
     rev: int | None = None
 
     @classmethod
-    def of(cls, if_exists: object, at_most: object = None, rev: object = None) -> Self:
+    def of(cls, if_exists: object, max_wait: object = None, rev: object = None) -> Self:
         """The policy of these arguments of `Editor.add`. Raises InvalidTask."""
         policy = checked("if_exists", if_exists)
-        if at_most is not None and policy is not IfExists.PUSH:
-            raise InvalidTask("at_most", "goes with if_exists='push'")
+        if max_wait is not None and policy is not IfExists.PUSH:
+            raise InvalidTask("max_wait", "goes with if_exists='push'")
         if rev is not None and policy is not IfExists.REPLACE:
             raise InvalidTask("rev", "goes with if_exists='replace'")
-        limit = None if at_most is None else checked("at_most", at_most)
+        limit = None if max_wait is None else checked("max_wait", max_wait)
         return cls(policy, limit, None if rev is None else checked("rev", rev))
 
     def first(self, new: Task, *, is_generated: bool) -> Task:
@@ -80,7 +80,7 @@ class Policy(NamedTuple):
                 "id", "is missing: if_exists='push' needs one, by which the waiting task is found"
             )
         check_not_recurring(new.recurrence)
-        if self.at_most is None or new.due <= (limit := new.created_at + self.at_most):
+        if self.max_wait is None or new.due <= (limit := new.created_at + self.max_wait):
             return new
         return msgspec.structs.replace(new, due=limit, queued=delayed(limit, delay_of(new.id, new.spread)))
 
@@ -116,7 +116,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     A new reservation takes over another one, whose transaction can then confirm it no more.
     Raises TaskExists, TaskChanged, TaskConflict.
     """
-    if_exists, at_most, rev = policy
+    if_exists, max_wait, rev = policy
     takes_over = task.status is Status.RESERVED
     if if_exists is IfExists.FAIL and not takes_over:
         raise TaskExists(task.id)
@@ -132,7 +132,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
             there.check_owes_nothing("replace")
             replacement = msgspec.structs.replace(task, rev=there.rev + 1, lane=there.lane)
             if if_exists is IfExists.PUSH:
-                replacement = pushed(there, replacement, at_most)
+                replacement = pushed(there, replacement, max_wait)
             if queue.store.save(there, replacement):
                 log_change("reserve" if takes_over else if_exists.value, there, replacement)
                 return Added(replacement, "pushed" if if_exists is IfExists.PUSH else "replaced")
@@ -167,10 +167,10 @@ def _kept(there: Task) -> Task:
     return there
 
 
-def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
+def pushed(there: Task, new: Task, max_wait: timedelta | None) -> Task:
     """The task to store when `new` is added with `if_exists="push"` in place of `there`, which has its id.
 
-    A task that waits is due `at_most` after its first add at the latest, which `created_at` keeps. If that
+    A task that waits is due `max_wait` after its first add at the latest, which `created_at` keeps. If that
     time has passed, it keeps its place, so that pushes cannot hold it up. A paused one stays so. One that
     runs or is over gives way to `new`: what runs may know nothing of this push, and its own outcome no longer
     applies.
@@ -183,7 +183,7 @@ def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
         return new
     now = new.created_at
     due, queued, limited_since = new.due, new.queued, None
-    if at_most is not None and due > (limit := there.created_at + at_most):
+    if max_wait is not None and due > (limit := there.created_at + max_wait):
         if limit > now:
             due, queued = limit, delayed(limit, delay_of(new.id, new.spread))
         elif there.limited_since and there.action == new.action:

@@ -46,7 +46,7 @@ _WRITTEN_BY_RUNS = (
     "started_at",
 )
 
-#: Bytes that are reserved for those, and for the occurrences that wait aside.
+#: Bytes that are reserved for those, and for pending occurrences.
 _RESERVED = 42 * 1024
 
 #: Characters of a payload that certainly fits, at four bytes each: for most payloads nothing is added up.

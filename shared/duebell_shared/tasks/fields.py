@@ -311,13 +311,13 @@ class _NewFields(_Fields, total=False):
 
 
 class TaskFields(_NewFields, total=False):
-    """The arguments of `Editor.add`, but for `action`, `if_exists`, `at_most` and `rev`."""
+    """The arguments of `Editor.add`, but for `action`, `if_exists`, `max_wait` and `rev`."""
 
     payload: Annotated[object, _PAYLOAD]
 
 
 class NewTask(TaskFields, total=False):
-    """A task to add: the arguments of `Editor.add`, but for `if_exists`, `at_most` and `rev`."""
+    """A task to add: the arguments of `Editor.add`, but for `if_exists`, `max_wait` and `rev`."""
 
     action: Required[Annotated[str, _ACTION]]
 
@@ -330,7 +330,7 @@ class AddFields(_NewFields, total=False):
         means="When the id is taken: fail, keep the task that is there, replace it, or push it, which gives "
         "one that waits the new due date and payload",
     )]
-    at_most: Annotated[timedelta | None, Field(
+    max_wait: Annotated[timedelta | None, Field(
         kind=_duration(_CENTURY), title="Put off at most",
         means="With push: due this long after the first add at the latest", unset="no limit",
     )]

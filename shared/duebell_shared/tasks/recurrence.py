@@ -1,7 +1,7 @@
 """The recurrence of a task: its schedule, its place in that, and the occurrences that wait out of order.
 
 A recurring task is one item. It stands at one occurrence, and when that is over it takes the next by the same
-write: the chain can neither break nor fork. An occurrence that must wait longer than the next is put *aside*.
+write: the chain can neither break nor fork. An occurrence that must wait longer than the next is *pending*.
 """
 
 import zlib
@@ -22,8 +22,8 @@ from .checks import Count
 #: The widest window that tasks can be spread over.
 MAX_SPREAD = timedelta(days=1)
 
-#: Occurrences that can wait aside; each is kept on the task, and a task is one item of 400 KB.
-MAX_ASIDE = 20
+#: The most pending occurrences; each is kept on the task, and a task is one item of 400 KB.
+MAX_PENDING = 20
 
 #: With Missed.SKIP, an occurrence that starts later than this is skipped. A rule rings up to two minutes
 #: after a due date, and a run that died delays by a lease more.
@@ -46,32 +46,32 @@ class Missed(StrEnum):
     SKIP = "skip"
 
 
-class Turn(StrEnum):
+class Origin(StrEnum):
     """The reason why a task stands at its occurrence.
 
-    IN_LINE  the schedule's next, not tried yet; the policy on missed ones applies to it
-    ALONE    one that is retried, or was moved, so that the schedule does not apply to it
-    EXTRA    asked for with `run_now`; it is none of the schedule's
+    SCHEDULE     the schedule's next, not tried yet; the policy on missed ones applies to it
+    RESCHEDULED  one that is retried, or was moved, so that the schedule does not apply to it
+    EXTRA        asked for with `run_now`; it is none of the schedule's
     """
 
-    IN_LINE = "in_line"
-    ALONE = "alone"
+    SCHEDULE = "schedule"
+    RESCHEDULED = "rescheduled"
     EXTRA = "extra"
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence to come: when it is due, when it is looked at, its attempts and snoozes so far."""
+class PendingOccurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """An occurrence that waits: when it is due, when it is looked at, its attempts and snoozes so far."""
 
     due: Instant
     queued: Instant
     attempt: Count = 0
-    turn: Turn = Turn.IN_LINE
+    origin: Origin = Origin.SCHEDULE
     missed: Count = 0
     snoozes: Count | UnsetType = UNSET
 
 
 class Next(NamedTuple):
-    seat: Seat | None
+    occurrence: PendingOccurrence | None
     recurrence: "Recurrence"
 
 
@@ -84,9 +84,9 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     runs                  occurrences that are over, neither extra nor skipped ones counted
     consecutive_failures  how many of the last of these failed in a row; 0 after an extra one that is done
     next_due              the schedule's next occurrence after the one that the task stands at
-    turn                  why it stands at that one
+    origin                why it stands at that one
     missed_runs           how many occurrences before that one were missed; it makes up for them
-    aside                 occurrences that wait beside: to be retried, moved, or extra
+    pending               occurrences that wait out of order: to be retried, moved, or extra
     declared              whether the worker's code declares it, so that `Editor.sync` changes and cancels it
     """
 
@@ -96,9 +96,9 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     runs: Count = 0
     consecutive_failures: Count = 0
     next_due: Instant | None = None
-    turn: Turn = Turn.IN_LINE
+    origin: Origin = Origin.SCHEDULE
     missed_runs: Count = 0
-    aside: tuple[Seat, ...] = ()
+    pending: tuple[PendingOccurrence, ...] = ()
     declared: bool = False
 
     @property
@@ -106,18 +106,20 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         """The schedule's occurrences after the one that the task stands at; None for no limit."""
         if self.max_runs is None:
             return None
-        return max(0, self.max_runs - self._begun - (self.turn is not Turn.EXTRA))
+        return max(0, self.max_runs - self._begun - (self.origin is not Origin.EXTRA))
 
     @property
     def has_room(self) -> bool:
-        return len(self.aside) < MAX_ASIDE
+        return len(self.pending) < MAX_PENDING
 
     def has_extra_due(self, now: datetime) -> bool:
-        """Tell whether an occurrence that was asked for with `run_now` waits aside for its first attempt."""
-        return any(seat.turn is Turn.EXTRA and not seat.attempt and seat.queued <= now for seat in self.aside)
+        """Tell whether an occurrence that was asked for with `run_now` waits for its first attempt."""
+        return any(
+            one.origin is Origin.EXTRA and not one.attempt and one.queued <= now for one in self.pending
+        )
 
-    def put_aside(self, seat: Seat) -> Self:
-        return replace(self, aside=(*self.aside, seat))
+    def with_pending(self, one: PendingOccurrence) -> Self:
+        return replace(self, pending=(*self.pending, one))
 
     def instead_of(self, before: "Recurrence | None", due: datetime, now: datetime) -> Self:
         """In place of `before`, which stands at `due`: at this schedule's first occurrence from now on.
@@ -125,29 +127,29 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         An occurrence in line at `due` stays if this schedule has it, too. If the schedule is the same, it
         goes on where `before` was, so that an occurrence that was moved does not come twice.
         """
-        is_in_line = before is not None and before.turn is Turn.IN_LINE
-        if is_in_line and self.schedule.next_after(due - MILLISECOND) == due:
+        is_of_schedule = before is not None and before.origin is Origin.SCHEDULE
+        if is_of_schedule and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
-        if before is not None and not is_in_line and before.schedule == self.schedule:
+        if before is not None and not is_of_schedule and before.schedule == self.schedule:
             return replace(self, next_due=before.next_due)
         return replace(self, next_due=self.schedule.first(now))
 
     def take_next(self, delay: timedelta) -> Next:
-        """Take the earliest occurrence: the schedule's next, `delay` after its due date, or one set aside."""
-        seats = list(self.aside)
+        """Take the earliest occurrence: the schedule's next, `delay` after its due date, or a pending one."""
+        pending = list(self.pending)
         if self.next_due and not self._is_used_up:
-            seats.append(Seat(due=self.next_due, queued=delayed(self.next_due, delay)))
-        if not seats:
+            pending.append(PendingOccurrence(due=self.next_due, queued=delayed(self.next_due, delay)))
+        if not pending:
             return Next(None, self)
-        first = min(seats, key=lambda seat: seat.queued)
-        taken = replace(self, turn=first.turn, missed_runs=first.missed)
-        if first.turn is Turn.IN_LINE:
+        first = min(pending, key=lambda one: one.queued)
+        taken = replace(self, origin=first.origin, missed_runs=first.missed)
+        if first.origin is Origin.SCHEDULE:
             return Next(first, replace(taken, next_due=self.schedule.next_after(first.due)))
-        return Next(first, replace(taken, aside=tuple(seat for seat in self.aside if seat is not first)))
+        return Next(first, replace(taken, pending=tuple(one for one in self.pending if one is not first)))
 
     def caught_up(self, due: datetime, until: datetime) -> tuple[datetime, Self]:
         """The due date to run, by the policy, when `due` and others up to `until` have passed."""
-        if self.turn is not Turn.IN_LINE or self.next_due is None or self.next_due > until:
+        if self.origin is not Origin.SCHEDULE or self.next_due is None or self.next_due > until:
             return due, self
         keep = 1
         if self.missed is Missed.ALL:
@@ -162,13 +164,13 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         """With the occurrence that the task stands at over. An extra one counts only as a success."""
         if result is Result.SKIPPED:
             return self
-        counts = self.turn is not Turn.EXTRA
+        counts = self.origin is not Origin.EXTRA
         failures = self.consecutive_failures + counts if result is Result.FAILED else 0
         return replace(self, runs=self.runs + counts, consecutive_failures=failures)
 
     @property
     def _begun(self) -> int:
-        return self.runs + sum(seat.turn is not Turn.EXTRA for seat in self.aside)
+        return self.runs + sum(one.origin is not Origin.EXTRA for one in self.pending)
 
     @property
     def _is_used_up(self) -> bool:

@@ -21,7 +21,7 @@ from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Owed, check_id
 from .packed_occurrences import Occurrence, Result, bounded_occurrences
-from .recurrence import PUNCTUAL, Missed, Recurrence, Seat, Turn, delay_of, delayed
+from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
 
 #: Places that a mark names at most.
@@ -98,7 +98,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     run          id of the run that started the last attempt
     lateness_ms  how long after `queued` the last attempt was started, in milliseconds
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
-    failures     the failed attempts of the occurrence that was tried last, and of those that wait aside to be
+    failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
     expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
                  nothing has confirmed by then
@@ -213,7 +213,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return False
         if self.recurrence is None:
             return self.expires_after is not None and self.lateness_ms > self.expires_after / MILLISECOND
-        skips = self.recurrence.missed is Missed.SKIP and self.recurrence.turn is Turn.IN_LINE
+        skips = self.recurrence.missed is Missed.SKIP and self.recurrence.origin is Origin.SCHEDULE
         return skips and self.lateness_ms > PUNCTUAL / MILLISECOND
 
     # Changes by editors. Each returns the changed task, or raises TaskConflict.
@@ -226,13 +226,15 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         self._must_allow(Verb.MOVE)
         due = check_due(due, now)
-        if self.recurrence and self.recurrence.turn is Turn.IN_LINE:
+        if self.recurrence and self.recurrence.origin is Origin.SCHEDULE:
             self._check_room("move an occurrence of", self.recurrence)
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
-        alone = self._with_turn(Turn.ALONE)
-        moved = self._changed(due=due, attempt=0, snoozes=0, failure=None, failures=others, recurrence=alone)
+        recurrence = self._with_origin(Origin.RESCHEDULED)
+        moved = self._changed(
+            due=due, attempt=0, snoozes=0, failure=None, failures=others, recurrence=recurrence
+        )
         if self.status is Status.PAUSED:
             return moved
         return moved._requeued(max(self._delayed(due), to_utc(now)))
@@ -255,8 +257,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self
         if self.recurrence is None:
             return replace(self, queued=max(self._delayed(self.due), to_utc(now)), limited_since=None)
-        is_in_line = self.recurrence.turn is Turn.IN_LINE
-        return replace(self._requeued(self.queued) if is_in_line else self, limited_since=None)
+        is_of_schedule = self.recurrence.origin is Origin.SCHEDULE
+        return replace(self._requeued(self.queued) if is_of_schedule else self, limited_since=None)
 
     def check_fields(self) -> None:
         """Raise InvalidTask for fields that do not go together."""
@@ -280,9 +282,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         is_retry = self.recurrence is None and (self.attempt > 0 or self.snoozes > 0)
-        if is_retry or (self.recurrence and self.recurrence.turn is not Turn.IN_LINE):
-            recurrence = recurrence.put_aside(
-                self._seat(self.limited_since or self.queued or self._delayed(self.due))
+        if is_retry or (self.recurrence and self.recurrence.origin is not Origin.SCHEDULE):
+            recurrence = recurrence.with_pending(
+                self._as_pending(self.limited_since or self.queued or self._delayed(self.due))
             )
         seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
         if seated is None:
@@ -297,13 +299,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_allow(Verb.RUN_NOW)
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
-        is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
+        is_extra = self.recurrence.origin is Origin.EXTRA and not self.attempt
         soon = now + MOST_SKEW
         if self.recurrence.has_extra_due(soon) or (is_extra and self.queued and self.queued <= soon):
             return self  # the call was made before, or is not needed
         self._check_room("run once more", self.recurrence)
-        extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
-        with_extra = self._changed(recurrence=self.recurrence.put_aside(extra))
+        extra = PendingOccurrence(due=to_utc(now), queued=to_utc(now), origin=Origin.EXTRA)
+        with_extra = self._changed(recurrence=self.recurrence.with_pending(extra))
         return with_extra._requeued(self.limited_since or self.queued or self.due)
 
     def reserved(self, reservation: str, *, until: datetime) -> Self:
@@ -345,7 +347,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
         self._must_allow(Verb.RETRY)
-        return self._scheduled(now, recurrence=self._with_turn(Turn.EXTRA))
+        return self._scheduled(now, recurrence=self._with_origin(Origin.EXTRA))
 
     # Changes by a run that has claimed it, before the attempt or instead of it.
 
@@ -353,7 +355,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The task just claimed, at the occurrence to run, as others may have passed meanwhile."""
         if self.started_at is None:
             return self
-        if self.recurrence is None or self.recurrence.turn is not Turn.IN_LINE:
+        if self.recurrence is None or self.recurrence.origin is not Origin.SCHEDULE:
             return self if self.limited_since is None else self._late_since(self.limited_since)
         due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
         at_due = replace(self, due=due, recurrence=recurrence)
@@ -404,7 +406,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             queued=to_utc(at),
             failure=failure,
             failures=self._failures_with(failure, now),
-            recurrence=self._with_turn(Turn.ALONE),
+            recurrence=self._with_origin(Origin.RESCHEDULED),
         )
         return changed._requeued(to_utc(at))
 
@@ -419,7 +421,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             attempt=self.attempt - 1,
             snoozes=self.snoozes + 1,
             payload_json=self.payload_json if payload_json is None else payload_json,
-            recurrence=self._with_turn(Turn.ALONE),
+            recurrence=self._with_origin(Origin.RESCHEDULED),
         )
         return changed._requeued(to_utc(until))
 
@@ -455,19 +457,19 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
 
     def _at_next(self) -> Self | None:
-        """At the occurrence whose turn is next; None when none is left, or the task does not recur."""
+        """At the occurrence that comes next; None when none is left, or the task does not recur."""
         if self.recurrence is None:
             return None
-        seat, recurrence = self.recurrence.take_next(self._delay)
-        if seat is None:
+        one, recurrence = self.recurrence.take_next(self._delay)
+        if one is None:
             return None
         return replace(
             self,
             status=Status.SCHEDULED,
-            due=seat.due,
-            queued=seat.queued,
-            attempt=seat.attempt,
-            snoozes=seat.snoozes or 0,
+            due=one.due,
+            queued=one.queued,
+            attempt=one.attempt,
+            snoozes=one.snoozes or 0,
             recurrence=recurrence,
         )
 
@@ -475,28 +477,28 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """With its occurrence waiting until `queued`, and at the one that is first then."""
         if self.recurrence is None:
             return self
-        if self.recurrence.turn is Turn.IN_LINE:
+        if self.recurrence.origin is Origin.SCHEDULE:
             recurrence = replace(self.recurrence, next_due=self.due)
         else:
-            recurrence = self.recurrence.put_aside(self._seat(queued))
+            recurrence = self.recurrence.with_pending(self._as_pending(queued))
         seated = replace(self, recurrence=recurrence)
         return seated._at_next() or self
 
-    def _seat(self, queued: datetime) -> Seat:
-        turn = self.recurrence.turn if self.recurrence else Turn.ALONE
-        return Seat(
+    def _as_pending(self, queued: datetime) -> PendingOccurrence:
+        origin = self.recurrence.origin if self.recurrence else Origin.RESCHEDULED
+        return PendingOccurrence(
             due=self.due,
             queued=queued,
             attempt=self.attempt,
-            turn=turn,
+            origin=origin,
             missed=self.missed_runs,
             snoozes=self.snoozes or UNSET,
         )
 
-    def _with_turn(self, turn: Turn) -> Recurrence | None:
-        if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
+    def _with_origin(self, origin: Origin) -> Recurrence | None:
+        if self.recurrence is None or self.recurrence.origin is Origin.EXTRA:
             return self.recurrence
-        return replace(self.recurrence, turn=turn)
+        return replace(self.recurrence, origin=origin)
 
     @cached_property
     def _delay(self) -> timedelta:
@@ -595,14 +597,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             attempts=self.attempt,
             result=result,
             missed=self.missed_runs,
-            extra=self.recurrence is not None and self.recurrence.turn is Turn.EXTRA,
+            extra=self.recurrence is not None and self.recurrence.origin is Origin.EXTRA,
             failure=str(self.failure) if self.failure and result is Result.FAILED else None,
         )
 
     def _failures_with(self, failure: Failure | None, now: datetime) -> tuple[FailedAttempt, ...]:
-        """The failed attempts of this occurrence and those that wait aside; with this one, if it failed."""
-        aside = self.recurrence.aside if self.recurrence else ()
-        dues = {self.due, *(seat.due for seat in aside)}
+        """The failed attempts of this occurrence and of pending ones; with this one, if it failed."""
+        pending = self.recurrence.pending if self.recurrence else ()
+        dues = {self.due, *(one.due for one in pending)}
         kept = tuple(one for one in self.failures if one.due in dues)
         if failure is None:
             return kept

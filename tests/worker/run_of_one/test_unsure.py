@@ -49,7 +49,7 @@ class OddStore(RefusingStore):
 
 def with_two_lanes(clock: Clock) -> tuple[OddStore, Backend, Editor]:
     store = OddStore()
-    backend = Called().by(memory_backend(clock, store, lanes=2, max_runs=2))
+    backend = Called().by(memory_backend(clock, store, lanes=2, parallel_runs=2))
     return store, backend, Editor(backend=backend)
 
 

@@ -21,7 +21,7 @@ def store() -> WatchedStore:
 
 @pytest.fixture
 def backend(clock: Clock, store: WatchedStore, called: Called) -> Backend:
-    return called.by(memory_backend(clock, store, max_runs=1, precision=Precision.SECOND))
+    return called.by(memory_backend(clock, store, parallel_runs=1, precision=Precision.SECOND))
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ _BEGINS_WITH_PLACE = re.compile(r"(payload[^:\s]*): ")
 class TaskOptions(AddFields, total=False):
     """The options of the tasks that an action adds.
 
-    transaction  adds the task by this transaction, which takes no `if_exists`, `at_most` and `rev`
+    transaction  adds the task by this transaction, which takes no `if_exists`, `max_wait` and `rev`
     """
 
     transaction: "Transaction"
@@ -84,7 +84,7 @@ class PreparedAction(Generic[_A]):
     add_async = as_coroutine(add)
 
     def task(self, /, *args: _A.args, **arguments: _A.kwargs) -> NewTask:
-        """A task for `Editor.add_one` and `Editor.add_many`, which take `if_exists`, `at_most` and `rev`."""
+        """A task for `Editor.add_one` and `Editor.add_many`, which take `if_exists`, `max_wait` and `rev`."""
         if wrong := self._options.keys() - NewTask.__annotations__.keys():
             raise TypeError(f"{quoted(min(wrong))} is no field of a task: give it to `add_one` or `add_many`")
         payload = self._payload_of(args, arguments)

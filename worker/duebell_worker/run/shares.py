@@ -39,7 +39,7 @@ class Shares:
         self._function = context.backend.function
         # A process needs no function: others claim free lanes, and the rule rings for those that are free.
         can_share = bool(context.host or (self._function and context.stop_at))
-        self._most = context.backend.settings.max_runs if can_share else 0
+        self._most = context.backend.settings.parallel_runs if can_share else 0
         self._lease = lease
         self._lanes = lanes
         self._attempts = attempts

@@ -19,7 +19,7 @@ from duebell_editor.http.description import AWS, Responses, problems_only
 from duebell_editor.http.requests import Following, StrictRoute
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import status_fields
-from duebell_editor.listing.queue_counts import Look
+from duebell_editor.listing.queue_counts import Snapshot
 from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.errors import DuebellError, TaskNotFound
 from duebell_shared.instants import NEVER, utc_now
@@ -83,7 +83,7 @@ def _retrieved(task: "asyncio.Task[Reading[Any]]") -> None:
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
-#: Seconds between looks, while something happens or is about to, and otherwise.
+#: Seconds between snapshots, while something happens or is about to, and otherwise.
 _BUSY, _QUIET = 2.0, 6.0
 
 #: Seconds after which the status is read again although nothing seems to have changed.
@@ -141,52 +141,52 @@ class _Stream:
         self._ids = tuple(dict.fromkeys(following.id))
         self._zone = zone_of(following.timezone).key
         self._readings = readings
-        self._look: Look | None = None
-        self._looked_at = 0.0
+        self._snapshot: Snapshot | None = None
+        self._taken_at = 0.0
         self._status: SchedulerStatus | None = None
         self._status_at = 0.0
 
     async def events(self, request: Request) -> AsyncIterator[str]:
         ending = request.app.state.ending
         while not ending.is_set():
-            self._looked_at = time.monotonic()
+            self._taken_at = time.monotonic()
             try:
-                before, self._look = self._look, await self._look_again()
-                for event in self._seen(before, self._look):
+                before, self._snapshot = self._snapshot, await self._take_snapshot()
+                for event in self._seen(before, self._snapshot):
                     yield event
-                if self._is_status_due(before, self._look):
-                    for event in await self._status_news(self._look):
+                if self._is_status_due(before, self._snapshot):
+                    for event in await self._status_news(self._snapshot):
                         yield event
             except DuebellError as error:
-                self._look = None  # changes may have been missed: start again with `ready`
+                self._snapshot = None  # changes may have been missed: start again with `ready`
                 yield _event("problem", json.dumps({"detail": str(error)}))
             yield ": still here\n\n"
-            until = self._looked_at + self._pause()
+            until = self._taken_at + self._pause()
             while time.monotonic() < until and not ending.is_set():
                 await asyncio.sleep(_STEP)
 
-    async def _look_again(self) -> Look:
-        """Look at the queue. The first look may be one that another stream has just made."""
+    async def _take_snapshot(self) -> Snapshot:
+        """Take a snapshot of the queue. The first may be one that another stream has just taken."""
         max_age = self._pause()
-        look = partial(self._editor.look, after=self._after, before=self._before)
-        seen = await self._readings.get((self._after, self._before), look, max_age=max_age)
-        self._looked_at = seen.at
+        take = partial(self._editor.snapshot, after=self._after, before=self._before)
+        seen = await self._readings.get((self._after, self._before), take, max_age=max_age)
+        self._taken_at = seen.at
         revs = [
             (await self._readings.get(id, partial(_rev, self._editor, id), max_age=max_age)).value
             for id in self._ids
         ]
         return msgspec.structs.replace(seen.value, revs=tuple(revs))
 
-    def _seen(self, before: Look | None, now: Look) -> list[str]:
+    def _seen(self, before: Snapshot | None, now: Snapshot) -> list[str]:
         if before is None:
             return [_event("ready", "{}")]
         return [_event("changed", json.dumps({"busy": now.busy}))] if before != now else []
 
-    def _is_status_due(self, before: Look | None, now: Look) -> bool:
+    def _is_status_due(self, before: Snapshot | None, now: Snapshot) -> bool:
         is_stale = time.monotonic() - self._status_at > _STATUS_EVERY
         return before is None or before.arming != now.arming or is_stale
 
-    async def _status_news(self, now: Look) -> list[str]:
+    async def _status_news(self, now: Snapshot) -> list[str]:
         max_age = _STATUS_EVERY if self._status else _BUSY
         before = self._status
         read = partial(self._editor.status, timezone=self._zone)
@@ -196,7 +196,7 @@ class _Stream:
         return [_event("status", to_json(status_fields(status)))] if status != before else []
 
     def _pause(self) -> float:
-        if self._look is None or self._look.busy:
+        if self._snapshot is None or self._snapshot.busy:
             return _BUSY
         next_due = self._status.next_due if self._status else None
         return _BUSY if next_due and next_due - utc_now() < _SOON else _QUIET

@@ -143,7 +143,7 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
 
     A list has at most 1,000 tasks. All are checked before any is written: one that is wrong is named, as
     `tasks[2].due`, and nothing is added. Then each succeeds or fails by itself; the answer, 200, has the
-    outcome of each. `if_exists` and `at_most` must be the same in all of them.
+    outcome of each. `if_exists` and `max_wait` must be the same in all of them.
     """
     if isinstance(body, list):
         return _add_list(body, editor, rev)
@@ -152,7 +152,7 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     # Generated here, not by the library, so that the answer has the id even if the rule could not be set.
     request.state.task_id = given["id"]
-    of_all = {name: given.pop(name) for name in ("if_exists", "at_most") if name in given}
+    of_all = {name: given.pop(name) for name in ("if_exists", "max_wait") if name in given}
     task, outcome = editor.add_one(given, **of_all, rev=rev)
     place = f"{request.url.path}/{quote(task.id, safe='')}"
     return Json(task_fields(task), 201 if outcome == "added" else 200, {**etag_of(task), "Location": place})
@@ -183,13 +183,13 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
             raise InvalidTask(
                 f"tasks[{index}].if_exists", f"must be that of the others, {quoted(if_exists.value)}"
             )
-    at_most = bodies[0].at_most if bodies else None
+    max_wait = bodies[0].max_wait if bodies else None
     for index, body in enumerate(bodies):
-        if body.at_most != at_most:
-            raise InvalidTask(f"tasks[{index}].at_most", "must be that of the others")
-    of_all = {"if_exists", "at_most"}
+        if body.max_wait != max_wait:
+            raise InvalidTask(f"tasks[{index}].max_wait", "must be that of the others")
+    of_all = {"if_exists", "max_wait"}
     tasks = [{name: value for name, value in one.items() if name not in of_all} for one in given]
-    report = editor.add_many(tasks, if_exists=if_exists, at_most=at_most)
+    report = editor.add_many(tasks, if_exists=if_exists, max_wait=max_wait)
     if report.failures and not report.added:
         error = report.failures[0].error
         if isinstance(error, AwsError | NotDeployed):  # AWS did not take any of them

@@ -308,7 +308,7 @@ function following(all) {
 // What to do where the id is taken; how long it can be put off is asked for if it can be.
 function ifTaken(all) {
   const policy = all.input.if_exists;
-  const limit = titled("at_most", all);
+  const limit = titled("max_wait", all);
   const show = () => (limit.hidden = policy.value !== "push");
   policy.addEventListener("input", show);
   show();
@@ -317,7 +317,7 @@ function ifTaken(all) {
 
 // The fields that have a place of their own. All others are under More.
 const PLACED = [
-  ...["action", "id", "due", "schedule", "timezone", "payload", "if_exists", "at_most"],
+  ...["action", "id", "due", "schedule", "timezone", "payload", "if_exists", "max_wait"],
   ...["on_failed", "then_action", "then_after", "then_payload"],
 ];
 

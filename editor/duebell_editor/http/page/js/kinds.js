@@ -169,7 +169,7 @@ export function counting({ input }) {
   const other = input.recurring.checked ? "once" : "recurring";
   const left = [
     ...namesWhere(({ goes }) => goes === other),
-    ...(input.if_exists.value === "push" ? [] : ["at_most"]),
+    ...(input.if_exists.value === "push" ? [] : ["max_wait"]),
     ...(input.then_action.value.trim() ? [] : ["then_after", "then_payload"]),
   ];
   return namesWhere(({ name }) => !left.includes(name));

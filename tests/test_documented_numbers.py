@@ -1,0 +1,405 @@
+"""Numbers in README and docs that are constants of the product: each page says what the code has.
+
+Amounts of dollars are in `tests/bench/test_dollars.py`. Settings, parameters, the reference, what things cost
+and the comparison are generated.
+"""
+
+import inspect
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.figures import load
+
+from duebell import Backoff, Settings, Worker
+from duebell_editor.cli import add
+from duebell_editor.http import access
+from duebell_editor.http import limits as http_limits
+from duebell_editor.intake import batch
+from duebell_editor.library import async_editor, change_many
+from duebell_editor.listing import failures, history, listing, queue_counts
+from duebell_editor.status import status
+from duebell_editor.transactions import task_writes
+from duebell_infra import cost
+from duebell_infra.bundle import bundle
+from duebell_infra.deploy import artifacts
+from duebell_infra.deploy.parameters import PARAMETERS
+from duebell_infra.deploy.template import template_text
+from duebell_infra.verify import account, scene
+from duebell_shared import settings
+from duebell_shared.bell import armer, arming, bell, run_notes
+from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
+from duebell_shared.deliveries import message
+from duebell_shared.limits import limits
+from duebell_shared.payloads import payload
+from duebell_shared.queue import item_size, lane_sizes, store, transactions
+from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.schedules import schedule
+from duebell_shared.tasks import (
+    checks,
+    failure,
+    fields,
+    follow_up,
+    packed_occurrences,
+    recurrence,
+    worker_record,
+)
+from duebell_worker.deliveries import deliverer, https
+from duebell_worker.process import process
+from duebell_worker.run import attempts, held_tasks, lanes, limiter, shares, trouble, unclaimed, waits
+from duebell_worker.run.lease import LEASE
+
+ROOT = Path(__file__).parents[1]
+
+_WORDS: dict[float, str] = {0.5: "half", 20: "twenty", 30: "thirty", 100: "hundred", 1_000: "thousand"}
+_WORDS |= enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+
+
+class N:
+    """A number as a page writes it: `{}` in figures, `{:w}` in a word; of a time, in these units."""
+
+    def __init__(self, value: Any, unit: timedelta = timedelta(seconds=1)) -> None:
+        self._value = value / unit if isinstance(value, timedelta) else value
+
+    def __format__(self, spec: str) -> str:
+        return _WORDS[self._value] if spec else f"{self._value:,.10g}"
+
+
+SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
+
+BACKOFF, SETTINGS = Backoff(), Settings()
+CONCURRENCY, ATTEMPTS = (
+    inspect.signature(call).parameters[name].default
+    for call, name in ((Worker.__init__, "concurrency"), (Worker.action, "attempts"))
+)
+
+[PYTHON] = re.findall('requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FIGURES: Any = load()
+PATHS = {path.name: path for path in FIGURES.capacity}
+LONGEST_NAME = 1 + int(PARAMETERS["Name"].pattern.rpartition(",")[2].rstrip("}"))
+LANE_GB = lane_sizes.LANE_LIMIT / lane_sizes.GIGABYTE
+
+#: A rule that no run sets anew rings in its minute and in each echo, every hour.
+RINGS = 24 * (1 + len(ECHOES))
+
+
+def in_template(name: str) -> int:
+    """The number of this property of the template, where it is first."""
+    [number, *_] = re.findall(rf"{name}: (\d+)", template_text())
+    return int(number)
+
+
+def in_script(name: str, constant: str) -> int:
+    """The number of this constant of a script of the page."""
+    script = ROOT / "editor" / "duebell_editor" / "http" / "page" / "js" / f"{name}.js"
+    [number] = re.findall(rf"const {constant} = (\d+)", script.read_text(encoding="utf-8"))
+    return int(number)
+
+
+def expression(day: int, month: int, hour: int, minute: int, *, at: tuple[int, int, int, int]) -> str:
+    """The rule's expression for this minute of 2026, set at that one."""
+    due, now = (datetime(2026, m, d, h, n, tzinfo=UTC) for d, m, h, n in ((day, month, hour, minute), at))
+    return expression_at(due, now=now)
+
+
+#: The page (of docs, or README), its words with a place for each number, and the numbers.
+ROWS: list[tuple[str, str, list[N | str]]] = [
+    # README
+    ("README", "A task that kills its process delays others, by {:w} minutes", [N(LEASE, MINUTE)]),
+    (
+        "README",
+        "up to {:w} minutes late, {:w} for a task added at the last minute",
+        [N(2 * MINUTE, MINUTE), N(2 * MINUTE + LEAD, MINUTE)],
+    ),
+    ("README", "Python {} or newer", [PYTHON]),
+    ("quickstart", "Python {} or newer", [PYTHON]),
+    # using
+    ("using", "up to {} KB and {} levels", [N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)]),
+    ("using", "1 to {} printable characters", [N(checks.MAX_NAME)]),
+    ("using", "0 to {}: [which waiting tasks go first]", [N(checks.MAX_PRIORITY)]),
+    ("using", "up to {:w} short labels", [N(fields.MAX_TAGS)]),
+    ("using", "by action and type of error: the latest {}", [N(failures.MOST_READ)]),
+    ("using", "due until the next 0{}:00", [N(queue_counts.MORNING)]),
+    ("using", "A done task keeps a payload of up to {} KB", [N(SETTINGS.kept_payload / 1024)]),
+    # actions
+    ("actions", "Up to {} actions run side by side", [N(CONCURRENCY)]),
+    (
+        "actions",
+        "after {} to {} seconds, then after twice as long each time, up to an hour",
+        [N(BACKOFF.first / 2), N(BACKOFF.first)],
+    ),
+    ("actions", "`attempts` ({} by default)", [N(ATTEMPTS)]),
+    ("actions", "the last {:w} failed attempts", [N(failure._REMEMBERED)]),
+    ("actions", "Schemas are kept up to {} KB in all", [N(worker_record.MOST_BYTES / 1024)]),
+    # limits
+    (
+        "limits",
+        "`at_most` is 1 to {}, `per_second` {} to {}",
+        [N(limits.MOST_AT_A_TIME), N(limits.LEAST_PER_SECOND), N(limits.MOST_PER_SECOND)],
+    ),
+    (
+        "limits",
+        "put back by {} to {} hours",
+        [N(limits._PARKED_FOR, HOUR), N(limits._PARKED_FOR + limits._DAY, HOUR)],
+    ),
+    ("limits", "until its lease ends, {:w} minutes at most", [N(LEASE, MINUTE)]),
+    ("limits", "how long attempts took, {:w} minutes at most", [N(limiter._LONGEST_WAIT, MINUTE)]),
+    ("limits", "up to a {:w} tasks of each action that it has put back", [N(held_tasks._MOST)]),
+    ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
+    ("limits", "tasks wait for less than {:w} minutes", [N(limiter._STAYS, MINUTE)]),
+    # recurring and schedules
+    ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
+    ("recurring", "it delays none; {} occurrences can wait so", [N(recurrence.MAX_PENDING)]),
+    ("recurring", "none that is more than {:w} minutes late", [N(recurrence.PUNCTUAL, MINUTE)]),
+    ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
+    ("schedules", "longer than {} KB", [N(schedule.MAX_EXPRESSION / 1024)]),
+    # priorities
+    (
+        "priorities",
+        "takes {} write units, as a move does",
+        [N(PATHS["`move`, later"].write_units)],
+    ),
+    ("priorities", "`priority`, 0 to {}", [N(checks.MAX_PRIORITY)]),
+    (
+        "priorities",
+        "A run reads {} tasks before it starts the first. While tasks wait for a place, it reads up to {}, "
+        "and up to {} once one has a priority",
+        [N(lanes._AT_ONCE), N(lanes._MOST), N(lanes._MOST_WITH_PRIORITIES)],
+    ),
+    # guarantees
+    ("guarantees", "the lease, at most {} min; by the rule + {};", [N(LEASE, MINUTE), N(ECHOES[0])]),
+    ("guarantees", "up to {} actions or the worker's concurrency", [N(CONCURRENCY)]),
+    (
+        "guarantees",
+        "rings again {}, {} and {} minutes after its minute",
+        [N(echo) for echo in ECHOES],
+    ),
+    ("guarantees", "up to {} seconds after it began", [N(armer.HOLD)]),
+    (
+        "guarantees",
+        "AWS accepts a call for {:w} minutes after its signature",
+        [N(bell._ACCEPTED_FOR, MINUTE)],
+    ),
+    ("guarantees", "DynamoDB allows a lane {} GB", [N(LANE_GB)]),
+    (
+        "guarantees",
+        "From {} GB on, adds to it are refused",
+        [N(LANE_GB - 1)],
+    ),
+    ("guarantees", "{} min, {} min", [N(2 * MINUTE, MINUTE), N(2 * MINUTE + LEAD, MINUTE)]),
+    (
+        "guarantees",
+        "it rings {} to {} times a day. With Lambda's retries this makes at most {}",
+        [N(RINGS), N(RINGS + 24), N(3 * (RINGS + 24))],
+    ),
+    ("guarantees", "{:w} an hour after the trouble ends", [N(trouble._LONGEST_REST, HOUR)]),
+    ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
+    # how it works
+    ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
+    ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
+    ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
+    ("how-it-works", "stops adds to a lane at {} GB", [N(LANE_GB - 1)]),
+    ("how-it-works", "the rule rings again {:w} minutes after its minute", [N(ECHOES[0])]),
+    (
+        "how-it-works",
+        "| 5 December 10:05 | 10:30 | `{}`",
+        [expression(5, 12, 10, 30, at=(5, 12, 10, 5))],
+    ),
+    (
+        "how-it-works",
+        "| 1 December | 5 December 10:30 | `{}`",
+        [expression(5, 12, 10, 30, at=(1, 12, 0, 0))],
+    ),
+    (
+        "how-it-works",
+        "| 1 April | 30 April 23:58 | `{}`",
+        [expression(30, 4, 23, 58, at=(1, 4, 0, 0))],
+    ),
+    (
+        "how-it-works",
+        "at most {:w} minutes after the end of the run's lease",
+        [N(arming.ECHO_SOON, MINUTE)],
+    ),
+    (
+        "how-it-works",
+        "A run that comes {:w} minutes or more after the ring",
+        [N(run_notes._ECHO, MINUTE)],
+    ),
+    (
+        "how-it-works",
+        "the retention time, {} days unless set otherwise",
+        [N(SETTINGS.retention, DAY)],
+    ),
+    ("how-it-works", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
+    ("how-it-works", "its last {:w} occurrences", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    ("how-it-works", "usually 170 bytes, {} at most", [N(packed_occurrences.MAX_PACKED)]),
+    (
+        "how-it-works",
+        "DynamoDB lets a lane hold {} GB",
+        [N(LANE_GB)],
+    ),
+    ("how-it-works", "one run in {:w} minutes does", [N(arming._COUNT_HOLDS, MINUTE)]),
+    ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
+    (
+        "how-it-works",
+        "takes {:w} writes of the record and {:w} PutRule",
+        [N(PATHS["a run, besides its tasks"].calls[call]) for call in ("PutItem", "PutRule")],
+    ),
+    ("how-it-works", "less than {} seconds away", [N(LEAD)]),
+    ("how-it-works", "{}, {} and {} minutes later, then every hour", [N(echo) for echo in ECHOES]),
+    ("how-it-works", "the rule rings {} seconds ahead of a due date", [N(arming.HEAD_START)]),
+    ("how-it-works", "is due in the next {} seconds", [N(arming.HEAD_START + LEAD)]),
+    ("how-it-works", "reads the arming record {:w} times a second", [N(SECOND / waits._WATCH)]),
+    ("how-it-works", "It starts a run {:w} seconds before", [N(process._AHEAD)]),
+    ("how-it-works", "no run has come within {:w} seconds", [N(arming._CALL)]),
+    (
+        "how-it-works",
+        "After {:w} seconds of work a run knows its speed. If what is due would take longer than {} seconds",
+        [N(shares._MEASURING), N(shares._IN_TIME)],
+    ),
+    ("how-it-works", "`DUEBELL_PARALLEL_RUNS` ({})", [N(SETTINGS.parallel_runs)]),
+    ("how-it-works", "Its lease ends at most {:w} minutes later", [N(LEASE, MINUTE)]),
+    (
+        "how-it-works",
+        "The lane pauses for {:w} seconds. After {:w} failures in a row it rests as long as its trouble has "
+        "lasted: a minute at least, {:w} an hour at most",
+        [N(trouble._PAUSE), N(trouble._IN_A_ROW), N(trouble._LONGEST_REST, HOUR)],
+    ),
+    ("how-it-works", "It is passed over for {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
+    ("how-it-works", "should have rung {:w} minutes ago", [N(arming.GRACE, MINUTE)]),
+    # scale
+    ("scale", "{} lanes, most of them empty", [N(settings.MAX_LANES)]),
+    # intake
+    (
+        "intake",
+        "after {} seconds, then twice as long each time, {} minutes at most",
+        [N(batch._FIRST_PAUSE), N(batch._LONGEST_PAUSE / 60)],
+    ),
+    ("intake", "It sets the rule once for each {:w} tasks", [N(batch._PORTION)]),
+    ("intake", "the same, {:w} times in about half an hour", [N(batch._PATIENCE)]),
+    ("intake", "takes up to a {:w} messages at a time", [N(in_template("BatchSize"))]),
+    ("intake", "At most {:w} batches are in work at a time", [N(in_template("MaximumConcurrency"))]),
+    ("intake", "After a {:w} times, about a day", [N(in_template("maxReceiveCount"))]),
+    ("intake", "about {} a month: Lambda reads", [N(round(5 * cost.MONTH / (20 * SECOND), -4))]),
+    ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
+    # http
+    ("http", "of the latest {}, each with *Retry*", [N(failures.MOST_READ)]),
+    ("http", "From {} tasks of a lane on", [N(queue_counts.MOST_READ)]),
+    ("http", "token of {} characters or more", [N(access._TOKEN_LENGTH)]),
+    ("http", "takes up to {} tasks in a list", [N(change_many.MAX_MANY)]),
+    (
+        "http",
+        "JSON, {} MB, within {} seconds (408)",
+        [N(http_limits.MAX_BODY / 2**20), N(http_limits.BODY_SECONDS)],
+    ),
+    ("http", "| requests under way | {}; more get 503", [N(http_limits.MAX_REQUESTS)]),
+    ("http", "| streams of changes | {}; more", [N(http_limits.MAX_STREAMS)]),
+    ("http", "| connections | {}; more are cut off", [N(http_limits._MOST)]),
+    ("http", "| headers of a client | {} seconds", [N(http_limits._HEAD_SECONDS)]),
+    ("http", "reads up to {} tasks in full", [N(history._READ)]),
+    ("http", "ended tasks within {} seconds", [N(in_script("frame", "COSTLY_EVERY_MS") / 1000)]),
+    ("http", "For {:w} seconds you can undo", [N(in_script("toast", "TO_ACT_ON_MS") / 1000)]),
+    ("http", "A {:w} at a time, with progress", [N(in_script("rows", "AT_ONCE"))]),
+    # deliveries
+    ("deliveries", "first {} characters, without the path", [N(https._MOST_SHOWN)]),
+    ("deliveries", "only delivers in batches claims {} tasks", [N(AT_ONCE)]),
+    ("deliveries", "keeps a batch below {} KiB", [N(message._BATCH_BYTES / 1024)]),
+    ("deliveries", "A payload may have {} KB", [N(payload.MAX_BYTES / 1024)]),
+    ("deliveries", "none of the worker's {} places", [N(CONCURRENCY)]),
+    ("deliveries", "up to a {:w} deliveries are under way beside those", [N(attempts._IN_BATCHES)]),
+    ("deliveries", "An answer has {} seconds as a whole", [N(https._ANSWER)]),
+    ("deliveries", "A secret is read again after {:w} minutes", [N(deliverer._KEPT, MINUTE)]),
+    # logs
+    ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
+    ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
+    # operations
+    ("operations", "a lane above {} GB", [N(status._FILLED / lane_sizes.GIGABYTE)]),
+    ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
+    ("operations", "starts {:w} minutes after the run began", [N(LEASE, MINUTE)]),
+    ("operations", "is kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
+    (
+        "operations",
+        "(`LatenessMilliseconds`, {:w} minutes unless set)",
+        [N(in_template("LatenessMilliseconds:\n    Type: Number\n    Default") / 60_000)],
+    ),
+    (
+        "operations",
+        "A lane holds {} of the {} GB that DynamoDB allows",
+        [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
+    ),
+    ("operations", "starts within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
+    # security
+    ("security", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
+    ("security", "at most {} KB and {} levels", [N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)]),
+    (
+        "security",
+        "{} connections that are renewed every {:w} seconds",
+        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
+    ),
+    # how-to
+    ("how-to/deploy", "has 3 to {} letters, digits and hyphens", [N(LONGEST_NAME)]),
+    ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
+    ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),
+    ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
+    ("how-to/verify", "deletes what is older than {:w} an hour", [N(scene._LONGEST, HOUR)]),
+    ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
+    ("how-to/containers", "Its lease ends after {:w} minutes at most", [N(LEASE, MINUTE)]),
+    ("how-to/containers", "could not read the arming record for {:w} minutes", [N(LEASE, MINUTE)]),
+    ("how-to/groups", "{} at most, unless a limit is given", [N(change_many.MAX_MANY)]),
+    ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
+    ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
+    ("bundle", "Without actions it has {} MB", [N(round(FIGURES.bundle.packed / 1e6, 1))]),
+    ("bundle", "exceed Lambda's {} MB", [N(bundle._UNPACKED_LIMIT / 2**20)]),
+    ("how-to/containers", "claims the lanes {:w} seconds before", [N(process._AHEAD)]),
+    ("how-to/containers", "are due within {} seconds", [N(process._AHEAD + LEAD)]),
+    ("how-to/containers", "{} actions at a time, or `Worker(concurrency=64)`", [N(CONCURRENCY)]),
+    (
+        "how-to/containers",
+        "rings {} seconds ahead, and the process claims lanes {} seconds ahead",
+        [N(arming.HEAD_START), N(arming.HEAD_START + process._AHEAD)],
+    ),
+    ("how-to/containers", "longer than {} seconds, or if actions", [N(shares._IN_TIME)]),
+    ("how-to/containers", "after {:w} minutes at the earliest", [N(process._LONGEST_STAY, MINUTE)]),
+    (
+        "how-to/containers",
+        "at one second {} million units a month",
+        [N(round(cost.MONTH / SECOND / 1e6, 1))],
+    ),
+    ("how-to/deploy", "deleted {} days after its upload", [N(artifacts._KEPT_DAYS)]),
+    ("how-to/django", "{} KB at most", [N(payload.MAX_BYTES / 1024)]),
+    ("how-to/django", "tried again with back-off, {} times in all", [N(ATTEMPTS)]),
+    ("how-to/django", "{} days after its end", [N(SETTINGS.retention, DAY)]),
+    ("how-to/django", "arguments above {} KB", [N(SETTINGS.kept_payload / 1024)]),
+    ("how-to/fastapi", "in one of {} threads", [N(async_editor._THREADS)]),
+    ("how-to/follow-ups", "that of `Then`, {} KB at most", [N(follow_up.MAX_PAYLOAD / 1024)]),
+    (
+        "how-to/follow-ups",
+        "this lasts for three and a {:w} minutes",
+        [N(queue_counts.OVERDUE - 3 * MINUTE, MINUTE)],
+    ),
+    ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
+    ("how-to/lanes", "can get more, up to {}:", [N(settings.MAX_LANES)]),
+    (
+        "how-to/precision",
+        "{} to {} seconds before a due date",
+        [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START)],
+    ),
+    ("how-to/precision", "is less than {} seconds away", [N(arming.HEAD_START + LEAD)]),
+    ("how-to/transactions", "A transaction has {} writes at most", [N(transactions.MOST_WRITES)]),
+    (
+        "how-to/transactions",
+        "looks again after {:w} seconds, then ever less often, up to {:w} a minute",
+        [N(unclaimed._SHORTEST), N(unclaimed._LONGEST, MINUTE)],
+    ),
+    ("how-to/transactions", "{} minutes, or `grace=` from", [N(task_writes.GRACE, MINUTE)]),
+]
+
+
+@pytest.mark.parametrize(("page", "words", "numbers"), ROWS, ids=[f"{row[0]}: {row[1][:30]}" for row in ROWS])
+def test_the_page_says_what_the_code_has(page: str, words: str, numbers: list[Any]) -> None:
+    file = ROOT / ("README.md" if page == "README" else f"docs/{page}.md")
+    said = " ".join(file.read_text(encoding="utf-8").split())
+    assert words.format(*numbers) in said

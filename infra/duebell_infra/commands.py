@@ -27,12 +27,9 @@ from .deploy.options import (
     ACTIONS,
     Actions,
     Deliver,
-    Intake,
     NoDeliver,
     Requirements,
-    bounds,
     deliveries_given,
-    intake_parameter,
     pairs,
     without_none,
 )
@@ -180,7 +177,6 @@ def deploy(
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
-    intake: Intake = None,
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -188,12 +184,6 @@ def deploy(
     python: Python = None,
     architecture: Processor = None,
     imported: Import = True,
-    read_units: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Provisioned read units. [10:3000]")
-    ] = None,
-    write_units: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Provisioned write units. [10:4000]")
-    ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
@@ -208,9 +198,6 @@ def deploy(
     name = check_scheduler_name(context.chosen_name or "duebell")
     parameters = {
         **_parameters_from(given),
-        **bounds("--read-units", "ReadUnits", read_units),
-        **bounds("--write-units", "WriteUnits", write_units),
-        **intake_parameter(intake=intake),
         "Environment": json.dumps(pairs("--env", env)) if env else None,
         **pairs("--parameter", parameter or []),
     }

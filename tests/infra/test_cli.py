@@ -102,13 +102,11 @@ def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--retention-days 7 --history failed", {"RetentionDays": "7", "History": "failed"}),
         ("--kept-payload 100", {"KeptPayload": "100"}),
         (
-            "--capacity provisioned --read-units 1:2 --write-units 3:4",
+            "--capacity provisioned --min-read-units 1 --max-read-units 2",
             {
                 "Capacity": "provisioned",
                 "MinReadUnits": "1",
                 "MaxReadUnits": "2",
-                "MinWriteUnits": "3",
-                "MaxWriteUnits": "4",
             },
         ),
         ("--warm-throughput 5,6", {"WarmThroughput": "5,6"}),

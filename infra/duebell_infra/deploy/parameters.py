@@ -159,19 +159,19 @@ PARAMETERS = {
     ),
     "MinReadUnits": Parameter(
         "The fewest read units that are provisioned.",
-        kind="number", default="10", least=1, option="--read-units",
+        kind="number", default="10", least=1, option="--min-read-units",
     ),
     "MaxReadUnits": Parameter(
         "The most read units that are provisioned.",
-        kind="number", default="3000", least=1, option="--read-units",
+        kind="number", default="3000", least=1, option="--max-read-units",
     ),
     "MinWriteUnits": Parameter(
         "The fewest write units that are provisioned.",
-        kind="number", default="10", least=1, option="--write-units",
+        kind="number", default="10", least=1, option="--min-write-units",
     ),
     "MaxWriteUnits": Parameter(
         "The most write units that are provisioned.",
-        kind="number", default="4000", least=1, option="--write-units",
+        kind="number", default="4000", least=1, option="--max-write-units",
     ),
     "WarmThroughput": Parameter(
         "Read and write units a second that the table and past-index take at once, such as "

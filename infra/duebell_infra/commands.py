@@ -111,10 +111,8 @@ def bundle(
     )
     output.write_bytes(built.data)
     typer.echo(f"{output}: {built}")
-    if built.note:
-        typer.echo(f"{output}: {built.note}", err=True)
-    if built.hint:
-        typer.echo(f"{output}: {built.hint}", err=True)
+    for note in built.notes:
+        typer.echo(f"{output}: {note}", err=True)
     for one in built.deliveries or ():
         for needed in one.permissions:
             typer.echo(f"{output}: the delivery {one.name} needs {needed.action} on {needed.arn}")

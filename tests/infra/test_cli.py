@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from duebell_editor.cli.program import app
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment, settings_of
 from duebell_infra.deploy.environment import environment_of
@@ -133,7 +134,7 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
 
     monkeypatch.setattr(commands, "deploy_stack", deploy)
     arguments = ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options.split()]
-    result = CliRunner().invoke(commands.app, arguments)
+    result = CliRunner().invoke(app, arguments)
     assert seen == [given], result.output
     assert given.keys() - {"Anything"} <= IN_TEMPLATE
 

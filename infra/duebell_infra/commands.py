@@ -22,23 +22,18 @@ from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
-from .deploy.destroy import Queue
-from .deploy.destroy import destroy as destroy_stack
-from .deploy.environment import check_scheduler_name, environment_of
+from .deploy.deploy import destroy as destroy_stack
 from .deploy.options import (
     ACTIONS,
     Actions,
     Deliver,
-    Intake,
     NoDeliver,
     Requirements,
-    bounds,
     deliveries_given,
-    intake_parameter,
     pairs,
     without_none,
 )
-from .deploy.parameters import PARAMETERS, Parameter
+from .deploy.parameters import PARAMETERS, Parameter, check_scheduler_name, environment_of
 from .deploy.stack import Stack
 from .deploy.template import template_text
 from .local.signals import ended_by_signal
@@ -116,10 +111,8 @@ def bundle(
     )
     output.write_bytes(built.data)
     typer.echo(f"{output}: {built}")
-    if built.note:
-        typer.echo(f"{output}: {built.note}", err=True)
-    if built.hint:
-        typer.echo(f"{output}: {built.hint}", err=True)
+    for note in built.notes:
+        typer.echo(f"{output}: {note}", err=True)
     for one in built.deliveries or ():
         for needed in one.permissions:
             typer.echo(f"{output}: the delivery {one.name} needs {needed.action} on {needed.arn}")
@@ -182,7 +175,6 @@ def deploy(
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
-    intake: Intake = None,
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -190,12 +182,6 @@ def deploy(
     python: Python = None,
     architecture: Processor = None,
     imported: Import = True,
-    read_units: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Provisioned read units. [10:3000]")
-    ] = None,
-    write_units: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Provisioned write units. [10:4000]")
-    ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
@@ -210,9 +196,6 @@ def deploy(
     name = check_scheduler_name(context.chosen_name or "duebell")
     parameters = {
         **_parameters_from(given),
-        **bounds("--read-units", "ReadUnits", read_units),
-        **bounds("--write-units", "WriteUnits", write_units),
-        **intake_parameter(intake=intake),
         "Environment": json.dumps(pairs("--env", env)) if env else None,
         **pairs("--parameter", parameter or []),
     }
@@ -279,11 +262,11 @@ def destroy(
 ) -> None:
     """The table stays unless --delete-table is given."""
     name = check_scheduler_name(context.chosen_name or "duebell")
-    queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(f"this would delete the stack {name} {what}: give --yes to do it")
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
-    destroy_stack(context.account.session, name, queue=queue, say=typer.echo, progress=typer.echo)
+    session = context.account.session
+    destroy_stack(session, name, delete_table=delete_table, say=typer.echo, progress=typer.echo)
     forget_place(name)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from duebell import Editor
-from duebell_infra.deploy.destroy import Queue
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import Deployer
 
@@ -27,4 +26,4 @@ def deployer(stack: EmbeddedStack, request: pytest.FixtureRequest) -> Iterator[D
     name = request.function.__name__.removeprefix("test_").replace("_", "-")[:30].rstrip("-")
     deployer = Deployer(stack, name)
     yield deployer
-    deployer.destroy(Queue.DELETE)
+    deployer.destroy(delete_table=True)

@@ -10,8 +10,7 @@ from duebell import Editor
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.artifacts import REPLACED
 from duebell_infra.deploy.deliveries import Given
-from duebell_infra.deploy.deploy import Deployment, deploy
-from duebell_infra.deploy.destroy import Queue, destroy
+from duebell_infra.deploy.deploy import Deployment, deploy, destroy
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import ACTIONS, HERE, wait_for
 
@@ -55,8 +54,8 @@ class Deployer:
         settings = deploy(self.session, deployment, say=self.said.append, progress=self.said.append)
         return Editor(settings, session=self.session)
 
-    def destroy(self, queue: Queue) -> None:
-        destroy(self.session, self.name, queue=queue, say=self.said.append)
+    def destroy(self, *, delete_table: bool = False) -> None:
+        destroy(self.session, self.name, delete_table=delete_table, say=self.said.append)
 
     def run(self) -> None:
         """Invoke the worker, as a ring would."""

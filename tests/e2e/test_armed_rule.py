@@ -7,7 +7,7 @@ import pytest
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.artifacts import Artifacts
 from duebell_infra.deploy.stack import Stack
-from duebell_infra.deploy.template import template_text, without_types
+from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import DeployFailed
 from duebell_shared.bell.expression import SENTINEL
 from tests.e2e.deployer import LATER, Deployer
@@ -26,8 +26,7 @@ def with_another_rule() -> str:
 def apply(deployer: Deployer, template: str, **parameters: str) -> None:
     """What CloudFormation alone does, without what `duebell deploy` does beside."""
     stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
-    known = without_types(template, {"AWS::Logs::QueryDefinition"})
-    stack.apply(known, {**stack.parameters(), **parameters}, tags={"duebell": deployer.name})
+    stack.apply(template, {**stack.parameters(), **parameters}, tags={"duebell": deployer.name})
 
 
 def retries(deployer: Deployer) -> int:

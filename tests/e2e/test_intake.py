@@ -12,7 +12,7 @@ import pytest
 
 from duebell import Editor, Status
 from duebell_editor.status.health import ProblemKind
-from duebell_infra.deploy.deploy import settings_of
+from duebell_infra.deploy.parameters import settings_of
 from duebell_infra.verify import Result, verify
 from tests.e2e.deployer import Deployer
 from tests.e2e.support import local_command, wait_for

@@ -51,7 +51,7 @@ def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
     try:
         assert (began.returncode, began.stderr) == (0, "")
         # It tells what it changed of the recurring tasks that the code declares
-        assert "  sync  tidy: added (tidy, rate(30 days))\n" in began.stdout
+        assert "  sync  add tidy (tidy, rate(30 days))\n" in began.stdout
         assert duebell("local", "wait", "--timeout", "1", folder=project).returncode == 0
         # A second one says that it is there, and ends with a status of its own
         again = duebell("local", "--detach", *ports, folder=project)
@@ -125,10 +125,10 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         wait_for(lambda: "logged second" in command.printed, patience=60)
 
         # Recurring tasks that it declares are changed, too, and that is said
-        assert "sync  tidy: added (tidy, rate(30 days))" in command.printed
+        assert "sync  add tidy (tidy, rate(30 days))" in command.printed
         (project / "jobs.py").write_text(JOBS.replace("30 days", "5 minutes"))
         wait_for(lambda: "is reloaded: jobs.py changed" in command.printed, patience=60)
-        said = command.printed.rpartition("sync  tidy: changed: schedule rate(5 minutes)\n")[2]
+        said = command.printed.rpartition("sync  change tidy (tidy, rate(5 minutes)), schedule\n")[2]
         # Once, whatever a run that began meanwhile says in between
         assert "sync  the rule rings by" in said
         assert said.count("rings by") == 1

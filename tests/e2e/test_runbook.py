@@ -15,7 +15,6 @@ from duebell import Editor, Settings
 from duebell_infra import cli, commands
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.destroy import Queue
 from duebell_infra.errors import WorkerFailed
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.aws.alarms import Alarms
@@ -46,7 +45,7 @@ def table(deployer: Deployer, tmp_path: Path) -> Scene:
 
 
 def past_index(deployer: Deployer, tmp_path: Path) -> Scene:
-    deployer.destroy(Queue.KEEP)
+    deployer.destroy()
     deployer.deploy()
     index = [{"Delete": {"IndexName": "past-index"}}]
     dynamodb: Any = deployer.session.client("dynamodb")

@@ -9,7 +9,6 @@ import pytest
 
 from duebell import Editor, NotDeployed, ProblemKind, Status
 from duebell_infra.deploy import deploy as module
-from duebell_infra.deploy.destroy import Queue
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import BundleFailed, WorkerFailed
 from tests.e2e.deployer import LATER, Deployer
@@ -145,7 +144,7 @@ def test_a_table_without_the_index_of_the_past_is_given_it(
 
 
 def test_so_is_one_that_no_stack_has(deployer: Deployer, queue_of_earlier: Editor) -> None:
-    deployer.destroy(Queue.KEEP)
+    deployer.destroy()
 
     deployer.deploy()
 

@@ -9,8 +9,7 @@ import pytest
 
 from duebell import Editor
 from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
-from duebell_infra.deploy.deploy import settings_of
-from duebell_infra.deploy.environment import environment_of
+from duebell_infra.deploy.parameters import environment_of, settings_of
 from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind

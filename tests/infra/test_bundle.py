@@ -134,7 +134,7 @@ def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
 ) -> None:
     monkeypatch.setattr(bundle, "python_for", lambda target: None)
     built = build(None, HERE)
-    assert "no Python" in built.hint
+    assert "no Python" in built.notes[0]
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".pyc")]
 
@@ -150,4 +150,4 @@ def test_compiled_files_that_would_make_it_too_large_are_left_out(monkeypatch: p
     monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", whole - 1)
     built = build(None, HERE)
     assert built.unpacked < whole
-    assert "too large" in built.hint
+    assert "too large" in built.notes[0]

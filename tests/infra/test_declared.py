@@ -38,20 +38,18 @@ def test_each_change_is_told_and_when_the_rule_rings_then(
         return f"sync  the rule rings by {rings_at.astimezone():%Y-%m-%d %H:%M}"
 
     assert told(daily={}, hourly={"schedule": "rate(1 hour)"}) == [
-        "sync  daily: added (scan, rate(1 day))",
-        "sync  hourly: added (scan, rate(1 hour))",
+        "sync  add daily (scan, rate(1 day))",
+        "sync  add hourly (scan, rate(1 hour))",
         rings(),
     ]
     before = rings()
     assert told(daily={"timezone": "Europe/Berlin"}, hourly={"schedule": "rate(50 minutes)"}) == [
-        "sync  daily: changed: timezone",
-        "sync  hourly: changed: schedule rate(50 minutes)",
+        "sync  change daily (scan, rate(1 day)), timezone",
+        "sync  change hourly (scan, rate(50 minutes)), schedule",
         rings(),
     ]
     assert rings() != before  # what a run knew before this is outdated
-    assert told(daily={"timezone": "Europe/Berlin"})[0] == (
-        "sync  hourly: cancelled, for the code declares it no more"
-    )
+    assert told(daily={"timezone": "Europe/Berlin"})[0] == ("sync  cancel hourly (scan, rate(50 minutes))")
     assert told(daily={"timezone": "Europe/Berlin"}) == []
 
 

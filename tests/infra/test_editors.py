@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from duebell_infra.deploy.environment import environment_of
+from duebell_infra.deploy.parameters import environment_of
 from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 

@@ -41,7 +41,8 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Built:
         surroundings: Surroundings | None = DEPLOYED,
     ) -> str:
         (tmp_path / "jobs.py").write_text(f"{lines}\n{worker}")
-        return build("jobs:worker", target, folder=tmp_path, surroundings=surroundings).note
+        notes = build("jobs:worker", target, folder=tmp_path, surroundings=surroundings).notes
+        return "".join(note for note in notes if "compiled files" not in note)
 
     def libraries(folder: Path, _: Target, **options: Any) -> Files:
         return install(folder, HERE, **options)  # those of the target would be downloaded

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_infra.deploy.environment import check_scheduler_name
+from duebell_infra.deploy.parameters import check_scheduler_name
 from duebell_infra.errors import InvalidDeployment
 
 #: AWS's longest names, and what of it follows the scheduler's own.

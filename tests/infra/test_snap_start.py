@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.deploy.deploy import settings_of
-from duebell_infra.deploy.parameters import version_parameter
+from duebell_infra.deploy.parameters import settings_of, version_parameter
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties

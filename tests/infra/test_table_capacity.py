@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
-import typer
 
-from duebell_infra.deploy.options import bounds
+from duebell_infra.deploy.parameters import check_parameters
 from duebell_infra.deploy.queue_table import QueueTable, TableSettings
 from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties
@@ -119,7 +118,7 @@ def test_what_parameters_say() -> None:
     assert TableSettings.of({}) == TableSettings()
     assert TableSettings.of({"Capacity": "on-demand", "WarmThroughput": ""}) == TableSettings()
     given = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
-    assert TableSettings.of({**given, "WarmThroughput": "20000, 8000"}) == TableSettings(
+    assert TableSettings.of({**given, "WarmThroughput": "20000,8000"}) == TableSettings(
         provisioned={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9},
         warm={"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000},
     )
@@ -128,15 +127,7 @@ def test_what_parameters_say() -> None:
     )
     for wrong in ("20000", "20000,8000,1", "many,few"):
         with pytest.raises(InvalidDeployment, match=r"WarmThroughput.* such as 40000,20000"):
-            TableSettings.of({"WarmThroughput": wrong})
-
-
-def testbounds_on_the_command_line() -> None:
-    assert bounds("--read-units", "ReadUnits", None) == {}
-    assert bounds("--read-units", "ReadUnits", "5:50") == {"MinReadUnits": "5", "MaxReadUnits": "50"}
-    for wrong in ("5", "5:", "50:5", "0:5", "a:b"):
-        with pytest.raises(typer.BadParameter, match="MIN:MAX"):
-            bounds("--read-units", "ReadUnits", wrong)
+            check_parameters({"WarmThroughput": wrong})
 
 
 @pytest.mark.parametrize("looks", [3, 10**6])

@@ -11,8 +11,6 @@ from cfnlint.decode import decode  # type: ignore[import-untyped]
 from duebell_infra.deploy.template import (
     template_file,
     template_text,
-    unknown_types,
-    without_types,
 )
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.bell.wiring import DESCRIPTION
@@ -95,21 +93,6 @@ def test_the_table_is_what_the_code_and_its_tests_work_on(template: Any, session
 def test_the_table_outlives_the_stack(template: Any) -> None:
     table = template["Resources"]["Table"]
     assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Retain", "Retain")
-
-
-def test_what_is_not_known_somewhere_can_be_left_out(template: Any) -> None:
-    names = "AWS::Logs::QueryDefinition, AWS::CloudWatch::Alarm"
-    message = f"Template format error: Unrecognized resource types: [{names}]"
-    types = unknown_types(message)
-    assert types == {"AWS::Logs::QueryDefinition", "AWS::CloudWatch::Alarm"}
-    less = without_types(template_text(), types)
-    kept = {name for name, one in template["Resources"].items() if one["Type"] not in types}
-    assert set(
-        re.findall(r"(?m)^  (\w+):\n    (?:DependsOn|Type|Condition)", less.partition("Resources:")[2])
-    ) >= kept - {"Table"}
-    assert "QueryDefinition" not in less
-    assert less.endswith(template_text().partition("\nOutputs:\n")[2])
-    assert unknown_types("another error") == set()
 
 
 def test_only_the_rule_may_wake_the_worker(template: Any) -> None:

@@ -10,7 +10,7 @@ __all__ = ["MUTANTS", "Mutant"]
 
 _ABANDONED = "tests/worker/test_abandoned.py"
 _ADDED_TO = "tests/worker/test_giving_back.py -k something_was_added"
-_ARMER = "tests/shared -k 'armer or ensure or settled'"
+_ARMER = "tests/shared -k 'armer or arming_steps or verify or heads'"
 _ARMING = "tests/shared -k 'arming or calling or ring_minute'"
 _CALLING = "tests/worker/test_calling.py tests/worker/test_calling_limits.py"
 _CHANGED = "tests/editor/test_changing.py -k never_answered"
@@ -21,7 +21,6 @@ _GIVING_BACK = "tests/worker -k while_the_heads_are_read"
 _HANDLER = "tests/worker -k 'handler or entry'"
 _HISTORIES = "histories"
 _IMPORTING = "tests/editor/test_importing.py -k 'not whatever'"
-_INSERTING = "tests/shared/test_inserting_many.py"
 _INSTANTS = "tests/shared -k instants"
 _INTAKE = "tests/intake"
 _LEASE = "tests/worker -k 'lease or giving_back'"
@@ -31,7 +30,7 @@ _MEANWHILE = "tests/poison/test_meanwhile.py"
 _ONE_LANE = "tests/worker/test_trouble.py tests/worker/test_one_lane.py"
 _PARKED = "tests/worker/test_parked.py"
 _PROCESS = "tests/worker -k 'process or long_actions'"
-_PROTOCOL = "tests/protocol/test_protocol.py -k nothing_is_lost"
+_PROTOCOL = "tests/protocol -k 'nothing_is_lost and cases'"
 _PUSHING = "tests/editor/test_pushing.py"
 _REGISTRATION = "tests/worker/test_registration.py tests/worker/test_failed_starts.py"
 _RELANE = "tests/editor/relane"
@@ -48,7 +47,7 @@ _TAKING_OVER = "tests/worker/two_runs"
 _TRANSACT = "tests/store/test_transact.py -m 'not e2e'"
 _TRANSACTIONS = "tests/editor -k 'transaction or reserving'"
 _TRIES = "tests/worker/test_tries.py"
-_UPDATING = "tests/shared/test_updating_many.py"
+_WRITING_MANY = "tests/shared/test_writing_many.py"
 
 
 class Mutant(NamedTuple):
@@ -306,19 +305,19 @@ MUTANTS = (
         "a batch's own writes taken for another's",
         "result_or_error(self._has_added, task) if result is False and (not is_sure) else result",
         "result",
-        _INSERTING,
+        _WRITING_MANY,
     ),
     Mutant(
         "another's task taken for a batch's own write",
         "result_or_error(self._has_added, task)",
         "True",
-        _INSERTING,
+        _WRITING_MANY,
     ),
     Mutant(
         "a refused statement taken as written",
         "full or answer.error or answer.is_made",
         "full or answer.error or True",
-        _INSERTING,
+        _WRITING_MANY,
     ),
     Mutant(
         "of many, expired history keeps its id",
@@ -330,19 +329,19 @@ MUTANTS = (
         "sure of a batch that was sent twice",
         "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
         "'InternalServerError' not in map(_code_of, answer['Responses'])",
-        _INSERTING,
+        _WRITING_MANY,
     ),
     Mutant(
         "sure of a statement that failed within DynamoDB",
         "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
         "not was_retried",
-        _INSERTING,
+        _WRITING_MANY,
     ),
     Mutant(
         "what was made is forgotten when the next try fails",
         "(BotoCoreError, ClientError)",
         "ZeroDivisionError",
-        _INSERTING,
+        _WRITING_MANY,
         "BatchWrite.__call__",
     ),
     Mutant(
@@ -352,7 +351,7 @@ MUTANTS = (
         _STORE,
         "ItemUpdate.statement",
     ),
-    Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _UPDATING),
+    Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _WRITING_MANY),
     Mutant(
         "called while the rule is disabled",
         "self.rule.read().is_enabled and self.armer.call()",

@@ -1,15 +1,13 @@
 """A change of the record that begins without a read, and that takes hold of the rule by the same write."""
 
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
-from tests.shared.fake_events import FakeEvents, refusal, silence
+from tests.shared.fake_events import FakeEvents, silence
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor
 
@@ -57,19 +55,6 @@ def test_a_change_of_a_record_that_others_changed_is_tried_again_at_once_on_the_
     assert [lane.due for lane in changed.lanes] == [DUE, LATER]
     assert changed == armer.read()
     assert clock.now == NOON
-
-
-def test_each_further_try_reads_the_record_anew(armer: Armer, seen: ArmingRecord, store: SharedStore) -> None:
-    # Given other processes that get in first, three times
-    def get_in_first(hours: int) -> None:
-        assert store.record
-        store.now_holds(store.record.lowered({1: LATER - timedelta(hours=hours)}))
-
-    store.getting_in_first = [partial(get_in_first, hours) for hours in (0, 1, 2)]
-    # When the change begins with what was seen before
-    changed = armer.change(lower, seen=seen)
-    # Then nothing of theirs is lost
-    assert [lane.due for lane in changed.lanes] == [DUE, LATER - timedelta(hours=2)]
 
 
 def test_a_change_that_changes_nothing_of_what_was_seen_neither_reads_nor_writes(
@@ -232,19 +217,6 @@ class GivenUp(BaseException):
 
 def _give_up(_: float) -> None:
     raise GivenUp
-
-
-def test_a_refused_call_gives_up_the_hold_at_once(
-    armer: Armer, seen: ArmingRecord, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    held = armer.change(lower, seen=seen, applier="me")
-    eventbridge.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed, match="AccessDenied"):
-        armer.ensure(held, applier="me")
-    assert armer.read().applier is None
-    # And whoever comes next sets the rule at once
-    assert armer.ensure().armed == DUE
-    assert clock.now == NOON
 
 
 def test_a_name_is_no_hold(

@@ -238,12 +238,6 @@ def test_settled(record: ArmingRecord, now: datetime, is_settled: bool) -> None:
     assert record.is_settled(now) is is_settled
 
 
-def test_the_record_comes_back_from_json_as_it_was() -> None:
-    record = ArmingRecord(lanes=(held(SOON), Lane()), armed=SOON, rings_at=SOON, rev=7)
-    for each in (record, record.applying("me", until=HOLD_END), free(NEVER)):
-        assert msgspec.json.decode(msgspec.json.encode(each), type=ArmingRecord) == each
-
-
 # How long before.
 
 

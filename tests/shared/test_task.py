@@ -44,22 +44,6 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
             return tried.done(now=DUE, keep=RetentionPolicy(retention=KEEP))
 
 
-def test_a_new_task_waits_for_its_due_date() -> None:
-    assert task() == Task(
-        id="one",
-        lane=0,
-        action="act",
-        due=DUE,
-        payload_json='{"n":1}',
-        status=Status.SCHEDULED,
-        queued=DUE,
-        attempt=0,
-        rev=1,
-        created_at=NOON,
-    )
-    assert task().payload == {"n": 1}
-
-
 VERBS: dict[str, Callable[[Task], Task]] = {
     "move": lambda one: one.moved(LATER, now=NOON),
     "update": lambda one: one.updated(payload={"n": 2}, now=NOON),
@@ -133,10 +117,6 @@ def test_a_task_that_is_moved_has_all_attempts_to_come(status: Status) -> None:
     assert moved.queued == (None if status is Status.PAUSED else LATER)
 
 
-def test_a_task_is_moved_to_so_long_from_now() -> None:
-    assert task().moved(timedelta(minutes=5), now=NOON).queued == NOON + timedelta(minutes=5)
-
-
 def test_what_an_update_does_not_name_stays() -> None:
     waiting = task(attempt=2)
     assert waiting.updated(action="other", now=NOON) == msgspec.structs.replace(
@@ -183,18 +163,6 @@ def test_a_success_forgets_former_failures() -> None:
     done = task(Status.RUNNING, attempt=1).done(now=LATER, keep=RetentionPolicy(retention=KEEP))
     assert (done.status, done.failure, done.queued) == (Status.DONE, None, None)
     assert (done.finished_at, done.expires_at) == (LATER, LATER + KEEP)
-
-
-def test_a_retry_keeps_the_due_date_and_the_failure() -> None:
-    retry = task(Status.RUNNING).to_retry(LATER, FAILURE, now=DUE)
-    assert (retry.status, retry.due, retry.queued) == (Status.SCHEDULED, DUE, LATER)
-    assert (retry.attempt, retry.failure) == (1, FAILURE)
-
-
-def test_a_failure_can_say_how_many_attempts_there_really_were() -> None:
-    running = task(Status.RUNNING, attempt=5)
-    assert running.failed(FAILURE, now=LATER, keep=RetentionPolicy(retention=KEEP)).attempt == 6
-    assert running.failed(FAILURE, now=LATER, keep=RetentionPolicy(retention=KEEP), attempt=5).attempt == 5
 
 
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:

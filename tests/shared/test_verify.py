@@ -74,6 +74,18 @@ def test_a_rule_that_is_being_set_is_not_judged(
     assert eventbridge.expression == SetFor(DUE)
 
 
+def test_a_hold_or_a_lease_that_nobody_can_have_is_not_waited_for(
+    armer: Armer, store: SharedStore, clock: Clock
+) -> None:
+    # Given a record in which a run and an applier have until next year
+    store.wait_in_queue(0, DUE)
+    until = NOON + timedelta(days=365)
+    store.now_holds(armer.read().claimed("run", now=NOON, until=until).applying("me", until=until))
+    # When it is verified, then it is made anew from the queue
+    record = armer.verify()
+    assert (record.armed, record.lanes_of("run"), clock()) == (DUE, (), NOON)
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [("ResourceNotFoundException", "run `duebell deploy`"), ("AccessDeniedException", "AccessDenied")],

@@ -1,7 +1,5 @@
 """Histories with a schedule as the bell, and histories in which a live queue changes its bell."""
 
-import logging
-
 import pytest
 
 from duebell_shared.bell.bell import BellKind
@@ -12,12 +10,6 @@ from tests.simulation.history import History
 from tests.simulation.weather import CALM, ROUGH
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    for name in ("worker", "armer", "backend", "editor"):
-        caplog.set_level(logging.CRITICAL, logger=f"duebell.{name}")
 
 
 def broken(histories: list[History]) -> dict[int, list[str]]:

@@ -1,6 +1,5 @@
 """Far more is due at once than one run can do in time."""
 
-import logging
 from datetime import timedelta
 
 import pytest
@@ -14,11 +13,6 @@ TIME_OUT = 300
 
 #: Three write units a task, and a thousand a second in each of eight lanes: it cannot be done faster.
 BOUND_BY_DYNAMODB = 100_000 * 3 / 8_000
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 def test_a_hundred_thousand_tasks_of_one_minute_are_done_within_one_time_out() -> None:

@@ -1,6 +1,5 @@
 """Histories in which tasks have follow-ups, once and recurring, in part over the wire and in more lanes."""
 
-import logging
 from random import SystemRandom
 from typing import Any
 
@@ -12,11 +11,6 @@ from tests.simulation.weather import CALM, ROUGH
 pytestmark = pytest.mark.slow
 
 FRESH = SystemRandom().randrange(2**40)
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A task that kills its process makes its neighbours late by a lease for each death, and by few deaths."""
 
-import logging
 from itertools import pairwise
 from statistics import median
 
@@ -24,11 +23,6 @@ LEASE_SECONDS = LEASE.total_seconds()
 #: Seconds from the end of a lease until the rule rings, at most: its echo is for two minutes after that at
 #: the latest, and comes somewhere in its minute.
 RUNG_AGAIN = 180.0
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 def play(*killers: str) -> list[Killer]:

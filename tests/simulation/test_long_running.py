@@ -1,6 +1,5 @@
 """Histories with long-running processes beside the Lambda, which die, drain and come back."""
 
-import logging
 from random import SystemRandom
 
 import pytest
@@ -22,11 +21,6 @@ LOOK, CLAIM, PROMPT = 1.0, 1.0, 2.5
 
 #: Seconds until an invocation runs that an editor made: it may come first.
 DELIVERED = 20.0
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 def play(seeds: range, faults: Faults, *, over: Over = Over.TWIN) -> list[LongRunning]:

@@ -1,6 +1,5 @@
 """One lane of eight for which nothing is answered for an hour: the others go on as if nothing were."""
 
-import logging
 from datetime import timedelta
 
 import msgspec
@@ -20,11 +19,6 @@ LANES = 8
 #: The longest that a ring takes to the Lambda, calls that come to nothing before a run goes on, and slack.
 DELIVERY = timedelta(seconds=25)
 UNANSWERED = timedelta(seconds=20)
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell")
 
 
 @pytest.mark.parametrize("part", range(2))

@@ -1,6 +1,5 @@
 """What is out for how long, and how soon the queue goes on by itself afterwards: nobody calls meanwhile."""
 
-import logging
 import re
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -46,11 +45,6 @@ def play(services: tuple[str, ...], lasts: timedelta, *, precision: Precision = 
         assert sorted(start.id for start in history.starts) == sorted(history.known), f"seed {seed}"
         latest = max(latest, *(start.at for start in history.starts))
     return latest
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell")
 
 
 def documented(out: tuple[str, ...], minutes: int) -> timedelta:

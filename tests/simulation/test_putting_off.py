@@ -1,7 +1,5 @@
 """Histories in which actions snooze and users push tasks, in part over the wire."""
 
-import logging
-
 import pytest
 
 from tests.simulation.faults import Faults
@@ -9,11 +7,6 @@ from tests.simulation.history import History, Over
 from tests.simulation.weather import CALM, ROUGH
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Over a thousand histories of the real code in a simulated AWS, some of them never played before."""
 
-import logging
 from datetime import timedelta
 from random import SystemRandom
 
@@ -23,11 +22,6 @@ DELIVERY = timedelta(seconds=25)
 #: Seconds: a quick delivery; a run's claim and its watchdog; and until the last of sixteen tasks of one
 #: moment is started, of up to half a second each on four places.
 DELIVERED, ARMED, PROMPT = 5.0, 2.0, 2.5
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 def play(seeds: range, faults: Faults) -> None:

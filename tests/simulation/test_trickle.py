@@ -1,6 +1,5 @@
 """After a burst that several runs shared one run waits, and each task starts to the second."""
 
-import logging
 from datetime import timedelta
 
 import pytest
@@ -14,11 +13,6 @@ HOUR = timedelta(hours=1)
 
 #: By then the burst is done.
 DONE = timedelta(minutes=15)
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
 
 
 @pytest.mark.parametrize(

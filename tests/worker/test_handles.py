@@ -1,12 +1,10 @@
 """An action as a typed handle: what `add` and `task` take, and where the tasks go."""
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, assert_type
 
-import msgspec
 import pydantic
 import pytest
 
@@ -17,7 +15,6 @@ from duebell import (
     InvalidTask,
     NewTask,
     PayloadAction,
-    PreparedAction,
     Status,
     Task,
     TaskExists,
@@ -103,26 +100,6 @@ def test_a_payload_that_does_not_fit_the_arguments_fails_clearly(
         "less": ("InvalidPayload", "Object missing required field `item`"),
         "other": ("InvalidPayload", "Expected `object`, got `array`"),
     }
-
-
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (lambda payload, *, item: None, "nothing fills the argument 'item'"),
-    ],
-)
-def test_arguments_that_cannot_be_told_apart_or_filled_are_refused(
-    worker: Worker, function: Callable[..., None], words: str
-) -> None:
-    with pytest.raises(TypeError, match=f"action 'act': {words}"):
-        worker.action("act")(function)
-
-
-def test_the_task_is_given_by_position(worker: Worker) -> None:
-    def act(*, the_task: Task) -> None: ...
-
-    with pytest.raises(TypeError, match=r"gets it by position: def act\(task: Task, \*, …\)"):
-        worker.action("act")(act)
 
 
 def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehearsal: Rehearsal) -> None:
@@ -317,17 +294,6 @@ def test_a_back_off_that_cannot_be_is_refused(given: dict[str, Any], words: str)
         Backoff(**given)
 
 
-def test_a_struct_is_added_as_itself(worker: Worker, rehearsal: Rehearsal) -> None:
-    class Point(msgspec.Struct):
-        x: int
-
-    got: list[object] = []
-    handle = worker.action("act")(got.append)
-    handle.using(due=HOUR).add(Point(1))
-    rehearsal.let_time_pass(HOUR)
-    assert got == [{"x": 1}]
-
-
 def test_a_coroutine_adds_by_each_kind_of_handle(worker: Worker, rehearsal: Rehearsal) -> None:
     @worker.action("sell")
     def sell(payload: Sale) -> None: ...
@@ -372,11 +338,3 @@ def test_a_handle_adds_by_a_transaction(worker: Worker, rehearsal: Rehearsal) ->
         with pytest.raises(InvalidTask, match="if_exists: is not a field of a task"):
             sell.using(due=HOUR, if_exists="keep", transaction=tx).add(item=42)
     assert rehearsal.editor.get("one").payload == {"item": 42}
-
-
-def test_the_coroutine_of_a_handle_is_its_add() -> None:
-    kind: Any = PreparedAction
-    assert inspect.iscoroutinefunction(kind.add_async)
-    assert inspect.signature(kind.add_async) == inspect.signature(kind.add)
-    assert kind.add_async.__doc__ == kind.add.__doc__
-    assert kind.add_async.__name__ == "add_async"

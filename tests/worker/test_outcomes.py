@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell import Abort, Backoff, Retry
+from duebell import Backoff, Retry
 from duebell_shared.instants import LATEST
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
@@ -16,7 +16,6 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
-from duebell_worker.actions.parameters import InvalidPayload
 from duebell_worker.run.outcome import Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
 from tests.support import NOON
@@ -59,21 +58,6 @@ def failure_of(task: Task) -> Failure:
     return task.failure
 
 
-def test_after_a_success_a_former_failure_is_gone() -> None:
-    failed = msgspec.structs.replace(task_at(2), failure=Failure(type="ValueError", message="once"))
-    task, _ = attempted(None, task=failed)
-    assert task.failure is None
-
-
-def test_a_failure_is_retried_after_a_back_off_and_says_why() -> None:
-    task, outcome = attempted(ValueError("no"))
-    assert outcome is Outcome.RETRIED
-    assert (task.status, task.attempt, task.due) == (Status.SCHEDULED, 1, NOON - DAY)
-    assert task.queued is not None
-    assert NOON + timedelta(seconds=15) <= task.queued <= NOON + timedelta(seconds=30)
-    assert (failure_of(task).type, failure_of(task).message) == ("ValueError", "no")
-
-
 @pytest.mark.parametrize(
     ("attempt", "whole"),
     [(1, 30), (2, 60), (3, 120), (4, 240), (7, 1920), (8, 3600), (9, 3600), (1000, 3600), (10**6, 3600)],
@@ -110,13 +94,6 @@ def test_the_last_attempt_is_not_retried(error: Exception) -> None:
     assert failure_of(task).type == type(error).__name__
 
 
-@pytest.mark.parametrize("error", [Abort("sold out"), InvalidPayload("sold out")])
-def test_what_would_not_help_is_not_tried_again(error: Exception) -> None:
-    task, outcome = attempted(error)
-    assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)
-    assert failure_of(task) == Failure(type=type(error).__name__, message="sold out", traceback="")
-
-
 def test_an_attempt_beyond_the_limit_was_not_made() -> None:
     begun = msgspec.structs.replace(task_at(4), begun=3)
     task, outcome = attempted(None, attempts=3, task=begun)
@@ -140,13 +117,6 @@ def test_a_long_message_is_cut() -> None:
     task, _ = attempted(ValueError("x" * 100_000))
     assert failure_of(task).message == "x" * 1_000
     assert len(failure_of(task).traceback) == 4_000
-
-
-@pytest.mark.parametrize("message", ["\ud800", "before \udcff after"])
-def test_what_utf_8_cannot_carry_is_replaced(message: str) -> None:
-    task, _ = attempted(ValueError(message))
-    assert "?" in failure_of(task).message
-    assert failure_of(task).traceback.encode()
 
 
 class Strange(Exception):

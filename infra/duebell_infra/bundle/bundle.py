@@ -49,8 +49,7 @@ class Bundle:
     target      what it was built for
     files       how many files are in it
     unpacked    how large they are, in bytes
-    note        what of it could not be tried here; empty if all was
-    hint        what would make it start quicker; empty if nothing would
+    notes       what of it could not be tried here, and what would make it start quicker
     deliveries  those that its code declares; None if they are not known, as it was not imported
     """
 
@@ -59,8 +58,7 @@ class Bundle:
     target: Target
     files: int
     unpacked: int
-    note: str = ""
-    hint: str = ""
+    notes: tuple[str, ...] = ()
     deliveries: tuple[Delivery, ...] | None = ()
 
     @property
@@ -126,8 +124,7 @@ def build(
         target=target,
         files=len(files),
         unpacked=unpacked,
-        note=imported.note,
-        hint=hint,
+        notes=tuple(filter(None, (imported.note, hint))),
         deliveries=imported.deliveries,
     )
 

@@ -23,9 +23,16 @@ from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
 
 from .deliveries import CONDITIONS, DELIVERIES, LISTS
-from .deploy import settings_of
-from .environment import check_scheduler_name, environment_of
-from .parameters import IN_TEMPLATE, INTAKE_VISIBILITY, VERSION_KEY, intake_visibility, version_parameter
+from .parameters import (
+    IN_TEMPLATE,
+    INTAKE_VISIBILITY,
+    VERSION_KEY,
+    check_scheduler_name,
+    environment_of,
+    intake_visibility,
+    settings_of,
+    version_parameter,
+)
 from .template import template_file, template_text
 
 _HERE = "eu-central-1:123456789012"

@@ -23,21 +23,21 @@ from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
 from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
-from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
-from .environment import check_scheduler_name, environment_of
+from .deliveries import DELIVERIES, LISTS, Given, merged, permitted
 from .parameters import (
     IN_TEMPLATE,
     INTAKE_VISIBILITY,
-    PARAMETERS,
     VERSION_KEY,
     check_parameters,
-    function_called,
+    check_scheduler_name,
+    environment_of,
     intake_visibility,
+    settings_of,
     version_parameter,
 )
 from .queue_table import QueueTable, TableSettings
-from .stack import Outcome, Stack
-from .template import template_text, unknown_types, without_types
+from .stack import Stack
+from .template import template_text
 from .worker import call_once, sync_declared
 
 _MAIL, _TOPIC = "AlarmMail", "AlarmTopicArn"
@@ -60,9 +60,6 @@ _NO_ACTIONS = (
     "warning: the worker has no actions, so every task will fail: import the modules that hold them in the "
     "one that makes the Worker"
 )
-
-#: The variables with the scheduler's name.
-_NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +142,7 @@ def deploy(
         say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
         # The tags are always the same: if they changed, CloudFormation would write the rule anew.
-        outcome = _apply(stack, template, parameters, progress)
+        outcome = stack.apply(template, parameters, tags={"duebell": name})
     except DeployFailed:
         if before:  # the old stack is still there, and its bell must ring
             with suppress(DuebellError):
@@ -213,7 +210,6 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
-    check_size(given[DELIVERIES], given.get("Environment", ""))
     given |= intake_visibility(given)
     return given
 
@@ -267,10 +263,8 @@ def _bundle(
         surroundings=surroundings if deployment.imported else None,
     )
     say(f"bundle: {bundle}")
-    if bundle.note:
-        say(f"bundle: {bundle.note}")
-    if bundle.hint:
-        say(f"bundle: {bundle.hint}")
+    for note in bundle.notes:
+        say(f"bundle: {note}")
     return bundle
 
 
@@ -283,21 +277,6 @@ def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[st
     if before or "KmsKeyArn" in asked:
         return {"ExistingTable": "yes"}
     return {"ExistingTable": "yes", "KmsKeyArn": table.customer_key()}
-
-
-def _apply(
-    stack: Stack, template: str, parameters: Mapping[str, str], progress: Callable[[str], None]
-) -> Outcome:
-    """Apply the template without the types that this AWS does not know: some emulators lack some."""
-    tags = {"duebell": stack.name}
-    try:
-        return stack.apply(template, parameters, tags=tags)
-    except DeployFailed as error:
-        unknown = unknown_types(str(error))
-        if not unknown:
-            raise
-    progress(f"left out, for it is not known here: {', '.join(sorted(unknown))}")
-    return stack.apply(without_types(template, unknown), parameters, tags=tags)
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
@@ -318,12 +297,29 @@ def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
 
 
-def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
-    variables = {
-        PARAMETERS[one].variable: value for one, value in parameters.items() if PARAMETERS[one].variable
-    }
-    if parameters.get("Intake") == "yes":
-        variables["DUEBELL_INTAKE"] = f"{name}-intake"
-    names = {**dict.fromkeys(_NAMES, name), "DUEBELL_FUNCTION": function_called(name, parameters)}
-    return Settings.from_env({**names, **variables})
+def destroy(
+    session: boto3.Session,
+    name: str,
+    *,
+    delete_table: bool,
+    say: Callable[[str], None],
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Delete the stack of this name, and the table with all tasks if told to. Raises DeployFailed.
+
+    A table that is kept is taken up again by the next deployment of the same name.
+    """
+    with aws_calls("AWS cannot be used"):
+        account = session.client("sts").get_caller_identity()["Account"]
+        stack = Stack(session.client("cloudformation"), name, progress=progress)
+    parameters = stack.parameters()
+    say(f"stack {name}: {'deleted' if stack.delete() else 'there is none'}")
+    Artifacts(session, account=account).retire(parameters)
+    table = QueueTable(session, name)
+    if delete_table:
+        say(f"table {name}: {'deleted' if table.delete() else 'there is none'}")
+    elif table.exists():
+        say(
+            f"table {name}: kept, with every task in it; the next deployment takes it up again, and "
+            f"`duebell destroy --name {name} --delete-table` deletes it"
+        )

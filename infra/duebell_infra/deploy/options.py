@@ -25,16 +25,6 @@ Requirements = Annotated[
 ]
 
 
-def bounds(option: str, name: str, given: str | None) -> dict[str, str]:
-    """The parameters `Min<name>` and `Max<name>` that `MIN:MAX` gives. Raises BadParameter, a usage error."""
-    if given is None:
-        return {}
-    least, colon, most = given.partition(":")
-    if not (colon and least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
-        raise typer.BadParameter(f"{option} {quoted(given)} is not MIN:MAX, two numbers from 1 on")
-    return {f"Min{name}": least, f"Max{name}": most}
-
-
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     """The values by name that repeated `NAME=VALUE` options set. Raises BadParameter, a usage error."""
     found: dict[str, str] = {}
@@ -46,21 +36,6 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
             raise typer.BadParameter(f"{option} {name} is given twice")
         found[name] = value
     return found
-
-
-Intake = Annotated[
-    bool | None,
-    typer.Option(
-        "--intake/--no-intake",
-        help="An SQS queue whose messages add and change tasks. [no, or as before]",
-        show_default=False,
-    ),
-]
-
-
-def intake_parameter(*, intake: bool | None) -> dict[str, str]:
-    """The template's parameter; none if the option was not given, which leaves the queue as it was."""
-    return {} if intake is None else {"Intake": "yes" if intake else "no"}
 
 
 Deliver = Annotated[

@@ -20,7 +20,7 @@ from duebell_infra.bundle.target import PYTHONS, Architecture, Target
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.kinds import KINDS, NEEDED
 from duebell_shared.quoting import quoted
-from duebell_shared.settings import SETTINGS, Settings
+from duebell_shared.settings import LOCAL, SETTINGS, Settings
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -159,19 +159,19 @@ PARAMETERS = {
     ),
     "MinReadUnits": Parameter(
         "The fewest read units that are provisioned.",
-        kind="number", default="10", least=1, option="--read-units",
+        kind="number", default="10", least=1, option="--min-read-units",
     ),
     "MaxReadUnits": Parameter(
         "The most read units that are provisioned.",
-        kind="number", default="3000", least=1, option="--read-units",
+        kind="number", default="3000", least=1, option="--max-read-units",
     ),
     "MinWriteUnits": Parameter(
         "The fewest write units that are provisioned.",
-        kind="number", default="10", least=1, option="--write-units",
+        kind="number", default="10", least=1, option="--min-write-units",
     ),
     "MaxWriteUnits": Parameter(
         "The most write units that are provisioned.",
-        kind="number", default="4000", least=1, option="--write-units",
+        kind="number", default="4000", least=1, option="--max-write-units",
     ),
     "WarmThroughput": Parameter(
         "Read and write units a second that the table and past-index take at once, such as "
@@ -277,7 +277,7 @@ PARAMETERS = {
     ),
     "SavedQueries": Parameter(
         "Whether to save the log queries too; some regions and emulators have none.",
-        kind="yes", default="yes", only="Terraform",
+        kind="yes", default="yes",
     ),
 }  # fmt: skip
 
@@ -347,3 +347,52 @@ def version_parameter(parameters: Mapping[str, object], template: str) -> dict[s
     others = {name: value for name, value in parameters.items() if name != VERSION_KEY}
     content = msgspec.json.encode([template, others], order="sorted")
     return {VERSION_KEY: hashlib.sha256(content).hexdigest()[:32]}
+
+
+def check_scheduler_name(name: str) -> str:
+    """Return `name` if a scheduler can be called so. Raises InvalidDeployment."""
+    if name == LOCAL:
+        raise InvalidDeployment("name", "`local` is the stack of `duebell local`: choose another name")
+    row = PARAMETERS["Name"]
+    if re.fullmatch(row.pattern, name):
+        return name
+    raise InvalidDeployment("name", f"a scheduler cannot be named {quoted(name)}: {row.says}")
+
+
+#: What editors have in common with the worker.
+_SHARED = ("retention", "history", "kept_payload", "label", "color", "bell", "intake")
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """The variables of this scheduler for its editors.
+
+    Settings of the history, the label, the bell and the intake are in it only if they are not the defaults.
+    An editor needs the history's as well as the worker: it ends the tasks that it cancels.
+    """
+    default = Settings()
+    kept = {
+        SETTINGS[field].variable: value.days if isinstance(value, timedelta) else value
+        for field in _SHARED
+        if (value := getattr(settings, field)) != getattr(default, field)
+    }
+    return {
+        "DUEBELL_TABLE": settings.table,
+        "DUEBELL_RULE": settings.rule,
+        "DUEBELL_FUNCTION": settings.function or "",
+        **{variable: str(value) for variable, value in kept.items()},
+    }
+
+
+def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
+    """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
+    variables = {
+        PARAMETERS[one].variable: value for one, value in parameters.items() if PARAMETERS[one].variable
+    }
+    if parameters.get("Intake") == "yes":
+        variables["DUEBELL_INTAKE"] = f"{name}-intake"
+    names = {
+        "DUEBELL_TABLE": name,
+        "DUEBELL_RULE": name,
+        "DUEBELL_FUNCTION": function_called(name, parameters),
+    }
+    return Settings.from_env({**names, **variables})

@@ -17,7 +17,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from duebell_infra.aws import answer_unless, aws_calls, code_of
-from duebell_infra.errors import DeployFailed, InvalidDeployment
+from duebell_infra.errors import DeployFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -65,19 +65,15 @@ class TableSettings:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> Self:
-        """The settings that the template's parameters give. Raises InvalidDeployment."""
-        warm = [text.strip() for text in parameters.get("WarmThroughput", "").split(",") if text.strip()]
-        if warm and not (len(warm) == 2 and all(text.isdecimal() for text in warm)):  # noqa: PLR2004
-            raise InvalidDeployment(
-                "WarmThroughput", f"must be read and write units, such as 40000,20000, not {','.join(warm)}"
-            )
+        """The settings that the template's parameters give, which are checked."""
+        warm = parameters.get("WarmThroughput", "")
         least = (parameters.get("MinReadUnits", "10"), parameters.get("MinWriteUnits", "10"))
         is_provisioned = parameters.get("Capacity") == Capacity.PROVISIONED
         return cls(
             is_protected=parameters.get("DeletionProtection", "yes") == "yes",
             key=parameters.get("KmsKeyArn", ""),
             provisioned=_units("CapacityUnits", *least) if is_provisioned else None,
-            warm=_units("UnitsPerSecond", *warm) if warm else None,
+            warm=_units("UnitsPerSecond", *warm.split(",")) if warm else None,
         )
 
 

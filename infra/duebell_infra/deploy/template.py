@@ -1,7 +1,6 @@
 """The CloudFormation template, found beside this package's folder or, once installed, inside it."""
 
 import re
-from collections.abc import Collection
 from pathlib import Path
 
 from duebell_infra.errors import DeployFailed
@@ -25,18 +24,3 @@ def template_text() -> str:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
     """
     return re.sub(r"(?m)^ *(#.*)?\n", "", template_file().read_text(encoding="utf-8"))
-
-
-def unknown_types(message: str) -> set[str]:
-    """The types of resources that CloudFormation does not know, by its message; some regions lack some."""
-    found = re.search(r"Unrecognized resource types: \[([^\]]*)\]", message)
-    return set(re.findall(r"[\w:]+", found[1])) if found else set()
-
-
-def without_types(template: str, types: Collection[str]) -> str:
-    """The template without the resources of these types; nothing in it may refer to them."""
-    head, marker, rest = template.partition("\nResources:\n")
-    resources, outputs, tail = rest.partition("\nOutputs:\n")
-    blocks = re.split(r"(?m)^(?=  \w+:$)", resources)
-    kept = [block for block in blocks if not any(f"\n    Type: {name}\n" in block for name in types)]
-    return f"{head}{marker}{''.join(kept)}{outputs}{tail}"

@@ -10,7 +10,6 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from duebell_editor.library.editor import Editor
-from duebell_editor.library.sync import SyncStep, SyncVerb
 from duebell_infra.aws import code_of
 from duebell_infra.errors import WorkerFailed
 from duebell_shared.bell.function import arming_event
@@ -105,21 +104,9 @@ def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
     failed = {failure.id for failure in report.failures}
     made = [step for step in report.steps if step.id not in failed]
     for step in made:
-        say(f"sync  {step.id}: {_done(step)}")
+        say(f"sync  {step}")
     for failure in report.failures:
         say(f"sync  {failure.id} stays as it was, call `duebell sync` later: {failure.error}")
     # The worker that was called before knew nothing of these: what its log says of the rule is outdated.
     if made and (rings_at := editor.status().rings_at):
         say(f"sync  the rule rings by {rings_at.astimezone():%Y-%m-%d %H:%M}")
-
-
-def _done(step: SyncStep) -> str:
-    """The step in words, as something that was done: `added (report, rate(1 day))`."""
-    match step.verb:
-        case SyncVerb.ADD:
-            return f"added ({step.action}, {step.schedule})"
-        case SyncVerb.CHANGE:
-            values = {"schedule": f"schedule {step.schedule}", "declared": "now declared in the code"}
-            return f"changed: {', '.join(values.get(field, field) for field in step.fields)}"
-        case SyncVerb.CANCEL:
-            return "cancelled, for the code declares it no more"

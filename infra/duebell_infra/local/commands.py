@@ -10,7 +10,7 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import examples
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
-from duebell_infra.deploy.options import ACTIONS, Deliver, Intake, NoDeliver, Requirements, deliveries_given
+from duebell_infra.deploy.options import ACTIONS, Deliver, NoDeliver, Requirements, deliveries_given
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat
@@ -35,7 +35,10 @@ def local(
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
-    intake: Intake = None,
+    intake: Annotated[
+        bool | None,
+        typer.Option("--intake/--no-intake", help="With an intake queue. [no, or as before]"),
+    ] = None,
     requirements: Requirements = None,
     precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
         Precision.MINUTE

@@ -22,7 +22,7 @@ from duebell_editor.cli.account import caller
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.editor import Editor
 from duebell_infra.deploy.deliveries import Given
-from duebell_infra.deploy.options import intake_parameter, without_none
+from duebell_infra.deploy.options import without_none
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Precision
@@ -93,13 +93,14 @@ def serve(
     def say_with_time(line: str) -> None:
         say(f"{datetime.now():%H:%M:%S}  {line}")  # noqa: DTZ005 (for a person, at this machine)
 
+    given = {} if intake is None else {"Intake": "yes" if intake else "no"}
     stack = EmbeddedStack(
         state,
         port=port,
         actions=actions,
         deliver=deliver,
         requirements=requirements,
-        parameters={"Precision": precision, **intake_parameter(intake=intake)},
+        parameters={"Precision": precision, **given},
         log_format=log_format,
         while_locked=registered(state),
         synced=say_with_time,

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import boto3
 
@@ -14,7 +14,7 @@ from duebell_infra.bundle.sources import actions_files
 from duebell_infra.bundle.target import Place
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.deploy import Deployment, deploy
-from duebell_infra.deploy.environment import environment_of
+from duebell_infra.deploy.parameters import environment_of
 from duebell_infra.errors import BundleFailed, EmbeddedStackFailed
 from duebell_shared.deliveries.delivery import ENVIRONMENT, Delivery, deliveries_in
 from duebell_shared.instants import utc_now
@@ -41,7 +41,6 @@ class EmbeddedStack:
     deliver       deliveries to add or replace, by name, as in Deployment; those of earlier starts stay
     folder        where the actions are looked for first; None: the current folder
     requirements  a requirements file with what the actions need and is not installed here
-    name          names the table, the rule and the worker
     parameters    more parameters of the template, such as Lanes
     environment   more environment variables for MiniStack, and with it for the worker
     log_format    of what the actions log
@@ -50,7 +49,7 @@ class EmbeddedStack:
     synced        is given a line for each recurring task that is changed, also by a reload
 
     `settings` are for an Editor of the stack that is started. What the worker and its actions write is in the
-    file `worker_log` at once, and in CloudWatch Logs, in `log_group`, when a run has ended.
+    file `worker_log` at once, and in CloudWatch Logs when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
 
@@ -63,7 +62,6 @@ class EmbeddedStack:
         deliver: Given | None = None,
         folder: Path | None = None,
         requirements: Path | None = None,
-        name: str = "duebell",
         parameters: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
         log_format: LogFormat = LogFormat.TEXT,
@@ -76,7 +74,6 @@ class EmbeddedStack:
         more = {"AWS_LAMBDA_LOG_FORMAT": log_format.value, **(environment or {})}
         self._ministack = MiniStack(self._state, port or free_port(), environment=more)
         self._deployment = Deployment(
-            name=name,
             actions=actions or "",
             deliver=deliver or {},
             folder=folder,
@@ -89,9 +86,8 @@ class EmbeddedStack:
         self._synced = synced
         self._exit = ExitStack()
         self._session: boto3.Session | None = None
-        self.settings = Settings(table=name, rule=name)
+        self.settings = Settings()
         self.endpoint_url = self._ministack.endpoint_url
-        self.log_group = f"/aws/lambda/{name}"
         self.worker_log = self._state.worker_log
 
     @property
@@ -130,10 +126,8 @@ class EmbeddedStack:
 
     def deliveries(self) -> list[Delivery]:
         """The deliveries that are declared without code."""
-        function = self.session.client("lambda").get_function_configuration(
-            FunctionName=self._deployment.name
-        )
-        return list(deliveries_in(function["Environment"]["Variables"].get(ENVIRONMENT, "")).values())
+        variables = self._function()["Environment"]["Variables"]
+        return list(deliveries_in(variables.get(ENVIRONMENT, "")).values())
 
     @property
     def intake_url(self) -> str | None:
@@ -157,16 +151,12 @@ class EmbeddedStack:
         A run that is under way ends with what it began with. Raises BundleFailed and DeployFailed; then the
         worker is the one before.
         """
-        before = self._code()
+        before = self._function()["CodeSha256"]
         deploy(self.session, self._deployment, say=lambda _: None, synced=self._synced)
-        return self._code() != before
+        return bool(self._function()["CodeSha256"] != before)
 
-    def _code(self) -> str:
-        """The hash of the code that the worker runs."""
-        function = self.session.client("lambda").get_function_configuration(
-            FunctionName=self._deployment.name
-        )
-        return function["CodeSha256"]
+    def _function(self) -> Any:
+        return self.session.client("lambda").get_function_configuration(FunctionName=self.settings.table)
 
     def _ring_if_missed(self) -> None:
         """Start a run if MiniStack may have missed the rule's minute, or may miss it now.
@@ -176,5 +166,4 @@ class EmbeddedStack:
         """
         rings_at = Editor(self.settings, session=self.session).status().rings_at
         if rings_at is not None and rings_at < utc_now() + _BLIND:
-            function = self._deployment.name
-            self.session.client("lambda").invoke(FunctionName=function, InvocationType="Event")
+            self.session.client("lambda").invoke(FunctionName=self.settings.table, InvocationType="Event")

@@ -18,8 +18,8 @@ import typer
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit, exit_of
 from duebell_editor.cli.program import examples
-from duebell_infra.deploy.environment import environment_of
 from duebell_infra.deploy.options import Actions, Deliver, NoDeliver, deliveries_given, without_none
+from duebell_infra.deploy.parameters import environment_of
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.instants import to_json

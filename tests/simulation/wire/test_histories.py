@@ -1,6 +1,5 @@
 """Histories of the table code over botocore, with AWS failing below the SDK's retries."""
 
-import logging
 from random import SystemRandom
 
 import pytest
@@ -11,12 +10,6 @@ from tests.simulation.weather import ROUGH
 pytestmark = pytest.mark.slow
 
 FRESH = SystemRandom().randrange(2**40)
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> None:
-    for logger in ("duebell", "duebell.worker"):
-        caplog.set_level(logging.CRITICAL, logger=logger)
 
 
 def play(seeds: range) -> None:

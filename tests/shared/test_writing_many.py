@@ -1,0 +1,393 @@
+"""Inserting, claiming and saving many: what fails alone, answers that are lost, who takes no batches."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import boto3
+import pytest
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+from duebell_shared.queue.batches import BatchWrite, insertion
+from duebell_shared.queue.items import item_of
+from duebell_shared.queue.store import AT_ONCE, Store
+from duebell_shared.queue.table import DynamoTable
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task
+from tests.shared.batches import (
+    BATCH,
+    THREE,
+    THROTTLED,
+    Fail,
+    answer_nothing,
+    aws,
+    bare_moto,
+    fail,
+    sent,
+    store,
+    task,
+)
+from tests.shared.table_calls import client_of, lose_the_next_answer
+from tests.simulation.wire.dynamodb import DynamoDb
+from tests.support import NOON, Calls, Clock
+from tests.worker.hooks import Hooks
+
+__all__ = ["aws", "bare_moto", "fail", "sent", "store"]
+
+KEYS = [QueueKey(NOON, each.id, each.lane) for each in THREE]
+SOON = NOON + timedelta(seconds=1)
+PAUSED = [(each, each.paused()) for each in THREE]
+ALL = ["one", "two", "three"]
+
+Claims = Sequence[Task | DuebellError | None]
+
+
+def put_three(store: Store) -> None:
+    for each in THREE:
+        assert store.insert(each)
+
+
+def claim(store: Store) -> Claims:
+    return store.claim_many(KEYS, run="run", now=SOON, status=Status.SCHEDULED)
+
+
+def save(store: Store) -> Sequence[object]:
+    return store.save_many(PAUSED)
+
+
+def claim_by_another(store: Store) -> None:
+    assert store.claim(KEYS[1], run="other", now=SOON, status=Status.SCHEDULED)
+
+
+def ours(claimed: Claims, store: Store) -> list[str]:
+    """The ids of those that were claimed, once, and came as they are stored."""
+    tasks = [each for each in claimed if isinstance(each, Task)]
+    for each in tasks:
+        assert (each.status, each.attempt, each.run) == (Status.RUNNING, 1, "run")
+        assert store.get(each.lane, each.id) == each
+    return [each.id for each in tasks]
+
+
+class Write(NamedTuple):
+    """One way to write the three tasks: the call, the call for one alone, whether they are there before."""
+
+    many: Callable[[Store], Sequence[object]]
+    alone: str
+    over_three: bool
+
+
+@pytest.fixture(
+    params=[
+        Write(lambda store: store.insert_many(THREE), "PutItem", over_three=False),
+        Write(claim, "UpdateItem", over_three=True),
+        Write(save, "UpdateItem", over_three=True),
+    ],
+    ids=["insert", "claim", "save"],
+)
+def write(request: pytest.FixtureRequest, store: DynamoTable, calls: Calls) -> Write:
+    """Each way to write three tasks, in a table that has what it needs."""
+    write: Write = request.param
+    if write.over_three:
+        put_three(store)
+        calls.clear()
+    return write
+
+
+@pytest.fixture
+def three(store: DynamoTable, calls: Calls) -> DynamoTable:
+    """A queue with the three tasks."""
+    put_three(store)
+    calls.clear()
+    return store
+
+
+def are_made(*written: object) -> bool:
+    return all(isinstance(each, Task) or each is True for each in written)
+
+
+def errors(written: Sequence[object]) -> list[type[DuebellError]]:
+    return [type(each) for each in written if isinstance(each, DuebellError)]
+
+
+def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
+    assert store.insert_many([task(f"task-{number}") for number in range(AT_ONCE)]) == [True] * AT_ONCE
+    assert calls == {BATCH: 1}
+
+
+def test_many_are_claimed_and_done_by_one_call_each(three: DynamoTable, calls: Calls) -> None:
+    claimed = claim(three)
+    assert calls == {BATCH: 1}
+    assert ours(claimed, three) == ALL
+    calls.clear()
+    running = [each for each in claimed if isinstance(each, Task)]
+    done = [
+        (each, each.done(now=SOON, keep=RetentionPolicy(retention=timedelta(days=1)))) for each in running
+    ]
+    assert three.save_many(done) == [True] * 3
+    assert calls == {BATCH: 1}
+    assert [three.get(each.lane, each.id) for each in THREE] == [after for _, after in done]
+
+
+def test_one_is_an_update_as_ever(three: DynamoTable, calls: Calls) -> None:
+    [claimed] = three.claim_many(KEYS[:1], run="run", now=SOON, status=Status.SCHEDULED)
+    assert isinstance(claimed, Task)
+    assert three.save_many([(claimed, claimed.moved(SOON, now=SOON))]) == [True]
+    assert calls == {"UpdateItem": 2}
+
+
+def test_a_task_is_the_same_item_whether_it_is_written_alone_or_with_others(store: DynamoTable) -> None:
+    assert store.insert(task("alone", {"n": 1}))
+    assert store.insert_many([task("other", {"n": 1})]) == [True]
+    get, lane = client_of(store).get_item, {"S": "0"}
+    alone, other = (
+        get(TableName="duebell", Key={"lane": lane, "id": {"S": id}})["Item"] for id in ("alone", "other")
+    )
+    assert alone == {**other, "id": {"S": "alone"}}
+
+
+# Statements that fail alone.
+
+
+@pytest.mark.parametrize("code", THROTTLED)
+def test_what_is_throttled_is_tried_again_after_a_while_and_nothing_else_is(
+    store: DynamoTable, write: Write, sent: list[list[str]], clock: Clock, *, fail: Fail, code: str
+) -> None:
+    fail("two", code, times=2)
+    assert are_made(*write.many(store))
+    assert sent == [ALL, ["two"], ["two"]]
+    assert timedelta(seconds=0.15) <= clock.now - NOON <= timedelta(seconds=0.3)
+
+
+def test_what_is_throttled_again_and_again_is_unavailable_and_not_tried_alone(
+    store: DynamoTable, write: Write, calls: Calls, clock: Clock, fail: Fail
+) -> None:
+    fail("two", "ThrottlingError")
+    one, two, three = write.many(store)
+    assert isinstance(two, AwsUnavailable)
+    assert "throttled" in str(two)
+    assert are_made(one, three)
+    assert calls == {BATCH: 6}
+    assert timedelta(seconds=1.5) <= clock.now - NOON <= timedelta(seconds=3.1)
+
+
+def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
+    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "ThrottlingError")
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
+    one, two, three = write.many(store)
+    assert isinstance(two, AwsUnavailable)
+    assert are_made(one, three)
+
+
+def test_what_failed_alone_is_written_alone(
+    store: DynamoTable, write: Write, calls: Calls, fail: Fail
+) -> None:
+    fail("two", "TransactionConflict")
+    assert are_made(*write.many(store))
+    assert (calls[BATCH], calls[write.alone]) == (1, 1)
+
+
+def test_what_cannot_be_written_alone_either_is_its_own_error(
+    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "TransactionConflict")
+    aws.refuse(f"dynamodb.{write.alone}", "ThrottlingException")
+    one, two, three = write.many(store)
+    assert isinstance(two, AwsUnavailable)
+    assert are_made(one, three)
+
+
+def test_a_statement_that_failed_after_its_effect_finds_its_own_write(
+    store: DynamoTable, write: Write, fail: Fail
+) -> None:
+    fail("two", "InternalServerError")
+    assert are_made(*write.many(store))
+
+
+def test_a_statement_that_failed_does_not_take_anothers_write_for_its_own(
+    store: DynamoTable, fail: Fail
+) -> None:
+    assert store.insert(task("two", payload="another's"))
+    fail("two", "InternalServerError")
+    assert store.insert_many(THREE) == [True, False, True]
+    assert store.get(0, "two") == task("two", payload="another's")
+    claim_by_another(store)
+    assert ours(claim(store), store) == ["one", "three"]
+
+
+def test_a_claim_that_is_answered_without_its_task_reads_it(
+    three: DynamoTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = DynamoDb._change
+
+    def without(*given: Any) -> dict[str, Any]:
+        change(*given)
+        return {}
+
+    monkeypatch.setattr(DynamoDb, "_change", without)
+    assert ours(claim(three), three) == ALL
+
+
+def test_an_item_that_nobody_can_read_keeps_its_id_and_does_not_stand_in_the_others_way(
+    store: DynamoTable,
+) -> None:
+    client_of(store).put_item(TableName="duebell", Item={**item_of(THREE[1]), "attempt": {"S": "many"}})
+    assert store.insert_many(THREE) == [True, False, True]
+    claimed = claim(store)
+    assert ours(claimed, store) == ["one", "three"]
+    assert isinstance(claimed[1], UnreadableTask)
+
+
+# Answers that are lost, and calls that fail.
+
+
+def test_a_batch_whose_answer_is_lost_finds_its_own_writes(store: DynamoTable) -> None:
+    # Given a task that is there
+    assert store.insert(task("two", payload="another's"))
+    # When a batch is made, its answer is lost, and the SDK makes it again
+    sent = lose_the_next_answer(store, BATCH)
+    made = store.insert_many(THREE)
+    # Then what it wrote is its own, and the other's is not
+    assert sent == [BATCH] * 2
+    assert made == [True, False, True]
+
+
+def test_a_batch_of_claims_whose_answer_is_lost_finds_its_own(three: DynamoTable) -> None:
+    claim_by_another(three)
+    sent = lose_the_next_answer(three, BATCH)
+    claimed = claim(three)
+    assert sent == [BATCH] * 2
+    assert ours(claimed, three) == ["one", "three"]
+    assert claimed[1] is None
+
+
+def test_a_batch_of_changes_whose_answer_is_lost_finds_its_own(three: DynamoTable) -> None:
+    moved = THREE[1].moved(SOON, now=NOON)
+    assert three.save(THREE[1], moved)
+    sent = lose_the_next_answer(three, BATCH)
+    assert three.save_many(PAUSED) == [True, False, True]
+    assert sent == [BATCH] * 2
+    assert three.get(THREE[1].lane, "two") == moved
+
+
+def test_the_same_task_added_twice_is_there_already(store: DynamoTable) -> None:
+    # An equal item is taken for one's own only when an answer may have been lost.
+    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [False] * 3
+
+
+def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
+    store: DynamoTable, write: Write
+) -> None:
+    asked = answer_nothing(store)
+    assert errors(write.many(store)) == [AwsUnavailable] * 3
+    assert asked == [BATCH]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [("ThrottlingException", AwsUnavailable), ("ExpiredTokenException", AwsRefused)]
+)
+def test_a_batch_that_is_refused_is_that_for_each(
+    store: DynamoTable, aws: Hooks, code: str, error: type[Exception]
+) -> None:
+    aws.refuse(f"dynamodb.{BATCH}", code)
+    assert errors(store.insert_many(THREE)) == [error] * 3
+    assert store.head(0) != NOON
+
+
+def test_without_a_table_each_is_told_so(session: boto3.Session, write: Write) -> None:
+    assert errors(write.many(Backend.connect(Settings(table="other"), session).store)) == [NotDeployed] * 3
+
+
+# Who takes no batches.
+
+
+def test_the_statement_is_partiql() -> None:
+    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
+    assert insertion("duebell", {"lane": {"N": "0"}, "id": {"S": "a"}}) == {
+        "Statement": "INSERT INTO \"duebell\" VALUE {'lane':?,'id':?}",
+        "Parameters": [{"N": "0"}, {"S": "a"}],
+    }
+
+
+@pytest.mark.parametrize("code", ["SerializationException", "AccessDeniedException"])
+@pytest.mark.parametrize("call", [claim, save])
+def test_a_batch_of_changes_that_is_refused_is_written_one_by_one(
+    three: DynamoTable, calls: Calls, aws: Hooks, call: Callable[[Store], Sequence[object]], code: str
+) -> None:
+    aws.refuse(f"dynamodb.{BATCH}", code)
+    assert are_made(*call(three))
+    assert calls["UpdateItem"] == 3
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ValidationError"])
+def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_on(
+    store: DynamoTable, calls: Calls, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.setattr(DynamoDb, "_execute", lambda *_: {"Error": {"Code": code}})
+    assert store.insert(task("two", payload="another's"))
+    assert store.insert_many(THREE) == [True, False, True]
+    for id in ("four", "five", "six"):
+        assert store.insert_many([task(id)]) == [True]
+    assert (calls[BATCH], calls["PutItem"]) == (2, 7)
+    calls.clear()
+    assert ours(claim(store), store) == ALL
+    for _ in range(4):
+        assert store.save_many(PAUSED) == [False] * 3
+    assert (calls[BATCH], calls["UpdateItem"]) == (1 + 2, 3 + 4 * 3)
+
+
+def test_where_sums_in_statements_are_refused_claims_go_one_by_one_and_outcomes_together(
+    three: DynamoTable, calls: Calls, aws: Hooks
+) -> None:
+    # Given that DynamoDB takes no SET "attempt"="attempt"+?, which its documentation does not mention
+    aws.refuse(f"dynamodb.{BATCH}", "ValidationException", when=lambda body: "+?" in body)
+    # When tasks are claimed, then they are at once
+    claimed = [each for each in claim(three) if isinstance(each, Task)]
+    assert (calls[BATCH], calls["UpdateItem"]) == (0, 3)
+    # And everything else goes in batches
+    assert three.save_many([(each, each.given_back()) for each in claimed]) == [True] * 3
+    assert (calls[BATCH], calls["UpdateItem"]) == (1, 3)
+
+
+def test_what_is_refused_twice_is_tried_again_after_five_minutes(
+    store: DynamoTable, calls: Calls, aws: Hooks
+) -> None:
+    now = 0.0
+    write = BatchWrite("duebell", client_of(store), insertion, clock=lambda: now)
+    again = aws.refuse(f"dynamodb.{BATCH}", "ValidationException")
+    items = [item_of(each) for each in THREE]
+    assert (write(items), write(items)) == (None, None)
+    again()
+    now = 299.0
+    assert (write(items), calls[BATCH]) == (None, 0)
+    now = 300.0
+    assert write(items)
+    assert calls[BATCH] == 1
+
+
+def test_a_bad_statement_does_not_end_batches(store: DynamoTable, aws: Hooks, calls: Calls) -> None:
+    # Given a statement for which DynamoDB refuses the whole batch
+    aws.refuse(f"dynamodb.{BATCH}", "ValidationException", when=lambda body: "bad" in body)
+    for number in range(4):
+        # When it is sent beside others, then each of these is written alone
+        assert store.insert_many([task(f"bad-{number}"), task(f"good-{number}")]) == [True] * 2
+        assert calls["PutItem"] == 2 * (number + 1)
+        # And the next ones together
+        assert store.insert_many([task(f"next-{number}"), task(f"last-{number}")]) == [True] * 2
+        assert calls == {BATCH: number + 1, "PutItem": 2 * (number + 1)}
+
+
+def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:
+    store = Backend.connect(Settings(), bare_moto).store
+    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [False] * 3
+    assert ours(claim(store), store) == ALL

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.queue.lanes import lane_of
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
@@ -140,14 +139,3 @@ def test_names_that_cannot_be(field: str, name: object, reason: str) -> None:
 
 def test_a_payload_that_cannot_be() -> None:
     assert refused(payload={"price": float("nan")}).field == "payload"
-
-
-def test_a_lane_is_the_same_everywhere_and_for_ever() -> None:
-    # The numbers stand for queues that exist: they must never change.
-    assert [lane_of(id, 4) for id in ("sale-42", "trial-expiry:XYZ123", "übung", "")] == LANES
-    ids = [f"task-{number}" for number in range(4000)]
-    counts = [sum(lane_of(id, 4) == lane for id in ids) for lane in range(4)]
-    assert all(800 < count < 1200 for count in counts)
-
-
-LANES = [2, 1, 1, 0]

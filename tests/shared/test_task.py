@@ -44,22 +44,6 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
             return tried.done(now=DUE, keep=RetentionPolicy(retention=KEEP))
 
 
-def test_a_new_task_waits_for_its_due_date() -> None:
-    assert task() == Task(
-        id="one",
-        lane=0,
-        action="act",
-        due=DUE,
-        payload_json='{"n":1}',
-        status=Status.SCHEDULED,
-        queued=DUE,
-        attempt=0,
-        rev=1,
-        created_at=NOON,
-    )
-    assert task().payload == {"n": 1}
-
-
 VERBS: dict[str, Callable[[Task], Task]] = {
     "move": lambda one: one.moved(LATER, now=NOON),
     "update": lambda one: one.updated(payload={"n": 2}, now=NOON),

@@ -219,17 +219,11 @@ def test_a_task_is_deleted_as_it_was_read(store: Store) -> None:
     assert store.insert(one)
     running = claimed(store, one)
     assert not store.save(one, None)  # it is at another rev
-    assert store.save(running, None)
+    for _ in range(2):  # who deleted it need not know that it is gone
+        assert store.save(running, None)
     assert store.get(0, "one") is None
     assert list(store.queued(0)) == []
     assert store.insert(task("one"))
-
-
-def test_who_deleted_it_need_not_know_that_it_is_gone(store: Store) -> None:
-    one = task("one")
-    assert store.insert(one)
-    assert store.save(one, None)
-    assert store.save(one, None)
 
 
 def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -> None:

@@ -92,6 +92,15 @@ def with_option(payload: object, *, loud: bool) -> None: ...
 def with_default(payload: object, limit: int = 10) -> None: ...
 
 
+def greedy(payload: object, task: Task, more: object) -> None: ...
+
+
+def task_by_keyword(*, the_task: Task) -> None: ...
+
+
+def unresolved(payload: "NotHere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
 def plain_default(payload, limit=10):  # type: ignore[no-untyped-def]
     ...
 
@@ -107,6 +116,9 @@ def plain_default(payload, limit=10):  # type: ignore[no-untyped-def]
         (two_fields, r"the second argument of two_fields, 'text', is given the task: write text: Task, or"),
         (with_default, "'limit', is given the task"),
         (plain_default, "'limit', is given the task"),
+        (greedy, "greedy takes 3 arguments, and an action gets two"),
+        (task_by_keyword, r"gets it by position: def task_by_keyword\(task: Task, \*, …\)"),
+        (unresolved, "an annotation of .*unresolved cannot be resolved .*NotHere.*top"),
         (with_option, "nothing fills the argument 'loud'"),
     ],
 )

@@ -112,11 +112,6 @@ def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleT
     assert error() == f"{start}the workers there are sales_for_tests:worker, sales_for_tests:nightly"
 
 
-def test_a_module_that_is_not_there_is_an_import_error() -> None:
-    with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
-        entry.load("nowhere_to_be_found:worker")
-
-
 def test_the_handler_runs_what_is_due_with_the_users_worker(
     sales: ModuleType, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,19 +72,6 @@ def test_the_error_of_an_import_is_known(  # noqa: PLR0917
     assert worker.error is None
 
 
-def test_a_module_that_exits_leaves_the_rule_armed(
-    deploy: Callable[..., None], editor: Editor, clock: Clock, events: "EventBridgeClient"
-) -> None:
-    editor.add("report", due=HOUR)
-    deploy("import sys\nsys.exit(1)")
-    clock.advance(HOUR + GRACE + timedelta(seconds=1))
-    with pytest.raises(SystemExit):
-        start()
-    ring = minute_of(events.describe_rule(Name="duebell")["ScheduleExpression"], clock.now)
-    assert ring is not None
-    assert ring > clock.now
-
-
 class Killed(BaseException):
     """The end of the process, of which nothing in it hears."""
 

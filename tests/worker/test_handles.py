@@ -102,26 +102,6 @@ def test_a_payload_that_does_not_fit_the_arguments_fails_clearly(
     }
 
 
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (lambda payload, *, item: None, "nothing fills the argument 'item'"),
-    ],
-)
-def test_arguments_that_cannot_be_told_apart_or_filled_are_refused(
-    worker: Worker, function: Callable[..., None], words: str
-) -> None:
-    with pytest.raises(TypeError, match=f"action 'act': {words}"):
-        worker.action("act")(function)
-
-
-def test_the_task_is_given_by_position(worker: Worker) -> None:
-    def act(*, the_task: Task) -> None: ...
-
-    with pytest.raises(TypeError, match=r"gets it by position: def act\(task: Task, \*, …\)"):
-        worker.action("act")(act)
-
-
 def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehearsal: Rehearsal) -> None:
     @worker.action("sell")
     def sell(*, item: int) -> None: ...

@@ -2,13 +2,11 @@
 
 import logging
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 import pytest
 
 from duebell import Editor, Worker
-from duebell_shared.backend import Backend
 from duebell_shared.instants import render
 from duebell_worker.log import emit
 from tests.support import NOON, Clock
@@ -107,30 +105,6 @@ def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
     report = staged.run()
     assert (report.done, report.lost_lease) == (1, False)
     assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
-
-
-@pytest.mark.moto
-def test_an_item_that_is_no_task_is_said(editor: Editor, worker: Worker, backend: Backend, log: Log) -> None:
-    # Given an item whose counter someone overwrote with text
-    worker.action("act")(lambda: None)
-    task = editor.add("act", due=NOON, id="odd")
-    client: Any = vars(backend.store)["_client"]
-    client.update_item(
-        TableName="duebell",
-        Key={"lane": {"S": str(task.lane)}, "id": {"S": "odd"}},
-        UpdateExpression="SET attempt = :text",
-        ExpressionAttributeValues={":text": {"S": "many"}},
-    )
-
-    # When it is run
-    report = worker.run()
-
-    # Then it is named, and looked at again later
-    assert report.attempts == 0
-    unreadable = log.lines("unreadable")
-    assert {(line["id"], line["level"], line["run"]) for line in unreadable} == {("odd", "ERROR", report.run)}
-    assert report.rings_at is not None
-    assert report.rings_at >= NOON + timedelta(minutes=5)
 
 
 def test_a_report_has_no_field_that_the_log_does_not_say(worker: Worker, log: Log) -> None:

@@ -107,16 +107,6 @@ def test_an_action_that_hangs_is_given_up_on_and_retried_later(
     assert staged.run(time_left=5 * MINUTE).done == 1
 
 
-def test_an_action_that_hangs_in_its_last_attempt_has_failed(
-    editor: Editor, staged: Worker, stage: Stage
-) -> None:
-    staged.action("hang", attempts=1)(lambda: stage.sleep(math.inf))
-    editor.add("hang", due=NOON, id="a")
-    report = staged.run(time_left=MINUTE)
-    assert (report.failed, report.rings_at, report.stopped_early) == (1, None, True)
-    assert editor.get("a").status is Status.FAILED
-
-
 class WatchedPool(ThreadPool):
     """Threads, and an event that says when the run waits for them."""
 

@@ -41,10 +41,10 @@ def test_a_table_gets_what_the_template_gives_one(
     changed = settle(session)
 
     assert changed == [
-        "deletion protection on",
         "point-in-time recovery on",
         "expiry by expires_at on",
         "the tag duebell",
+        "deletion protection on",
     ]
     declared = properties(template, "Table")
     table = dynamodb.describe_table(TableName="duebell")["Table"]

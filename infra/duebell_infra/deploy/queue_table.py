@@ -128,14 +128,7 @@ class QueueTable:
         Units that were scaled stay as they are.
         """
         with aws_calls(f"the settings of the table {self.name}"):
-            return [
-                *self._settle_protection(wanted),
-                *self._settle_encryption(wanted),
-                *self._settle_policy(),
-                *self._settle_capacity(wanted),
-                *self._settle_warm_throughput(wanted),
-                *self._settle_past_index(wanted),
-            ]
+            return [*self._settle_policy(), *self._settle_table(wanted)]
 
     def wait_for_indexes(self, say: Callable[[str], None]) -> None:
         """Wait until all indexes can be read, as CloudFormation does not; after ten minutes, tell `say`."""
@@ -157,17 +150,6 @@ class QueueTable:
             self._client.get_waiter("table_not_exists").wait(TableName=self.name, WaiterConfig={"Delay": 2})
         return True
 
-    def _settle_protection(self, wanted: TableSettings) -> Iterator[str]:
-        if bool(self._at_rest().get("DeletionProtectionEnabled")) is not wanted.is_protected:
-            self._update(DeletionProtectionEnabled=wanted.is_protected)
-            yield f"deletion protection {'on' if wanted.is_protected else 'off'}"
-
-    def _settle_encryption(self, wanted: TableSettings) -> Iterator[str]:
-        if _key_of(self._describe()) != wanted.key:
-            key = {"SSEType": "KMS", "KMSMasterKeyId": wanted.key} if wanted.key else {}
-            self._update(SSESpecification={"Enabled": bool(wanted.key), **key})
-            yield f"encryption with {wanted.key or 'the key that DynamoDB owns'}"
-
     def _settle_policy(self) -> Iterator[str]:
         """Recovery, expiry and the tag, which are no part of the table's description."""
         client, name = self._client, self.name
@@ -188,35 +170,37 @@ class QueueTable:
             client.tag_resource(ResourceArn=arn, Tags=[tag])  # type: ignore[list-item]
             yield "the tag duebell"
 
-    def _settle_capacity(self, wanted: TableSettings) -> Iterator[str]:
-        table = self._describe()
-        is_provisioned = (
-            table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED") == "PROVISIONED"
-        )
-        if wanted.provisioned and not is_provisioned:
+    def _settle_table(self, wanted: TableSettings) -> Iterator[str]:
+        """What the table's description says, one change after the other; past-index last."""
+        table = self._at_rest()
+        if bool(table.get("DeletionProtectionEnabled")) is not wanted.is_protected:
+            self._update(DeletionProtectionEnabled=wanted.is_protected)
+            yield f"deletion protection {'on' if wanted.is_protected else 'off'}"
+        if _key_of(table) != wanted.key:
+            key = {"SSEType": "KMS", "KMSMasterKeyId": wanted.key} if wanted.key else {}
+            self._update(SSESpecification={"Enabled": bool(wanted.key), **key})
+            yield f"encryption with {wanted.key or 'the key that DynamoDB owns'}"
+        billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+        if wanted.provisioned and billing != "PROVISIONED":
             units = {"ProvisionedThroughput": wanted.provisioned}
             self._update(dict.fromkeys(_indexes(table), units), BillingMode="PROVISIONED", **units)
             yield "provisioned capacity"
-        if is_provisioned and not wanted.provisioned:
+        if billing == "PROVISIONED" and not wanted.provisioned:
             self._update(BillingMode="PAY_PER_REQUEST")
             yield "capacity on demand"
-
-    def _settle_warm_throughput(self, wanted: TableSettings) -> Iterator[str]:
         table, least = self._describe(), wanted.warm or {}
         indexes = _indexes(table)
         if any(_is_colder(one, least) for one in (table, *indexes.values())):
             warmer = {name: _warmed(one, least) for name, one in indexes.items()}
             self._update(warmer, **_warmed(table, least))
             yield "warm throughput"
-
-    def _settle_past_index(self, wanted: TableSettings) -> Iterator[str]:
-        name = str(_PAST_INDEX["IndexName"])
-        if name in _indexes(self._describe()):
-            return
-        units = {"ProvisionedThroughput": wanted.provisioned, "WarmThroughput": wanted.warm}
-        index = {**_PAST_INDEX, **{kind: given for kind, given in units.items() if given}}
-        self._update(AttributeDefinitions=_KEY_ATTRIBUTES, GlobalSecondaryIndexUpdates=[{"Create": index}])
-        yield f"the index {name}"
+        if (name := str(_PAST_INDEX["IndexName"])) not in indexes:
+            given = {"ProvisionedThroughput": wanted.provisioned, "WarmThroughput": wanted.warm}
+            index = {**_PAST_INDEX, **{kind: units for kind, units in given.items() if units}}
+            self._update(
+                AttributeDefinitions=_KEY_ATTRIBUTES, GlobalSecondaryIndexUpdates=[{"Create": index}]
+            )
+            yield f"the index {name}"
 
     def _update(self, indexes: Mapping[str, Mapping[str, Any]] | None = None, **change: Any) -> None:
         """Make one change of the table, and these of its indexes; wait until it takes the next."""

@@ -42,7 +42,6 @@ class EmbeddedStack:
     folder        where the actions are looked for first; None: the current folder
     requirements  a requirements file with what the actions need and is not installed here
     parameters    more parameters of the template, such as Lanes
-    environment   more environment variables for MiniStack, and with it for the worker
     log_format    of what the actions log
     while_locked  entered as soon as the folder is this stack's, and left just before it is given up
     say           is given a line for every step
@@ -63,7 +62,6 @@ class EmbeddedStack:
         folder: Path | None = None,
         requirements: Path | None = None,
         parameters: Mapping[str, str] | None = None,
-        environment: Mapping[str, str] | None = None,
         log_format: LogFormat = LogFormat.TEXT,
         while_locked: AbstractContextManager[object] | None = None,
         say: Callable[[str], None] = lambda _: None,
@@ -71,7 +69,7 @@ class EmbeddedStack:
     ) -> None:
         self._state = StateFolder(state)
         # MiniStack does not tell functions the format of their log, as Lambda does.
-        more = {"AWS_LAMBDA_LOG_FORMAT": log_format.value, **(environment or {})}
+        more = {"AWS_LAMBDA_LOG_FORMAT": log_format.value}
         self._ministack = MiniStack(self._state, port or free_port(), environment=more)
         self._deployment = Deployment(
             actions=actions or "",

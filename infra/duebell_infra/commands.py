@@ -213,9 +213,9 @@ def deploy(
     session = context.account.session
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
     needed = {"AWS_DEFAULT_REGION": session.region_name, **environment_of(settings)}
-    typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
+    typer.echo(f"environment of the services that add tasks: {' '.join(map('='.join, needed.items()))}")
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
-    typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
+    typer.echo(f"policy that their roles need: {outputs['EditorPolicyArn']}")
     if "IntakeUrl" in outputs:
         typer.echo(
             f"intake: {outputs['IntakeUrl']}, for whoever may sqs:SendMessage on {outputs['IntakeArn']}"

@@ -47,7 +47,7 @@ variable "bell" {
 }
 
 variable "other_bell" {
-  description = "Whether the other bell stays beside it, for editors that still set it. duebell deploy turns it on when Bell changes."
+  description = "Whether the other bell stays beside it, for clients that still set it. duebell deploy turns it on when Bell changes."
   type        = bool
   default     = false
 }

@@ -163,13 +163,13 @@ class Setting(msgspec.Struct, frozen=True):
     variable  its environment variable
     kind      the values that it takes
     means     what it means
-    of        who alone reads it, the worker or the editors; empty if both do
+    of        who alone reads it, the worker or the clients; empty if both do
     """
 
     variable: str
     kind: Kind
     means: str
-    of: Literal["", "worker", "editors"] = ""
+    of: Literal["", "worker", "clients"] = ""
 
 
 #: All settings, by their attributes.
@@ -217,7 +217,7 @@ SETTINGS = {
     ),
     "changed_by": Setting(
         "DUEBELL_CHANGED_BY", Kind(check=_check_author),
-        "Who changes tasks, for an editor's notes: 1 to 128 printable characters.", of="editors",
+        "The author of a client's changes: 1 to 128 printable characters.", of="clients",
     ),
     "label": Setting(
         "DUEBELL_LABEL", Kind(check=_check_label),
@@ -226,8 +226,8 @@ SETTINGS = {
     "color": Setting("DUEBELL_COLOR", _choice(Color), "The colour of the label."),
     "strict_actions": Setting(
         "DUEBELL_STRICT_ACTIONS", _SWITCH,
-        "Whether an editor refuses tasks for actions that the worker does not have, instead of a warning.",
-        of="editors",
+        "Whether a client refuses tasks for actions that the worker does not have, instead of a warning.",
+        of="clients",
     ),
     "intake": Setting(
         "DUEBELL_INTAKE", _TEXT,

@@ -1,16 +1,17 @@
 """The table over moto: what AWS refuses or does not answer, and whose session is used."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import boto3
 import pytest
-from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
 from duebell_shared.queue.store import Store
+from duebell_shared.queue.transactions import transact
 from duebell_shared.settings import Settings
 from tests.shared.table_calls import KEY, SOON, client_of, store, task, verbs
 from tests.support import NOON, REGION, Calls, create_table
@@ -32,58 +33,48 @@ def test_a_table_that_is_not_there_is_said_with_the_way_out(session: boto3.Sessi
         )
 
 
+def refuse(store: Store, code: str, *, status: int = 400, call: str = "") -> None:
+    """From now on DynamoDB answers each call, or each of this name, with that error."""
+
+    def answer(**_: Any) -> tuple[Any, dict[str, Any]]:
+        error = {"Code": code, "Message": "so it is"}
+        answered = {"Error": error, "ResponseMetadata": {"HTTPStatusCode": status}}
+        return SimpleNamespace(status_code=status, headers={}), answered
+
+    client_of(store).meta.events.register(f"before-call.dynamodb{call}", answer)
+
+
 @pytest.mark.parametrize(
-    ("code", "expected"),
+    ("status", "code", "expected"),
     [
-        ("AccessDeniedException", AwsRefused),
-        ("UnrecognizedClientException", AwsRefused),
-        ("ExpiredTokenException", AwsRefused),
-        ("ThrottlingException", AwsUnavailable),
-        ("ProvisionedThroughputExceededException", AwsUnavailable),
-        ("RequestLimitExceeded", AwsUnavailable),
-        ("InternalServerError", AwsUnavailable),
+        (400, "AccessDeniedException", AwsRefused),
+        (400, "UnrecognizedClientException", AwsRefused),
+        (400, "ExpiredTokenException", AwsRefused),
+        (400, "ThrottlingException", AwsUnavailable),
+        (400, "ProvisionedThroughputExceededException", AwsUnavailable),
+        (400, "RequestLimitExceeded", AwsUnavailable),
+        (400, "InternalServerError", AwsUnavailable),
+        # A load balancer that fails: without JSON, the SDK makes a code of the status
+        (500, "500", AwsUnavailable),
+        (502, "502", AwsUnavailable),
+        (503, "503", AwsUnavailable),
+        (500, "InternalFailure", AwsUnavailable),
+        (504, "", AwsUnavailable),
     ],
 )
-def test_what_dynamodb_answers_is_an_error_of_ours(store: Store, code: str, expected: type[AwsError]) -> None:
-    def refuse(**_: Any) -> tuple[Any, dict[str, Any]]:
-        answer = {"Error": {"Code": code, "Message": "so it is"}, "ResponseMetadata": {}}
-        return SimpleNamespace(status_code=400, headers={}), answer
-
-    client_of(store).meta.events.register("before-call.dynamodb", refuse)
+def test_what_dynamodb_answers_is_an_error_of_ours(
+    store: Store, status: int, code: str, expected: type[AwsError]
+) -> None:
+    refuse(store, code, status=status)
     for verb in verbs(store):
         with pytest.raises(expected, match=r"^DynamoDB, table 'duebell': .*so it is"):
             verb()
 
 
-@pytest.mark.parametrize(
-    ("status", "code"), [(500, "500"), (502, "502"), (503, "503"), (500, "InternalFailure"), (504, "")]
-)
-def test_a_status_of_500_or_above_is_no_answer_whatever_the_code_says(
-    store: Store, status: int, code: str
-) -> None:
-    # Given a load balancer that fails: without JSON, the SDK makes a code of the status
-    def fail(**_: Any) -> tuple[Any, dict[str, Any]]:
-        answer = {
-            "Error": {"Code": code, "Message": "so it is"},
-            "ResponseMetadata": {"HTTPStatusCode": status},
-        }
-        return SimpleNamespace(status_code=status, headers={}), answer
-
-    client_of(store).meta.events.register("before-call.dynamodb", fail)
-    # Then each call may have had an effect, and is worth another try
-    for verb in verbs(store):
-        with pytest.raises(AwsUnavailable, match=r"^DynamoDB, table 'duebell': .*so it is"):
-            verb()
-
-
 def test_who_may_not_read_many_at_once_reads_one_by_one(store: Store, calls: Calls) -> None:
-    def refuse(**_: Any) -> tuple[Any, dict[str, Any]]:
-        answer = {"Error": {"Code": "AccessDeniedException", "Message": "no"}, "ResponseMetadata": {}}
-        return SimpleNamespace(status_code=400, headers={}), answer
-
     assert store.insert(task())
     calls.clear()
-    client_of(store).meta.events.register("before-call.dynamodb.BatchGetItem", refuse)
+    refuse(store, "AccessDeniedException", call=".BatchGetItem")
     assert store.get_many([KEY, KEY._replace(id="other")]) == {"one": task()}
     assert calls["GetItem"] == 2
 
@@ -151,3 +142,39 @@ def test_an_aws_setting_that_cannot_be_right_is_told(monkeypatch: pytest.MonkeyP
 def test_making_a_backend_makes_no_call(session: boto3.Session, calls: Calls) -> None:
     Backend.connect(Settings(table="other"), session)
     assert not calls
+
+
+# Refused calls of a transaction, which the SDK may have made before without an answer.
+
+
+PUT = {"Put": {"TableName": "trials", "Item": {"id": {"S": "one"}}}}
+
+
+class Refusing:
+    """A client whose calls are refused with this code, after so many tries of the SDK."""
+
+    def __init__(self, code: str, retries: int) -> None:
+        answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"RetryAttempts": retries}}
+        self._error = ClientError(answer, "TransactWriteItems")
+
+    def transact_write_items(self, **_: Any) -> None:
+        raise self._error
+
+
+def test_a_refusal_of_the_first_try_is_raised_as_it_is() -> None:
+    with pytest.raises(ClientError):
+        transact(cast(Any, Refusing("ExpiredTokenException", 0)), "queue", [PUT], "token")
+
+
+@pytest.mark.parametrize("code", ["ExpiredTokenException", "ResourceNotFoundException"])
+def test_a_refusal_of_another_try_does_not_say_that_nothing_was_written(code: str) -> None:
+    with pytest.raises(AwsUnavailable, match="a try was not answered"):
+        transact(cast(Any, Refusing(code, 1)), "queue", [PUT], "token")
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_cancellation_tells_whether_it_is_sure(retries: int) -> None:
+    client: Any = Refusing("TransactionCanceledException", retries)
+    transacted = transact(client, "queue", [PUT], "token")
+    assert transacted.refusals
+    assert transacted.is_sure is (retries == 0)

@@ -19,7 +19,7 @@ from tests.worker.hooks import Hooks
 from tests.worker.memory import memory_backend
 
 if TYPE_CHECKING:
-    from mypy_boto3_events import EventBridgeClient
+    pass
 
 HOUR = timedelta(hours=1)
 
@@ -100,23 +100,6 @@ def test_a_run_to_which_something_was_added_ends_once_that_is_done(clock: Clock)
     assert clock.now < NOON + timedelta(minutes=1)
 
 
-def test_a_run_whose_rule_is_gone_runs_what_is_due_and_then_says_so(
-    editor: Editor, worker: Worker, events: "EventBridgeClient"
-) -> None:
-    # Given a task that is due, and a rule that someone deleted
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    events.remove_targets(Rule="duebell", Ids=["worker"])
-    events.delete_rule(Name="duebell")
-
-    # When it is run
-    with pytest.raises(NotArmed, match="there is no EventBridge rule 'duebell'"):
-        worker.run()
-
-    # Then the task is done
-    assert editor.get("a").status is Status.DONE
-
-
 def test_a_run_that_may_not_set_the_rule_runs_what_is_due_and_then_says_so(
     editor: Editor, worker: Worker, aws: Hooks, backend: Backend
 ) -> None:
@@ -164,32 +147,6 @@ def test_trouble_with_the_table_ends_the_run_when_nothing_is_under_way(
     assert editor.status().rings_at is not None
     clock.advance(GRACE)
     assert worker.run().done == 1
-
-
-def test_outcomes_that_cannot_be_written_are_trouble_and_the_rest_is_for_the_next_run(
-    editor: Editor, worker: Worker, aws: Hooks, clock: Clock
-) -> None:
-    # Given a table that takes the claims of a lane and refuses the outcomes
-    called = []
-    worker._concurrency = 1
-    worker.action("act")(lambda: called.append("act"))
-    editor.add("act", due=NOON - HOUR, id="a")
-    editor.add("act", due=NOON, id="c")
-    assert editor.queue.lane_of("a") == editor.queue.lane_of("c")
-
-    allow = aws.refuse(
-        "dynamodb.UpdateItem", "AccessDeniedException", when=lambda body: "finished_at" in body
-    )
-
-    # When a run comes, that is the lane's own trouble, and nothing more is started in it
-    assert worker.run().done == 0
-    assert called == ["act"]
-    assert [editor.get(id).status for id in ("a", "c")] == [Status.RUNNING, Status.SCHEDULED]
-
-    # Then the next does all of it
-    allow()
-    clock.advance(GRACE)
-    assert worker.run().done == 2
 
 
 def test_the_record_keeps_what_came_of_the_last_run(editor: Editor, worker: Worker, clock: Clock) -> None:

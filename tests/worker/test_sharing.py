@@ -90,20 +90,20 @@ def test_an_event_of_someone_elses_is_for_all_lanes(backend: Backend, stage: Sta
         assert slow(backend, stage).handler(event, cast("Any", context))["lanes"] == 4
 
 
-def test_work_for_a_minute_is_shared_by_two(
-    editor: Editor, backend: Backend, called: Called, stage: Stage
+@pytest.mark.parametrize(("count", "lanes", "expected"), [(60, 2, [[1, 3]]), (30, 4, [])])
+def test_work_for_a_minute_is_shared_by_two_and_for_half_of_it_by_nobody(
+    editor: Editor,
+    backend: Backend,
+    called: Called,
+    stage: Stage,
+    *,
+    count: int,
+    lanes: int,
+    expected: object,
 ) -> None:
-    add(editor, 60)
-    slow(backend, stage).run(time_left=10 * MINUTE)
-    assert handed_over(called) == [[1, 3]]
-
-
-def test_what_one_run_can_do_in_time_it_does(
-    editor: Editor, backend: Backend, called: Called, stage: Stage
-) -> None:
-    add(editor, 30)
-    report = slow(backend, stage).run(time_left=10 * MINUTE)
-    assert (report.lanes, report.done, handed_over(called)) == (4, 30, [])
+    add(editor, count)
+    assert slow(backend, stage).run(time_left=10 * MINUTE).lanes == lanes
+    assert handed_over(called) == expected
 
 
 @pytest.mark.parametrize(("most", "expected"), [(1, []), (2, [[1, 3]]), (3, [[1], [2]])])

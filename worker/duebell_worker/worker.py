@@ -146,7 +146,7 @@ class Worker:
             vars(self)["backend"] = backend
 
     def register(self, registration: Registration | None = None) -> None:
-        """Make the actions known in the queue, for editors and pages; `handler` does so at its first call.
+        """Make the actions known in the queue, for clients and pages; `handler` does so at its first call.
 
         registration  the start of this worker, if it was begun before the actions were imported
 

@@ -101,7 +101,7 @@ def deploy(
     progress: Callable[[str], None] = lambda _: None,
     synced: Callable[[str], None] | None = None,
 ) -> Settings:
-    """Create or update the stack and arm its rule; returns the settings that editors need.
+    """Create or update the stack and arm its rule; returns the settings that clients need.
 
     `say` is given a line for each step, `progress` one for each change of a resource, and `synced`, or else
     `say`, one for each recurring task that is changed.

@@ -2,7 +2,7 @@
 
 The `Parameters` of template.yaml, Terraform's variables.tf and docs/parameters.md are made of these
 rows by `make reference`. The Terraform variable has the same name in snake case. A parameter that worker and
-editors read as a setting has its meaning, bounds and default from there.
+clients read as a setting has its meaning, bounds and default from there.
 
 With SnapStart the worker is a published version, and Lambda starts it from a snapshot.
 https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
@@ -35,7 +35,7 @@ class Parameter(msgspec.Struct, frozen=True):
     pattern   what a text must match
     says      what such a text is, for the message
     option    the option of `duebell deploy`
-    variable  the environment variable of worker and editors with the same
+    variable  the environment variable of worker and clients with the same
     only      where it is a parameter, if not in both
     """
 
@@ -101,7 +101,7 @@ PARAMETERS = {
     ),
     "Bell": _same("bell", option="--bell"),
     "OtherBell": Parameter(
-        "Whether the other bell stays beside it, for editors that still set it. duebell deploy turns "
+        "Whether the other bell stays beside it, for clients that still set it. duebell deploy turns "
         "it on when Bell changes.",
         kind="yes",
     ),
@@ -318,7 +318,7 @@ _TOO_OLD = "python3.11"
 
 
 def function_called(name: str, parameters: Mapping[str, object]) -> str:
-    """The name by which rule, editors and runs call the worker of this scheduler: DUEBELL_FUNCTION."""
+    """The name by which rule, clients and runs call the worker of this scheduler: DUEBELL_FUNCTION."""
     return f"{name}:{_ALIAS}" if parameters.get(SNAP_START) == "yes" else name
 
 

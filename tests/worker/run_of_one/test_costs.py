@@ -1,5 +1,7 @@
 """A run of one task: what it costs, and what it puts back is rung for without a read of heads."""
 
+from datetime import datetime
+
 import pytest
 
 from duebell import Editor, Retry, Worker
@@ -29,26 +31,20 @@ def test_a_run_that_comes_in_its_rings_minute_is_three_writes_and_one_put_rule(
     assert costs.of() == {"reads": 1, "swaps": 3, "puts": 1, "queries": 4, "heads": 0}
 
 
-def test_a_run_in_the_last_minutes_of_an_hour_sets_its_watchdog(
-    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+@pytest.mark.parametrize(
+    ("due", "late"),
+    [(DUE + 56 * MINUTE, 0), (DUE, 121)],
+    ids=["its ring has no echo in its hour", "it comes late"],
+)
+def test_a_run_without_an_echo_sets_its_watchdog(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs, *, due: datetime, late: int
 ) -> None:
-    # Given a task that is due where the ring has no echo in its hour
-    editor.add("act", due=DUE + 56 * MINUTE, id="a")
-    clock.now = DUE + 56 * MINUTE
+    editor.add("act", due=due, id="a")
+    clock.now = due + late * SECOND
     costs.clear()
     # When it is run, then the rule is set for the end of the lease as well
     assert worker.run().done == 1
     assert costs.of() == {"reads": 1, "swaps": 4, "puts": 2, "queries": 4, "heads": 0}
-
-
-def test_a_run_that_comes_late_sets_its_watchdog(
-    editor: Editor, worker: Worker, clock: Clock, costs: Costs
-) -> None:
-    editor.add("act", due=DUE, id="a")
-    clock.now = DUE + 121 * SECOND
-    costs.clear()
-    assert worker.run().done == 1
-    assert costs.of("swaps", "puts") == {"swaps": 4, "puts": 2}
 
 
 def test_a_new_head_is_two_writes_beside_the_task_and_one_put_rule(editor: Editor, costs: Costs) -> None:

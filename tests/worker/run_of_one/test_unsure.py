@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell import Editor, NotArmed, Retry, Worker
+from duebell import Editor, NotArmed, Retry, Status, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_notes import LastRun, RestingLane
@@ -111,6 +111,26 @@ def test_a_lane_that_rested_before_this_run(clock: Clock, stage: Stage) -> None:
     # When it has counted that lane meanwhile, then it still looks into it
     worker.run(time_left=10 * MINUTE)
     assert is_rung_for(backend)
+
+
+def test_a_lane_whose_trouble_ended_while_others_were_counted_is_not_taken_for_empty(
+    clock: Clock, stage: Stage
+) -> None:
+    # Given a lane with some seconds' work, and one that cannot be read at first, in which a task is due
+    store, backend, editor = with_two_lanes(clock)
+    for id in ids_in(0, 8):
+        editor.add("act", due=NOON, id=id)
+    [unread] = ids_in(1, 1)
+    editor.add("act", due=NOON, id=unread)
+    store.refuses = lambda verb, lane: (verb, lane) == ("queued", 1) and clock.now < NOON + SECOND
+    worker = Worker(backend=backend, pool=stage, concurrency=1)
+    worker.action("act")(lambda: stage.sleep(1))
+    # When a run counts all lanes, to tell whether it needs help, and that count ends the trouble
+    report = worker.run(time_left=10 * MINUTE)
+    # Then the run does not give the lane back as if it had looked into it
+    assert store.calls["count", 1] == 1
+    assert (report.done, report.rings_at) == (9, None)
+    assert editor.get(unread).status is Status.DONE
 
 
 class Died(BaseException):

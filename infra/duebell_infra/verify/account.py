@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from duebell_infra.aws import answer_unless
 from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
-from duebell_shared.bell.arming import GRACE, ArmingRecord
-from duebell_shared.bell.bell import BellKind, BellState
+from duebell_shared.bell.arming import GRACE
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.function import Function, qualifier_of
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
@@ -30,9 +30,6 @@ from .scene import Scene
 
 #: A rule that rings sooner than this is left alone: set anew, it could ring later.
 _SOON = 3 * LEAD
-
-#: Tries of a swap, when those of others come first.
-_TRIES = 5
 
 #: A message of the intake is taken within this: Lambda waits a second for others, and a process has to start.
 _TAKEN_WITHIN = timedelta(minutes=2)
@@ -84,47 +81,30 @@ def status(scene: Scene) -> Found:
 def rule(scene: Scene) -> Found:
     """Set the bell to where it is, by the ordinary protocol: a swap that wins, its setting, its echo."""
     must_hold(scene)
-    bell = scene.backend.rule
+    bell, armer = scene.backend.rule, scene.backend.armer
     before, targets = bell.read(), bell.count_targets()
-    disputed = _disputed(scene)
+    record, now = armer.read(), scene.now()
+    rings = min(record.target, record.rings_at or NEVER)
+    if rings < min(now + _SOON, NEVER) or record.is_being_applied(now):
+        again = "verify again when less is due"
+        raise NotMade(f"the {bell.kind} is to ring within minutes, and is not set meanwhile", again)
+    # The bell's state is unknown then, as if somebody else had changed it.
+    disputed = scene.store.swap_record(record, record.disputed())
     scene.answers.calls.clear()
-    after = _echo(scene, scene.backend.armer.ensure(disputed))
+    armed = armer.ensure(disputed) if disputed else None
+    puts = [one for one in scene.answers.of(bell.setting) if not one.answer.code]
+    after = bell.read()
+    if armed is None or not puts or armer.read().rev != armed.rev:
+        raise NotMade(f"somebody else set the {bell.kind} at the same time", "verify again")
+    given = puts[-1].params["ScheduleExpression"]
+    if after.expression != given or not after.is_at(armed.set_to):
+        raise Wrong(f"the {bell.kind} was set to {given}, and is read as {after.expression}")
     is_kept = all(getattr(after, name) == getattr(before, name) for name in ("state", "description", "role"))
     said = f"{bell.setting} has changed the {bell.kind}'s"
     expect(is_kept, f"{said} state or description: {before}, then {after}")
     if bell.count_targets() != targets:
         raise Wrong(f"{said} targets", "`duebell deploy` gives it one")
     return Found(f"set to {after.expression}, and read so")
-
-
-def _disputed(scene: Scene) -> ArmingRecord:
-    """The record, made to say that the bell's state is unknown, as if somebody else had changed it."""
-    again = "verify again when less is due"
-    for _ in range(_TRIES):
-        record = scene.backend.armer.read()
-        rings, now = min(record.target, record.rings_at or NEVER), scene.now()
-        if rings < min(now + _SOON, NEVER) or record.is_being_applied(now):
-            kind = scene.backend.rule.kind
-            raise NotMade(f"the {kind} is to ring within minutes, and is not set meanwhile", again)
-        if swapped := scene.store.swap_record(record, record.disputed()):
-            return swapped
-    raise NotMade("the arming record keeps changing", again)
-
-
-def _echo(scene: Scene, record: ArmingRecord) -> BellState:
-    """The bell as it is read after this set it.
-
-    Raises NotMade if somebody else set it too, Wrong if it is not as it was given.
-    """
-    bell = scene.backend.rule
-    puts = [one for one in scene.answers.of(bell.setting) if not one.answer.code]
-    after = bell.read()
-    if not puts or scene.backend.armer.read().rev != record.rev:
-        raise NotMade(f"somebody else set the {bell.kind} at the same time", "verify again")
-    given = puts[-1].params["ScheduleExpression"]
-    if after.expression != given or not after.is_at(record.set_to):
-        raise Wrong(f"the {bell.kind} was set to {given}, and is read as {after.expression}")
-    return after
 
 
 def lost_rings(scene: Scene) -> Found:

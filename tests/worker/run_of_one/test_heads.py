@@ -7,6 +7,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from tests.support import Clock
+from tests.worker.log_lines import Log
 from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, CountingStore, in_lane
 
 
@@ -149,8 +150,14 @@ def test_a_task_that_was_put_back_and_cancelled_before_the_last_look_is_rung_for
     assert (report.retried, report.done, report.rings_at) == (1, 2, NEXT)
 
 
-def test_a_task_that_cannot_be_read_is_looked_at_again(
-    editor: Editor, worker: Worker, store: CountingStore, clock: Clock, *, monkeypatch: pytest.MonkeyPatch
+def test_a_task_that_cannot_be_read_is_said_and_looked_at_again(
+    editor: Editor,
+    worker: Worker,
+    store: CountingStore,
+    clock: Clock,
+    *,
+    log: Log,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Given a task that this version cannot read
     editor.add("act", due=DUE, id="a")
@@ -163,3 +170,4 @@ def test_a_task_that_cannot_be_read_is_looked_at_again(
     monkeypatch.setattr(store, "claim", claim)
     # When a run comes, then the rule rings for the next look at it, and not only for what waits
     assert worker.run().rings_at == DUE + 5 * MINUTE
+    assert {(line["id"], line["level"]) for line in log.lines("unreadable")} == {("a", "ERROR")}

@@ -23,7 +23,7 @@ from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
 from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
-from .deliveries import DELIVERIES, LISTS, Given, merged, permitted
+from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
 from .parameters import (
     IN_TEMPLATE,
     INTAKE_VISIBILITY,
@@ -210,6 +210,7 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
+    check_size(given[DELIVERIES], given.get("Environment", ""))
     given |= intake_visibility(given)
     return given
 

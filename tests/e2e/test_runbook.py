@@ -142,7 +142,7 @@ def play(
 def test_deploying_as_the_runbook_says_ends_the_fault(
     name: str, deployer: Deployer, tmp_path: Path, play: Callable[..., None]
 ) -> None:
-    deployer.deploy(DeletionProtection="no")
+    deployer.deploy(DeletionProtection="no", SavedQueries="no")  # the emulator has none
     # Given the fault, which the doctor names
     scene = SCENES[name](deployer, tmp_path)
     words = next(scene)

@@ -40,7 +40,7 @@ def test_a_push_to_an_earlier_due_date_arms_the_rule(scheduler: Scheduler) -> No
     assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
-def test_pushes_never_go_beyond_at_most_after_the_first_add(scheduler: Scheduler) -> None:
+def test_pushes_never_go_beyond_max_wait_after_the_first_add(scheduler: Scheduler) -> None:
     # Given pushes every four minutes by ten, for half an hour at most
     dues = []
     for _ in range(7):
@@ -58,7 +58,7 @@ def test_pushes_never_go_beyond_at_most_after_the_first_add(scheduler: Scheduler
 
 
 @pytest.mark.parametrize("status", [None, Status.RUNNING, Status.DONE])
-def test_a_first_push_is_not_due_beyond_at_most_either(scheduler: Scheduler, status: Status | None) -> None:
+def test_a_first_push_is_not_due_beyond_max_wait_either(scheduler: Scheduler, status: Status | None) -> None:
     if status:
         scheduler.become(scheduler.editor.add("index", due=HOUR, id="one"), status)
     scheduler.clock.advance(5 * HOUR)

@@ -359,15 +359,15 @@ def check_scheduler_name(name: str) -> str:
     raise InvalidDeployment("name", f"a scheduler cannot be named {quoted(name)}: {row.says}")
 
 
-#: What editors have in common with the worker.
+#: The settings that clients have in common with the worker.
 _SHARED = ("retention", "history", "kept_payload", "label", "color", "bell", "intake")
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """The variables of this scheduler for its editors.
+    """The variables of this scheduler for its clients.
 
     Settings of the history, the label, the bell and the intake are in it only if they are not the defaults.
-    An editor needs the history's as well as the worker: it ends the tasks that it cancels.
+    A client needs that of the history as well as the worker, because it ends the tasks that it cancels.
     """
     default = Settings()
     kept = {
@@ -384,7 +384,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 
 def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
+    """The settings of clients and worker of a stack with these parameters. Raises InvalidSettings."""
     variables = {
         PARAMETERS[one].variable: value for one, value in parameters.items() if PARAMETERS[one].variable
     }

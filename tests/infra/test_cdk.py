@@ -205,7 +205,8 @@ def test_a_service_is_let_add_tasks(stack: Stack) -> None:
 
 def test_a_service_is_told_the_settings_that_it_shares_with_the_worker(stack: Stack) -> None:
     made = Fn.import_value("days")  # known to CloudFormation alone
-    parameters = {"History": "failed", "Label": "production", "MemorySize": 512, "RetentionDays": made}
+    parameters: dict[str, Any] = {"History": "failed", "Label": "production", "MemorySize": 512}
+    parameters["RetentionDays"] = made
     scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker", parameters=parameters)
     names = dict.fromkeys(("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"), "shop")
     assert scheduler.environment == {**names, "DUEBELL_HISTORY": "failed", "DUEBELL_LABEL": "production"}

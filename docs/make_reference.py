@@ -49,8 +49,8 @@ GROUPS = {
         "Page Bucket Step PastCounts Snapshot Ended TaskHistory FailureGroup Failures ActionLimit"
     ),
     "Status and doctor": (
-        "SchedulerStatus Diagnosis Problem ProblemKind LastRun LateRing RestingLane WorkerDescription "
-        "ActionDescription"
+        "SchedulerStatus Diagnosis Problem ProblemKind Why WaitCause Lateness LastRun LateRing RestingLane "
+        "WorkerDescription ActionDescription"
     ),
     "Transactions": "Transaction Reservation TransactionItem",
     "Declared tasks": "SyncReport SyncStep SyncVerb",

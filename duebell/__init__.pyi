@@ -22,6 +22,8 @@ from duebell_editor.status.health import Diagnosis as Diagnosis
 from duebell_editor.status.health import Problem as Problem
 from duebell_editor.status.health import ProblemKind as ProblemKind
 from duebell_editor.status.health import SchedulerStatus as SchedulerStatus
+from duebell_editor.status.why import WaitCause as WaitCause
+from duebell_editor.status.why import Why as Why
 from duebell_editor.transactions.task_writes import Reservation as Reservation
 from duebell_editor.transactions.task_writes import TransactionItem as TransactionItem
 from duebell_editor.transactions.transaction import Transaction as Transaction
@@ -69,6 +71,7 @@ from duebell_shared.tasks.fields import TaskChange as TaskChange
 from duebell_shared.tasks.follow_up import FollowUp as FollowUp
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
+from duebell_shared.tasks.lateness import Lateness as Lateness
 from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence
 from duebell_shared.tasks.packed_occurrences import Result as Result
 from duebell_shared.tasks.recurrence import Missed as Missed

@@ -44,6 +44,7 @@ from duebell_shared.tasks import (
     follow_up,
     packed_occurrences,
     recurrence,
+    task,
     worker_record,
 )
 from duebell_worker.deliveries import deliverer, https
@@ -378,7 +379,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     (
         "how-to/follow-ups",
         "this lasts for three and a {:w} minutes",
-        [N(queue_counts.OVERDUE - 3 * MINUTE, MINUTE)],
+        [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
     ),
     ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
     ("how-to/lanes", "can get more, up to {}:", [N(settings.MAX_LANES)]),

@@ -177,7 +177,7 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
     ("words", "meant"),
     [
         (["history"], "'show'"),
-        (["explain"], "'preview'"),
+        (["explain"], "'why'"),
         (["logs"], "'show'"),
         (["lits"], "'list'"),
         (["list", "--failed"], "--status failed"),

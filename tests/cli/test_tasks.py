@@ -55,3 +55,20 @@ def test_a_task_is_moved_paused_resumed_retried_and_cancelled(duebell: Duebell, 
 def test_ids_that_begin_with_a_dash_follow_two(duebell: Duebell) -> None:
     duebell("add", "x", "--in", "1h", "--id", "-rf")
     assert "-rf" in duebell("show", "--", "-rf").out
+
+
+def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    status, out, _ = duebell("why", "a")
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            "its time is to come: 2026-11-21T13:00:00.000Z",
+            "  it starts by 2026-11-21 13:03:30 UTC (in 1 h 4 min), if nothing is in trouble",
+        ],
+    )
+    client = TestClient(create_app(editor), base_url="http://localhost")
+    assert lines(duebell("why", "a", "--json").out) == [client.get("/api/tasks/a/why").json()]
+    duebell("pause", "a")
+    assert "resume a" in duebell("why", "a").out
+    assert (duebell("why", "nobody").status, client.get("/api/tasks/nobody/why").status_code) == (3, 404)

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from duebell import Editor, ProblemKind
-from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.instants import NEVER
+from duebell_shared.tasks.task import STARTS_WITHIN
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock
@@ -43,7 +43,7 @@ def test_an_overdue_task_of_which_the_record_does_not_know(
 ) -> None:
     editor.ensure_armed()
     write(backend, DUE, lane=3)
-    clock.now = DUE + OVERDUE
+    clock.now = DUE + STARTS_WITHIN
     assert editor.status().healthy
     clock.advance(timedelta(seconds=1))
     found = problem(editor, ProblemKind.OVERDUE)

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from duebell import Editor, Problem, ProblemKind, Status, Then
-from duebell_editor.listing.queue_counts import OVERDUE
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, Calls, Clock
 
@@ -75,7 +74,7 @@ def test_follow_ups_that_are_owed_for_long_are_a_problem_with_its_reason(schedul
     owe(scheduler, task, error="AWS refused PutRule")
 
     # Then it is no problem for as long as a run may take to try again
-    scheduler.clock.now += OVERDUE
+    scheduler.clock.now += STARTS_WITHIN
     assert ProblemKind.OWING not in {one.kind for one in scheduler.editor.status().problems}
     scheduler.clock.now += timedelta(seconds=1)
     found = problem_of(scheduler)

@@ -10,12 +10,12 @@ import pytest
 from botocore.model import OperationModel
 
 from duebell import Editor, Failure, ProblemKind, Settings, Status
-from duebell_editor.listing.queue_counts import OVERDUE
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.task import STARTS_WITHIN
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock, SetFor
@@ -70,7 +70,7 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
     assert editor.list(status=Status.FAILED, limit=1).tasks
 
 
-@pytest.mark.parametrize(("ago", "count"), [(OVERDUE - timedelta(seconds=1), 0), (OVERDUE, 3)])
+@pytest.mark.parametrize(("ago", "count"), [(STARTS_WITHIN - timedelta(seconds=1), 0), (STARTS_WITHIN, 3)])
 def test_overdue_tasks_are_counted(
     editor: Editor, backend: Backend, clock: Clock, ago: timedelta, count: int
 ) -> None:

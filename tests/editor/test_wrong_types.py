@@ -69,6 +69,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "failures": {},
     "past_counts": {},
     "status": {},
+    "why": {"id": "one"},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},

@@ -43,6 +43,8 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "recurrence": None,
         "occurrences": [],
         "lateness_ms": None,
+        "lateness": None,
+        "starts_by": "2026-12-31T00:03:30.000Z",
         "failure": None,
         "failures": [],
         "run": None,

@@ -91,6 +91,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.schedules()
     editor.snapshot(ids=["a"])
     editor.status(thorough=True)
+    editor.why("t")
     assert editor.worker() is None
     with pytest.raises(WorkerNotStarted):
         editor.sync()

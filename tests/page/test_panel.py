@@ -10,10 +10,11 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
 from tests.page.hands import has_focus, press, show
 from tests.page.scene import Scene
-from tests.page.seen import PHONE
+from tests.page.seen import PHONE, is_accessible
 
 FITS = """
     [...document.querySelectorAll("dialog")].every(one => one.scrollWidth <= one.clientWidth)
@@ -90,3 +91,27 @@ def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_ba
     page.unroute("**/api/tasks/sale-50")
     try_again(panel)
     expect(panel.get_by_text("paused", exact=True)).to_be_visible()
+
+
+def test_a_task_tells_why_it_waits_and_a_late_one_at_once(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a task that should have been started, besides those of the shop
+    past = utc_now().replace(microsecond=0) - timedelta(minutes=9)
+    late = Task(
+        id="late",
+        lane=scene.editor.queue.lane_of("late"),
+        action="charge",
+        due=past,
+        queued=past,
+        created_at=past,
+    )
+    assert scene.store.insert(late)
+    page = open_page(url)
+    show(page, "sale-50")
+    panel = page.get_by_role("dialog", name="sale-50")
+    panel.get_by_role("button", name="Why does it wait?").click()
+    expect(panel.locator("[role=status]").first).to_contain_text("its time is to come: ")
+    is_accessible(page)
+    page.keyboard.press("Escape")
+    show(page, "late")
+    told = page.get_by_role("dialog", name="late").locator("[role=status]").first
+    expect(told).to_contain_text("Late: ")

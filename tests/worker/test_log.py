@@ -64,6 +64,7 @@ def test_each_task_and_each_run_is_one_line(editor: Editor, worker: Worker, cloc
         {"event": "run", "level": "INFO", "run": report.run, "lanes": 4}
         | {"done": 1, "retried": 1, "failed": 1, "expired": 0, "snoozed": 0, "limited": 0, "superseded": 0}
         | {"lateness_max_ms": 2000, "lateness_mean_ms": 1000, "rings_at": rendered(report.rings_at)}
+        | {"lateness_parts": {"start": {"p50": 1000, "p90": 2000, "p99": 2000}}}
         | {"stopped_early": False, "lost_lease": False, "resting": []}
     ]
     assert len(log.lines()) == 4

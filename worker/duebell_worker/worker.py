@@ -25,7 +25,7 @@ import msgspec
 from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff, pause
-from duebell_shared.bell.function import lanes_in
+from duebell_shared.bell.function import lanes_in, rang_at
 from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
@@ -33,6 +33,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
+from duebell_shared.tasks.lateness import Wake
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.run.context import Pool, ThreadPool
@@ -390,7 +391,8 @@ class Worker:
         id = new_run_id(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
         for tries in count():
             try:
-                report = self._run(id, self.backend, _time_left(context), lanes_in(event))
+                time_left, lanes = _time_left(context), lanes_in(event)
+                report = self._run(id, self.backend, time_left, lanes, rang_at=rang_at(event))
                 break
             except (AwsUnavailable, NotArmed) as error:
                 if tries == _MORE_TRIES or _time_left(context) < 2 * RESERVE:
@@ -407,7 +409,9 @@ class Worker:
         backend: Backend,
         time_left: timedelta | None,
         lanes: tuple[int, ...] | None = None,
+        *,
         host: Host | None = None,
+        rang_at: datetime | None = None,
     ) -> RunReport:
         self._complete()
         settings = backend.settings
@@ -418,6 +422,7 @@ class Worker:
             pool=self._make_pool(self._concurrency),
             places=self._concurrency,
             random=Random(random()),
+            wake=Wake(backend.clock(), rang_at),
             ends=end_of_run(backend.clock(), time_left),
             host=host,
             metrics=Metrics(settings.rule, actions=self._actions) if settings.metrics else None,

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor.library.json_fields import status_fields, task_fields
+from duebell_editor.library.json_fields import plain_values, status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import SchedulerStatus
@@ -68,6 +68,22 @@ def show(context: Context, id: Id) -> None:
         out.print("", attempts_table(task.failures, out.width), sep="\n")
     if task.occurrences:
         out.print("", occurrences_table(task.occurrences, out.width), sep="\n")
+
+
+@app.command(epilog=examples("why sale-42", "why sale-42 --json"))
+@with_json()
+def why(context: Context, id: Id) -> None:
+    """It names the cause and the way out. The lateness of an attempt is split into its parts."""
+    found, out = context.editor().why(id), console()
+    if context.out.as_json:
+        context.out.print_json(plain_values(found))
+        return
+    late = "late: " if found.is_late else ""
+    out.print(Text(f"{late}{plain(found.what)}", style="red" if found.is_late else ""))
+    if found.way_out:
+        out.print(Text(f"  {context.out.in_full(plain(found.way_out))}"))
+    if found.starts_by and not found.is_late:
+        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing is in trouble"))
 
 
 @app.command(

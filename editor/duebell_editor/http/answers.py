@@ -18,6 +18,7 @@ from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
+from duebell_editor.status.why import Why
 from duebell_shared.errors import AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
@@ -131,6 +132,9 @@ _TASK = _struct(
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
+    starts_by=_described(
+        Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
+    ),
     can=_CAN,
 )
 
@@ -340,7 +344,7 @@ def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> Ad
 def schemas(*others: type[Struct]) -> dict[str, Any]:
     """The JSON schemas of these answers and of all others, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
-    scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
+    scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
     return {
         **schemas_of(*tasks, *scheduler, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),

@@ -25,8 +25,9 @@ from duebell_editor.http.routes import api
 from duebell_editor.http.routes.changes import SharedReadings
 from duebell_editor.library.editor import Editor
 from duebell_editor.listing.failures import MOST_READ
-from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED, OVERDUE
+from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED
 from duebell_shared.log_lines import log_event
+from duebell_shared.tasks.task import STARTS_WITHIN
 
 _LOG = logging.getLogger("duebell.http")
 
@@ -169,7 +170,7 @@ def _schemas() -> str:
     schemas = {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
     constants = {
         "most_counted": MOST_COUNTED,
-        "overdue_ms": OVERDUE // timedelta(milliseconds=1),
+        "overdue_ms": STARTS_WITHIN // timedelta(milliseconds=1),
         "morning": MORNING,
         "failures": MOST_READ,
     }

@@ -10,13 +10,14 @@ import msgspec
 from fastapi import FastAPI
 
 from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
-from duebell_editor.library.json_fields import status_fields, task_fields
+from duebell_editor.library.json_fields import plain_values, status_fields, task_fields
 from duebell_editor.listing.failures import FailureGroup, Failures
 from duebell_editor.listing.history import Ended, TaskHistory
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
+from duebell_editor.status.why import WaitCause, Why
 from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.errors import (
     AddFailure,
@@ -33,6 +34,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.fields import IfExists
+from duebell_shared.tasks.lateness import Lateness
 from duebell_shared.tasks.packed_occurrences import Occurrence, Result
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task
@@ -359,6 +361,13 @@ def _answers() -> dict[str, list[object]]:
         first_at=rung,
         last_at=run,
     )
+    late = Why(
+        id="sale-42",
+        cause=WaitCause.STARTED,
+        what="its last attempt started at 2026-12-31T00:01:02.500Z, 32.5 s after it was due: 30.0 s until "
+        "the full minute, 2.5 s until the worker had started",
+        lateness=Lateness(rounding=30_000, start=2_500),
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -366,6 +375,7 @@ def _answers() -> dict[str, list[object]]:
         "AddAnswer": [add_answer(("sale-42", "sale-43"), one_of_two, IfExists.FAIL)],
         "TaskPage": [page_answer(Page(tasks=(task,)), brief=False)],
         "SchedulerStatus": [status_fields(status)],
+        "Why": [plain_values(late)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
         "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],

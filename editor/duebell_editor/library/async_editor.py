@@ -146,6 +146,7 @@ class AsyncEditor:
     schedules = _coroutine(Editor.schedules)
     select = _coroutine(Editor.select)
     status = _coroutine(Editor.status)
+    why = _coroutine(Editor.why)
     sync = _coroutine(Editor.sync)
     timeline = _coroutine(Editor.timeline)
     update = _coroutine(Editor.update)

@@ -29,6 +29,7 @@ from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
+from duebell_editor.status.why import Why, explain
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
@@ -222,6 +223,13 @@ class Editor:
         InvalidSchedule for an unknown time zone.
         """
         return read_status(self._backend, thorough=thorough, timezone=timezone)
+
+    def why(self, id: str) -> Why:
+        """Tell what a task waits for, or why its last attempt started late; see Why.
+
+        It reads the task, and for one that is due what `status` reads. Raises TaskNotFound.
+        """
+        return explain(self._backend, self.get(id))
 
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.

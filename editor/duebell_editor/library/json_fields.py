@@ -20,7 +20,11 @@ plain_values = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
 
 def task_fields(task: Task) -> dict[str, Any]:
     """A task with its payload as a value, the verbs that apply to it, and its schedule in words."""
-    fields: dict[str, Any] = plain_values(task) | {"payload": task.payload, "can": list(task.can)}
+    fields: dict[str, Any] = plain_values(task) | {
+        "payload": task.payload,
+        "starts_by": task.starts_by,
+        "can": list(task.can),
+    }
     del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
     del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
     if task.then:

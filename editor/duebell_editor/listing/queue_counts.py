@@ -19,7 +19,7 @@ from duebell_shared.queue.past_index import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import BATCH, Queue
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey, Task
 
 #: Tasks that are read at most, to find those that owe.
 MOST_READ = 1_000
@@ -126,10 +126,6 @@ PARKED_TIMES = 20
 #: The night ends at this hour, by the clocks of the time zone asked for.
 MORNING = 6
 
-#: A task starts within three minutes when all is well, and half a minute for the Lambda: one that was due as
-#: soon as it was added waits a minute until it can be rung for, for the whole minute, and for the ring in it.
-OVERDUE = timedelta(minutes=3, seconds=30)
-
 _LOG = logging.getLogger("duebell.editor")
 
 
@@ -162,7 +158,7 @@ def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
 def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
     """Return the time up to which all tasks should have started: now, if the ring for them brought no run."""
     is_missed = record.rings_at is not None and record.rings_at + GRACE < now
-    return now if is_missed else now - OVERDUE
+    return now if is_missed else now - STARTS_WITHIN
 
 
 def read_queue(

@@ -53,8 +53,9 @@ def read_limits(
     overridden = {name for name, one in limits.overrides.items() if one.is_any}
     for name in sorted(declared | overridden):
         limit = action_limit(name, record, limits)
-        waiting = _parked if limit.paused else _in_line
-        yield msgspec.structs.replace(limit, waiting=waiting(backend, limits, name, lanes=lanes, now=now))
+        paused = limit.paused
+        waiting = _parked(backend, limits, name, lanes, now) if paused else in_line(backend, name, now)
+        yield msgspec.structs.replace(limit, waiting=waiting)
 
 
 def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
@@ -77,7 +78,7 @@ def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> Ac
     )
 
 
-def _parked(backend: Backend, limits: Limits, action: str, *, lanes: int, now: datetime) -> int:
+def _parked(backend: Backend, limits: Limits, action: str, lanes: int, now: datetime) -> int:
     places = [
         (lane, at) for at, name in limits.parked(now).items() if name == action for lane in range(lanes)
     ]
@@ -89,6 +90,7 @@ def _parked(backend: Backend, limits: Limits, action: str, *, lanes: int, now: d
     return min(sum(backend.parallel.all(count, places)), MOST_COUNTED)
 
 
-def _in_line(backend: Backend, limits: Limits, action: str, *, lanes: int, now: datetime) -> int:
+def in_line(backend: Backend, action: str, now: datetime) -> int:
+    """The tasks that wait for the limit of this action, about: a cancelled one may count for a day."""
     semaphore = backend.store.read_semaphore(action)
     return semaphore.waiting if semaphore and max(semaphore.line, semaphore.late) > now else 0

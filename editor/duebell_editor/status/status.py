@@ -15,7 +15,6 @@ from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue_counts import (
     MOST_COUNTED,
-    OVERDUE,
     next_morning,
     overdue_before,
     read_queue,
@@ -36,7 +35,7 @@ from duebell_shared.schedules.zones import TZDATA_VERSION, zone_of
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .action_limits import read_limits
@@ -334,7 +333,7 @@ def _rule_problems(
 def _queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
     """Problems of the queue; `heads` are the times of the first task of each lane."""
     lanes = list(zip(record.lanes, heads, strict=True))
-    late = [head for lane, head in lanes if head < now - OVERDUE and lane.is_free(now)]
+    late = [head for lane, head in lanes if head < now - STARTS_WITHIN and lane.is_free(now)]
     if late:
         yield Problem(
             kind=ProblemKind.OVERDUE,
@@ -370,7 +369,7 @@ def _owing_problems(record: ArmingRecord, owing: Sequence[Task], now: datetime) 
 
     def is_left(task: Task) -> bool:
         is_free = task.lane >= len(record.lanes) or record.lanes[task.lane].is_free(now)
-        return ended_at(task) < now - OVERDUE and (task.follow_up_error is not None or is_free)
+        return ended_at(task) < now - STARTS_WITHIN and (task.follow_up_error is not None or is_free)
 
     late = sorted(filter(is_left, owing), key=ended_at)
     if not late:

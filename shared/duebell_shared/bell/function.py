@@ -4,12 +4,19 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duebell_shared.instants import parse
+
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
+
+#: The sources of the events of rules and of schedules.
+_BELLS = {"aws.events", "aws.scheduler"}
 
 _LOG = logging.getLogger("duebell.function")
 
@@ -60,6 +67,17 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
     if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
         return None
     return tuple(lanes)
+
+
+def rang_at(event: object) -> datetime | None:
+    """The time of the ring that this event tells of; None for another event.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
+    """
+    time = event.get("time") if isinstance(event, dict) and event.get("source") in _BELLS else None
+    with suppress(TypeError, ValueError):
+        return parse(time)  # type: ignore[arg-type]
+    return None
 
 
 def arming_event() -> dict[str, object]:

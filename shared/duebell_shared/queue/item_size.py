@@ -36,6 +36,7 @@ _WRITTEN_BY_RUNS = (
     "finished_at",
     "follow_up_error",
     "intake",
+    "lateness",
     "lateness_ms",
     "limited_since",
     "occurrences",
@@ -89,9 +90,8 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
         return
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
     yield replace(new, failure=failure, failures=(), occurrences=old.occurrences)
-    bare = replace(
-        new, failure=None, failures=(), occurrences=(), started_at=None, run=None, lateness_ms=None
-    )
+    times = {"started_at": None, "lateness_ms": None, "lateness": None}
+    bare = replace(new, failure=None, failures=(), occurrences=(), run=None, **times)
     yield bare
     if new.owes:
         yield replace(bare.follow_up_settled("its lane is full"), rev=new.rev)

@@ -16,6 +16,7 @@ from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
+from msgspec.structs import astuple
 from pynamodb.attributes import Attribute, BooleanAttribute, UnicodeAttribute
 from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 
@@ -25,6 +26,7 @@ from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Owed
+from duebell_shared.tasks.lateness import Lateness
 from duebell_shared.tasks.packed_occurrences import (
     Occurrence,
     bounded_occurrences,
@@ -222,6 +224,15 @@ Occurrences = partial(
     retyped=b"",
 )
 
+#: The milliseconds of the parts, in their order.
+Late = partial(
+    _Converted[Lateness],
+    STRING,
+    lambda parts: ",".join(map(str, astuple(parts))),
+    lambda text: Lateness(*map(int, text.split(","))),
+    otherwise=lambda _: None,
+)
+
 LastMessage = partial(
     _Converted[IntakeMark], STRING, to_json, partial(_from_json, IntakeMark), otherwise=lambda _: None
 )
@@ -241,6 +252,7 @@ _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     Owed: Owing,
     Failure: LastFailure,
     IntakeMark: LastMessage,
+    Lateness: Late,
     tuple[str, ...]: Texts,
     tuple[FailedAttempt, ...]: FailedAttempts,
     tuple[Occurrence, ...]: Occurrences,

@@ -20,6 +20,7 @@ from .checks import Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Owed, check_id
+from .lateness import Lateness
 from .packed_occurrences import Occurrence, Result, bounded_occurrences
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
@@ -50,6 +51,10 @@ _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED
 
 #: Characters that a task keeps of the error of its follow-up.
 _MOST_ERROR = 300
+
+#: A task starts so soon after its time when all is well: it waits a minute until it can be rung for, for the
+#: whole minute, and for the ring in it, and half a minute for the Lambda. Later it is late.
+STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
@@ -97,6 +102,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     finished_at  when it was done, failed for good or cancelled
     run          id of the run that started the last attempt
     lateness_ms  how long after `queued` the last attempt was started, in milliseconds
+    lateness     the parts of that, once the attempt has ended; None for less than a second
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
     failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
@@ -139,6 +145,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     finished_at: Instant | None = None
     run: str | None = None
     lateness_ms: Milliseconds | None = None
+    lateness: Lateness | None = None
     begun: Count | None = None
     snoozes: Count = 0
     limited_since: Instant | None = None
@@ -171,6 +178,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def payload(self) -> Any:
         """The payload as JSON's own types; its text, where an edit by hand has left no JSON."""
         return payloads.decode_or_text(self.payload_json)
+
+    @property
+    def starts_by(self) -> datetime | None:
+        """The time by which it starts if nothing is in trouble, and its action has room; else it is late.
+
+        None if it does not wait for a start.
+        """
+        return self.queued + STARTS_WITHIN if self.queued and self.status is Status.SCHEDULED else None
 
     @property
     def missed_runs(self) -> int:

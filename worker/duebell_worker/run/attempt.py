@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
+from duebell_shared.tasks.lateness import Wake, lateness_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
@@ -19,6 +20,7 @@ class Attempt:
 
     key      the task's place in the queue
     status   the status that it must have to be claimed
+    wake     the start of the run
     stored   the task as it is stored, from its claim on. It is either of two while the write that records its
              last attempt as begun is under way, or if the result of that write is unknown
     started  the task as its action was called with it
@@ -33,9 +35,10 @@ class Attempt:
     waited     how long it waited so
     """
 
-    def __init__(self, key: QueueKey, status: Status, *, is_ahead: bool = False) -> None:
+    def __init__(self, key: QueueKey, status: Status, wake: Wake, *, is_ahead: bool = False) -> None:
         self.key = key
         self.status = status
+        self.wake = wake
         self.is_ahead = is_ahead
         self.stored: tuple[Task, ...] = ()
         self.started: Task | None = None
@@ -70,6 +73,10 @@ class Attempt:
 def as_run(attempt: Attempt) -> Task:
     """The claimed task at the occurrence to run, with the lost attempts of a run that died."""
     task = attempt.stored[-1].caught_up()
-    if attempt.waited:
-        task = replace(task, lateness_ms=(task.lateness_ms or 0) + attempt.waited // MILLISECOND)
+    limited_since, started_at = attempt.stored[-1].limited_since, task.started_at
+    late = (task.lateness_ms or 0) * MILLISECOND + attempt.waited
+    if started_at:
+        limited = (started_at - limited_since if limited_since else timedelta(0)) + attempt.waited
+        parts = lateness_of(started_at + attempt.waited, late, attempt.wake, limited=limited)
+        task = replace(task, lateness_ms=late // MILLISECOND, lateness=parts)
     return task.left_running() if attempt.status is Status.RUNNING else task

@@ -105,7 +105,7 @@ class Attempts:
         is_ahead  it waited for its action's limit, and is started before its place
         """
         self.put_back.pop((key.lane, key.id), None)
-        attempt = Attempt(key, status, is_ahead=is_ahead)
+        attempt = Attempt(key, status, self._context.wake, is_ahead=is_ahead)
         self._under_way[attempt.over] = attempt
         if self._to_claim and self._to_claim[0].status is not status:
             self.claim()
@@ -228,7 +228,7 @@ class Attempts:
         before, after, outcome = ended.started, ended.task, ended.outcome
         lateness = before.lateness_ms or 0
         failure = after.failure if outcome in {Outcome.RETRIED, Outcome.FAILED} else None
-        self.tally.count(outcome, lateness)
+        self.tally.count(outcome, lateness, before.lateness)
         if (metrics := self._context.metrics) and outcome is not Outcome.LIMITED:
             metrics.count(before.action, outcome, lateness, self._context.now())
         self._context.log(

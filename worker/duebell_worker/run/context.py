@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.tasks.lateness import Wake
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -82,6 +83,7 @@ class RunContext:
     id        its id, and the owner of its lease
     actions   by name, those that every worker has among them
     places    how many tasks may be under way at a time, in `pool`
+    wake      its start, by which the parts of lateness are told
     ends      its `stop_at` and `leave_at`, unless a long-running process is its host
     metrics   None when no metrics are wanted
     deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
@@ -98,6 +100,7 @@ class RunContext:
     pool: Pool
     places: int
     random: Random
+    wake: Wake
     ends: tuple[datetime | None, datetime | None] = (None, None)
     metrics: Metrics | None = None
     deliver: Deliver | None = None

@@ -1,6 +1,6 @@
 """Counts the results of a run, and reports them."""
 
-from collections import Counter
+from collections import Counter, deque
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -9,6 +9,7 @@ import msgspec
 
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.schedules.zones import TZDATA_VERSION
+from duebell_shared.tasks.lateness import Lateness, percentiles
 
 
 class Outcome(StrEnum):
@@ -31,6 +32,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     done, retried, failed, expired, snoozed, superseded   attempts with this outcome
     limited          tasks that were put back, as their actions are limited
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
+    lateness_parts   what they waited for: percentiles of each part of the lateness, in milliseconds; of the
+                     last 10,000 attempts that started more than a second late
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
     lost_lease       whether it was so slow that another run took over
@@ -48,6 +51,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     superseded: int = 0
     lateness_max_ms: int | None = None
     lateness_mean_ms: int | None = None
+    lateness_parts: dict[str, dict[str, int]] | None = None
     rings_at: datetime | None = None
     stopped_early: bool = False
     lost_lease: bool = False
@@ -57,6 +61,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     def attempts(self) -> int:
         """Number of attempts that the run started, including those that came too late to be made."""
         return self.done + self.retried + self.failed + self.expired + self.snoozed + self.superseded
+
+
+#: Attempts whose parts of lateness a run remembers.
+_MOST_PARTS = 10_000
 
 
 class Tally:
@@ -70,11 +78,14 @@ class Tally:
         self._outcomes: Counter[Outcome] = Counter()
         self._late_sum = 0
         self._late_max: int | None = None
+        self._parts: deque[Lateness] = deque(maxlen=_MOST_PARTS)
 
-    def count(self, outcome: Outcome, lateness_ms: int) -> None:
+    def count(self, outcome: Outcome, lateness_ms: int, parts: Lateness | None) -> None:
         self._outcomes[outcome] += 1
         if outcome is Outcome.LIMITED:
             return
+        if parts:
+            self._parts.append(parts)
         self._late_sum += lateness_ms
         self._late_max = lateness_ms if self._late_max is None else max(self._late_max, lateness_ms)
 
@@ -88,7 +99,12 @@ class Tally:
         started = self.attempts - self._outcomes[Outcome.LIMITED]
         mean = round(self._late_sum / started) if started else None
         counts = {str(outcome): self._outcomes[outcome] for outcome in Outcome}
-        return {**counts, "lateness_max_ms": self._late_max, "lateness_mean_ms": mean}
+        return {
+            **counts,
+            "lateness_max_ms": self._late_max,
+            "lateness_mean_ms": mean,
+            "lateness_parts": percentiles(self._parts) or None,
+        }
 
     def last_run(self, run: str, finished_at: datetime, resting: tuple[RestingLane, ...]) -> LastRun:
         """Return the note on this run for the arming record."""

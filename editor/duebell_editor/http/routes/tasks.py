@@ -28,7 +28,7 @@ from duebell_editor.http.requests import (
 )
 from duebell_editor.library.change_many import Selection
 from duebell_editor.library.editor import Editor
-from duebell_editor.library.json_fields import task_fields
+from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing import listing
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed, TaskChanged
 from duebell_shared.quoting import quoted
@@ -266,6 +266,12 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
         description=_verb.rule.means,
         responses=_OF_A_CHANGE,
     )
+
+
+@router.get(f"{_TASK}/why", summary="Tell why a task waits", responses=answers("Why", 404, 422, *AWS))
+def explain_task(id: Id, editor: VisitorsEditor) -> Json:
+    """What a task waits for, or why its last attempt started late: the parts of its lateness."""
+    return Json(plain_values(editor.why(id)))
 
 
 @router.get(

@@ -1,8 +1,8 @@
 // The panel with all of one task.
 
-import { getTask, pretty } from "./api.js";
+import { get, getTask, pretty, taskPath } from "./api.js";
 import { busy, markBusy, onlySingleClicks, openDialog } from "./dialog.js";
-import { h, isReadOnly, refill, topDialog } from "./dom.js";
+import { h, isReadOnly, refill, topDialog, withCode } from "./dom.js";
 import { canBeAddedAgain, openForm } from "./form.js";
 import { ROWS, valueIn } from "./kinds.js";
 import { badge } from "./rows.js";
@@ -94,6 +94,27 @@ function when(task) {
         h("ol.times", {}, ...recurrence.upcoming.map((due) => h("li", {}, time(due)))),
       ),
   );
+}
+
+// What the task waits for, or why it started late. A late one is asked about at once.
+function why(task) {
+  const { starts_by: startsBy, started_at: startedAt } = task;
+  if (!startsBy && !startedAt) return null;
+  const answer = h("div", { role: "status" });
+  const ask = () =>
+    get(taskPath(task.id, "why")).then(
+      ({ what, way_out: wayOut, is_late: isLate }) =>
+        refill(
+          answer,
+          h(isLate ? "p.why" : "p", {}, isLate && h("strong", {}, "Late: "), what, "."),
+          wayOut && h("p.quiet", {}, ...withCode(wayOut)),
+        ),
+      (error) => refill(answer, h("p", {}, `This cannot be told now: ${error.message}`)),
+    );
+  if (startsBy && new Date(startsBy) < new Date()) ask();
+  const label = startsBy ? "Why does it wait?" : "How late did it start?";
+  refill(answer, h("button.small", { "data-key": "why", onclick: ask }, label));
+  return answer;
 }
 
 function payload(task) {
@@ -233,6 +254,7 @@ function show(task) {
     body,
     h("p.lead", {}, badge(task.status), " ", h("span", {}, task.action)),
     !isReadOnly && actions,
+    why(task),
     failure(task),
     failures(task),
     when(task),

@@ -1,0 +1,280 @@
+"""Why a task waits, or started late: the cause is made, and the answer read."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from duebell import Editor, Failure, Lateness, Retry, Snooze, Status, TaskNotFound, WaitCause, Why, Worker
+from duebell_infra.testing import InlinePool
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.function import rang_at
+from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.tasks.task import STARTS_WITHIN
+from tests.editor.memory import Scheduler
+from tests.shared.fake_events import refusal
+from tests.support import NOON
+
+SECOND, MINUTE, HOUR, DAY = (
+    timedelta(seconds=1),
+    timedelta(minutes=1),
+    timedelta(hours=1),
+    timedelta(days=1),
+)
+
+#: When the tasks of these tests are due.
+DUE = NOON + HOUR
+
+
+@pytest.fixture
+def worker(scheduler: Scheduler) -> Worker:
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    worker.action("mail", per_second=0.01)(lambda: None)
+
+    @worker.action("fail", attempts=5)
+    def fail() -> None:
+        raise Retry("the bank is closed", after=600)
+
+    @worker.action("later")
+    def later() -> None:
+        raise Snooze(HOUR)
+
+    worker.register()
+    return worker
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler, worker: Worker) -> Editor:
+    return scheduler.editor
+
+
+def late(editor: Editor, scheduler: Scheduler, id: str = "one") -> Why:
+    """The answer for a task that is late by now."""
+    scheduler.clock.now = max(scheduler.clock.now, DUE + STARTS_WITHIN + SECOND)
+    why = editor.why(id)
+    assert (why.id, why.is_late, why.starts_by) == (id, True, DUE + STARTS_WITHIN)
+    return why
+
+
+def change(scheduler: Scheduler, **changes: object) -> None:
+    scheduler.backend.armer.change(lambda record: replace(record, **changes))
+
+
+def test_its_time_is_to_come(editor: Editor) -> None:
+    task = editor.add("act", due=DUE, id="one")
+    assert task.starts_by == DUE + STARTS_WITHIN
+    why = editor.why("one")
+    assert (why.cause, why.what) == (WaitCause.NOT_DUE, "its time is to come: 2026-11-21T13:00:00.000Z")
+    assert (why.starts_by, why.is_late, why.way_out) == (task.starts_by, False, "")
+    # And with a spread, that is told
+    spread = editor.add("act", due=DUE, id="two", spread=HOUR)
+    assert spread.queued
+    assert editor.why("two").what.endswith(f"{spread.queued - DUE} after its due date, by its spread")
+
+
+def test_it_is_due_and_the_rule_rings(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add("act", due=DUE, id="one")
+    scheduler.clock.now = DUE
+    why = editor.why("one")
+    assert (why.cause, why.is_late) == (WaitCause.RING, False)
+    assert why.what == "it is due, and the rule rings for it by 2026-11-21T13:00:00.000Z"
+
+
+def test_the_ring_was_lost(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add("act", due=DUE, id="one")
+    why = late(editor, scheduler)
+    assert why.cause is WaitCause.LOST_RING
+    assert why.what == "the rule should have rung at 2026-11-21T13:00:00.000Z, and no run came of it"
+    assert "the rule's echo at 2026-11-21T13:04:00.000Z" in why.way_out
+
+
+@pytest.mark.parametrize(
+    ("state", "what"),
+    [
+        ({"State": "DISABLED"}, "rule 'duebell' is disabled, so nothing runs"),
+        ({"ScheduleExpression": "cron(0 0 1 1 ? 2031)"}, "something other than duebell changed it"),
+        (None, "there is no EventBridge rule 'duebell'"),
+    ],
+    ids=["disabled", "set to another time", "missing"],
+)
+def test_the_rule_is_not_as_it_should_be(
+    editor: Editor, scheduler: Scheduler, state: dict[str, str] | None, what: str
+) -> None:
+    editor.add("act", due=DUE, id="one")
+    if state:
+        scheduler.events.rule.update(state)
+    else:
+        missing = refusal("ResourceNotFoundException")
+        scheduler.events.troubles["DescribeRule"] = [missing] * 5
+    scheduler.clock.now = DUE
+    why = editor.why("one")
+    assert (why.cause, what in why.what) == (WaitCause.SCHEDULER, True), why
+    assert why.way_out
+
+
+def test_the_worker_cannot_start(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add("act", due=DUE, id="one")
+    record = scheduler.store.worker
+    assert record
+    assert record.worker
+    error = Failure(type="ImportError", message="no module named shop")
+    scheduler.store.worker = replace(record, worker=replace(record.worker, error=error))
+    why = late(editor, scheduler)
+    assert (why.cause, "the worker cannot start, so nothing runs: ImportError" in why.what) == (
+        WaitCause.SCHEDULER,
+        True,
+    )
+
+
+def test_a_run_is_at_work(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add_many({"action": "act", "due": DUE - MINUTE, "id": f"before-{n}"} for n in range(7))
+    editor.add("act", due=DUE, id="one")
+    scheduler.clock.now = DUE
+    scheduler.backend.armer.change(lambda record: record.claimed("run", now=DUE, until=DUE + 10 * MINUTE))
+    why = late(editor, scheduler)
+    assert (why.cause, why.before) == (WaitCause.IN_LINE, 7)
+    assert why.what == "a run is at work, and about 7 tasks are before it"
+
+
+def test_its_action_is_paused(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("act", due=DUE, id="one")
+    editor.acting_as("ann").limit("act", at_most=0)
+    paused = f"its action 'act' is paused since {NOON:%Y-%m-%dT%H:%M:%S}.000Z by ann"
+    assert (editor.why("one").cause, editor.why("one").what) == (WaitCause.ACTION_PAUSED, paused)
+    # Also when a run has put it back
+    scheduler.clock.now = DUE + MINUTE
+    worker.run()
+    assert editor.why("one").what == paused
+
+
+def test_its_action_is_limited(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add_many({"action": "mail", "due": DUE, "id": f"mail-{n}"} for n in range(5))
+    scheduler.clock.now = DUE + SECOND
+    worker.run()
+    waiting = [editor.why(f"mail-{n}") for n in range(5)]
+    limited = [one for one in waiting if one.cause is WaitCause.LIMIT]
+    assert len(limited) == 4
+    assert "its action 'mail' (0.01 a second) since 2026-11-21T13:00:00.000Z" in limited[0].what
+    assert "with about 4 tasks in line; its turn is expected at 2026-11-21T13:" in limited[0].what
+
+
+def test_it_is_tried_again_later(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("fail", due=DUE, id="one")
+    scheduler.clock.now = DUE + SECOND
+    worker.run()
+    why = editor.why("one")
+    assert why.cause is WaitCause.RETRY
+    assert why.what == (
+        "attempt 2 of 5 is at 2026-11-21T13:10:01.000Z: the last one failed with Retry: the bank is closed"
+    )
+
+
+def test_its_action_has_put_it_off(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("later", due=DUE, id="one")
+    scheduler.clock.now = DUE + SECOND
+    worker.run()
+    why = editor.why("one")
+    assert (why.cause, why.what) == (
+        WaitCause.SNOOZED,
+        "its action has put it off until 2026-11-21T14:00:01.000Z",
+    )
+
+
+def test_its_lane_is_in_trouble(editor: Editor, scheduler: Scheduler) -> None:
+    task = editor.add("act", due=DUE, id="one")
+    resting = (RestingLane(lane=task.lane, since=DUE),)
+    change(scheduler, last_run=LastRun(run="run", finished_at=DUE, resting=resting))
+    scheduler.clock.now = DUE + MINUTE
+    why = editor.why("one")
+    assert (why.cause, "AWS has refused or not answered the calls for lane" in why.what) == (
+        WaitCause.LANE,
+        True,
+    )
+
+
+def test_no_run_has_come(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add("act", due=DUE, id="one")
+
+    def parked(record: ArmingRecord) -> ArmingRecord:
+        lanes = tuple(replace(lane, due=NOON + DAY) for lane in record.lanes)
+        return replace(record, lanes=lanes)
+
+    scheduler.backend.armer.ensure(scheduler.backend.armer.change(parked))
+    why = late(editor, scheduler)
+    assert (why.cause, why.what) == (
+        WaitCause.NO_RUN,
+        "no run has come since it was due: none has ever run",
+    )
+    change(scheduler, last_run=LastRun(run="run", finished_at=NOON))
+    assert late(editor, scheduler).what.endswith("the last one ended at 2026-11-21T12:00:00.000Z")
+
+
+def test_the_clock_of_this_machine_is_wrong(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add("act", due=DUE, id="one")
+    change(scheduler, last_run=LastRun(run="run", finished_at=DUE + HOUR))
+    scheduler.clock.now = DUE
+    why = editor.why("one")
+    assert (why.cause, why.way_out) == (WaitCause.CLOCK, "set the clock of this machine")
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "what"),
+    [
+        (Status.PAUSED, WaitCause.PAUSED, "it is paused by ann, and waits until it is resumed"),
+        (Status.RESERVED, WaitCause.RESERVED, "it is reserved: it waits for its transaction to be committed"),
+        (Status.RUNNING, WaitCause.RUNNING, "attempt 1 runs since 2026-11-21T12:00:00.000Z, in run run"),
+        (Status.CANCELLED, WaitCause.NEVER_STARTED, "it is cancelled, and was never started"),
+    ],
+)
+def test_a_task_that_does_not_wait_for_a_start(
+    editor: Editor, scheduler: Scheduler, status: Status, cause: WaitCause, what: str
+) -> None:
+    task = editor.acting_as("ann").add("act", due=DUE, id="one")
+    scheduler.become(task, status)
+    why = editor.why("one")
+    assert (why.cause, why.what.startswith(what)) == (cause, True), why.what
+    assert (why.starts_by, why.is_late) == (None, False)
+
+
+def test_the_lateness_of_an_attempt_is_split(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    """The rule rings in the minute after the due date, and Lambda takes some seconds."""
+    editor.add("act", due=DUE + 30 * SECOND, id="one")
+    scheduler.clock.now = DUE + 84 * SECOND
+    event = {"source": "aws.events", "time": "2026-11-21T13:01:20Z"}
+    worker._run("run", scheduler.backend, None, rang_at=rang_at(event))
+    why = editor.why("one")
+    assert why.cause is WaitCause.STARTED
+    assert why.lateness == Lateness(rounding=30_000, ring=20_000, start=4_000)
+    assert not why.is_estimated
+    assert why.what == (
+        "its last attempt started at 2026-11-21T13:01:24.000Z, 54.0 s after it was due: 30.0 s until the "
+        "full minute, 20.0 s until the rule rang, 4.0 s until the worker had started"
+    )
+
+
+def test_attempts_before_it_are_told_apart(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("fail", due=DUE, id="one")
+    for _ in range(5):
+        scheduler.clock.now += HOUR + SECOND
+        worker.run()
+    task = editor.get("one")
+    assert task.status is Status.FAILED
+    why = editor.why("one")
+    assert why.attempts_ms > 3 * HOUR / timedelta(milliseconds=1)
+    assert "s until it was queued for that attempt" in why.what
+
+
+def test_without_measurements_the_parts_are_estimated(editor: Editor, scheduler: Scheduler) -> None:
+    task = editor.add("act", due=DUE + 30 * SECOND, id="one")
+    scheduler.clock.now = DUE + 70 * SECOND
+    running = scheduler.become(task, Status.RUNNING)
+    scheduler.become(running, Status.DONE)
+    why = editor.why("one")
+    assert (why.is_estimated, why.lateness) == (True, Lateness(rounding=30_000, queue=10_000))
+    assert why.what.endswith("(estimated)")
+
+
+def test_a_task_that_does_not_exist(editor: Editor) -> None:
+    with pytest.raises(TaskNotFound):
+        editor.why("nobody")

@@ -1,0 +1,78 @@
+"""The parts of lateness: what an attempt waited for between its time and its start."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell import Lateness
+from duebell_shared.bell.function import rang_at
+from duebell_shared.tasks.lateness import Wake, in_words, lateness_of, percentiles
+from tests.support import NOON
+
+SECOND = timedelta(seconds=1)
+
+
+def parts(late: float, *, began: float, rang: float | None = None, limited: float = 0) -> Lateness | None:
+    """The parts of an attempt whose time is 12:00:30; all in seconds after 12:00."""
+    due = NOON + 30 * SECOND
+    wake = Wake(NOON + began * SECOND, None if rang is None else NOON + rang * SECOND)
+    return lateness_of(due + late * SECOND, late * SECOND, wake, limited=limited * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({"late": 0.9, "began": 0}, None, id="on time"),
+        pytest.param({"late": 5, "began": 0}, Lateness(queue=5_000), id="a run was at work"),
+        pytest.param({"late": 5, "began": 31.5}, Lateness(start=1_500, queue=3_500), id="called directly"),
+        pytest.param(
+            {"late": 70, "began": 98, "rang": 95},
+            Lateness(rounding=30_000, ring=35_000, start=3_000, queue=2_000),
+            id="rung for",
+        ),
+        pytest.param(
+            {"late": 100, "began": 125, "rang": 124},
+            Lateness(rounding=90_000, ring=4_000, start=1_000, queue=5_000),
+            id="the minute after the next, as it was added shortly before",
+        ),
+        pytest.param(
+            {"late": 300, "began": 302, "rang": 301},
+            Lateness(rounding=30_000, ring=241_000, start=1_000, queue=28_000),
+            id="an echo, as the ring was lost",
+        ),
+        pytest.param(
+            {"late": 50, "began": 0, "limited": 40}, Lateness(queue=10_000, limit=40_000), id="limited"
+        ),
+        pytest.param({"late": 2, "began": 0, "limited": 40}, Lateness(limit=2_000), id="never more in all"),
+    ],
+)
+def test_the_parts_add_up_to_the_lateness(given: dict[str, float], expected: Lateness | None) -> None:
+    assert parts(**given) == expected
+
+
+def test_percentiles_are_those_of_the_parts_that_are_there() -> None:
+    many = [Lateness(ring=second * 1000) for second in range(1, 101)]
+    assert percentiles(many) == {"ring": {"p50": 50_000, "p90": 90_000, "p99": 99_000}}
+    assert percentiles([]) == {}
+
+
+def test_parts_in_words() -> None:
+    assert in_words([("rounding", 29_000), ("ring", 0), ("start", 1_240)]) == (
+        "29.0 s until the full minute, 1.2 s until the worker had started"
+    )
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        None,
+        {"source": "aws.events"},
+        {"source": "aws.events", "time": "soon"},
+        {"source": "aws.events", "time": 3},
+        {"source": "aws.s3", "time": "2026-11-21T12:00:09Z"},
+    ],
+)
+def test_only_the_event_of_a_ring_tells_when_it_rang(event: object) -> None:
+    assert rang_at(event) is None
+    assert rang_at({"source": "aws.scheduler", "time": "2026-11-21T12:00:09Z"}) == NOON + 9 * SECOND

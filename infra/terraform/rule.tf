@@ -90,3 +90,29 @@ data "aws_iam_policy_document" "lost_rings" {
     }
   }
 }
+
+# Nobody changes this rule. A run for no lanes reads the bell, and sets it right.
+resource "aws_cloudwatch_event_rule" "heartbeat" {
+  count               = var.heartbeat == "off" ? 0 : 1
+  name                = "${var.name}-heartbeat"
+  description         = "Has the worker of the duebell queue check its bell."
+  schedule_expression = var.heartbeat == "hourly" ? "rate(1 hour)" : "rate(1 day)"
+  tags                = local.tags
+}
+
+resource "aws_cloudwatch_event_target" "heartbeat" {
+  count     = var.heartbeat == "off" ? 0 : 1
+  rule      = aws_cloudwatch_event_rule.heartbeat[0].name
+  target_id = "worker"
+  arn       = var.snap_start ? aws_lambda_alias.live[0].arn : aws_lambda_function.worker.arn
+  input     = jsonencode({ duebell = { lanes = [] } })
+}
+
+resource "aws_lambda_permission" "heartbeat" {
+  count         = var.heartbeat == "off" ? 0 : 1
+  function_name = aws_lambda_function.worker.function_name
+  qualifier     = local.qualifier
+  action        = "lambda:InvokeFunction"
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.heartbeat[0].arn
+}

@@ -52,6 +52,16 @@ variable "other_bell" {
   default     = false
 }
 
+variable "heartbeat" {
+  description = "How often a second rule, which never changes, has the worker check the one rule. With alarms, one goes off when it does not come."
+  type        = string
+  default     = "off"
+  validation {
+    condition     = contains(["off", "daily", "hourly"], var.heartbeat)
+    error_message = "off, daily or hourly."
+  }
+}
+
 variable "lanes" {
   description = "Partitions of the queue. Read once, when the queue is first used; duebell relane gives it more."
   type        = number

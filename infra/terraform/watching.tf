@@ -118,6 +118,24 @@ resource "aws_cloudwatch_metric_alarm" "watched" {
   tags                = local.tags
 }
 
+# No heartbeat is missing data, which is a breach.
+resource "aws_cloudwatch_metric_alarm" "heartbeat" {
+  count               = local.is_watched && var.heartbeat != "off" ? 1 : 0
+  alarm_name          = "${var.name}-heartbeat"
+  alarm_description   = "The worker was not woken to check its bell."
+  namespace           = "AWS/Events"
+  metric_name         = "Invocations"
+  dimensions          = { RuleName = aws_cloudwatch_event_rule.heartbeat[0].name }
+  statistic           = "Sum"
+  period              = var.heartbeat == "hourly" ? 3600 : 86400
+  evaluation_periods  = var.heartbeat == "hourly" ? 2 : 1
+  threshold           = 1
+  comparison_operator = "LessThanThreshold"
+  treat_missing_data  = "breaching"
+  alarm_actions       = local.tells
+  tags                = local.tags
+}
+
 resource "aws_cloudwatch_dashboard" "watched" {
   count          = local.is_watched ? 1 : 0
   dashboard_name = var.name

@@ -265,6 +265,13 @@ def dead_runs(night: Night) -> Iterator[dict[str, str]]:
     assert not night.editor.list(status="running").tasks
 
 
+def heartbeat(night: Night) -> Iterator[dict[str, str]]:
+    events = night.session.client("events")
+    events.put_rule(Name="duebell-heartbeat", ScheduleExpression="rate(1 hour)", State="DISABLED")
+    yield {}
+    assert events.describe_rule(Name="duebell-heartbeat")["State"] == "ENABLED"
+
+
 def throttles(night: Night) -> Iterator[dict[str, str]]:
     functions = night.session.client("lambda")
     functions.put_function_concurrency(FunctionName="duebell", ReservedConcurrentExecutions=0)
@@ -304,6 +311,7 @@ SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
     "lost-rings": lost_rings,
     "dead-runs": dead_runs,
     "throttles": throttles,
+    "heartbeat": heartbeat,
 }
 
 #: Alarms about a fault that is a problem of the doctor, too.

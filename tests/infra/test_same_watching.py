@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from duebell_shared.bell.function import lanes_in
 from tests.infra.both import properties, snake
 from tests.terraform import MODULE
 
@@ -13,6 +14,10 @@ def test_the_alarms(template: Any, module: Any) -> None:
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::CloudWatch::Alarm":
             alarm = resource["Properties"]
+            if alarm["MetricName"] == "Invocations":
+                continue  # the heartbeat's: see below
+            assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 1)
+            assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
             statistic = alarm.get("Statistic") or alarm["ExtendedStatistic"]
             threshold = alarm["Threshold"]
             ours[alarm["AlarmName"]["Fn::Sub"].removeprefix("${Name}-")] = {
@@ -24,8 +29,6 @@ def test_the_alarms(template: Any, module: Any) -> None:
                 "threshold": snake(threshold["Ref"]) if isinstance(threshold, dict) else threshold,
                 "missing": alarm["TreatMissingData"],
             }
-            assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 1)
-            assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
     theirs = {
         name: {
             "missing": "notBreaching",
@@ -42,12 +45,51 @@ def test_the_alarms(template: Any, module: Any) -> None:
     assert alarm["treat_missing_data"] == '${lookup(each.value, "missing", "notBreaching")}'
 
 
+def test_the_heartbeat(template: Any, module: Any) -> None:
+    # A rule that has the worker only set the bell, and an alarm for which no heartbeat is a breach
+    rule, target = properties(template, "Heartbeat"), module["resource"]["aws_cloudwatch_event_target"]
+    [to] = rule["Targets"]
+    assert lanes_in(json.loads(to["Input"])) == ()
+    assert target["heartbeat"]["input"] == "${jsonencode({duebell = {lanes = []}})}"
+    assert rule["ScheduleExpression"] == {"Fn::If": ["IsHourly", "rate(1 hour)", "rate(1 day)"]}
+    their_rule = module["resource"]["aws_cloudwatch_event_rule"]["heartbeat"]
+    assert their_rule["schedule_expression"] == (
+        '${var.heartbeat == "hourly" ? "rate(1 hour)" : "rate(1 day)"}'
+    )
+    ours = properties(template, "HeartbeatAlarm")
+    theirs = module["resource"]["aws_cloudwatch_metric_alarm"]["heartbeat"]
+    for our, their in (
+        (ours["Period"], theirs["period"]),
+        (ours["EvaluationPeriods"], theirs["evaluation_periods"]),
+    ):
+        condition, hourly, daily = our["Fn::If"]
+        assert condition == "IsHourly"
+        assert their == f'${{var.heartbeat == "hourly" ? {hourly} : {daily}}}'
+    assert (ours["ComparisonOperator"], ours["Threshold"], ours["TreatMissingData"]) == (
+        theirs["comparison_operator"],
+        theirs["threshold"],
+        theirs["treat_missing_data"],
+    )
+    assert (ours["Namespace"], ours["MetricName"], ours["TreatMissingData"]) == (
+        "AWS/Events",
+        "Invocations",
+        "breaching",
+    )
+    # Without it nothing is made
+    off = {"Fn::Not": [{"Fn::Equals": [{"Ref": "Heartbeat"}, "off"]}]}
+    assert template["Conditions"]["HasHeartbeat"] == off
+    assert template["Parameters"]["Heartbeat"]["Default"] == "off"
+    for name in ("Heartbeat", "HeartbeatPermission"):
+        assert template["Resources"][name]["Condition"] == "HasHeartbeat"
+
+
 def test_every_alarm_tells_the_topic_and_the_mail(template: Any, module: Any) -> None:
     none = {"Ref": "AWS::NoValue"}
     for alarm in template["Resources"].values():
         if alarm["Type"] == "AWS::CloudWatch::Alarm":
-            is_intakes = alarm["Properties"]["AlarmName"]["Fn::Sub"] == "${Name}-intake-dead-letters"
-            assert alarm["Condition"] == ("WatchesIntake" if is_intakes else "IsWatched")
+            name = alarm["Properties"]["AlarmName"]["Fn::Sub"]
+            own = {"${Name}-intake-dead-letters": "WatchesIntake", "${Name}-heartbeat": "WatchesHeartbeat"}
+            assert alarm["Condition"] == own.get(name, "IsWatched")
             assert alarm["Properties"]["AlarmActions"] == [
                 {"Fn::If": ["TellsTopic", {"Ref": "AlarmTopicArn"}, none]},
                 {"Fn::If": ["TellsMail", {"Ref": "AlarmTopic"}, none]},
@@ -70,7 +112,7 @@ def test_nothing_that_costs_while_it_stands_is_made_unless_asked_for(template: A
     assert defaults == {"Alarms": "no", "Metrics": "off"}
     for one in template["Resources"].values():
         if one["Type"].startswith("AWS::CloudWatch::"):
-            assert one["Condition"] in {"IsWatched", "WatchesIntake"}
+            assert one["Condition"] in {"IsWatched", "WatchesIntake", "WatchesHeartbeat"}
 
 
 def test_the_dashboard_and_the_queries(template: Any, module: Any) -> None:

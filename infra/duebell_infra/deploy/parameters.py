@@ -105,6 +105,11 @@ PARAMETERS = {
         "it on when Bell changes.",
         kind="yes",
     ),
+    "Heartbeat": Parameter(
+        "How often a second rule, which never changes, has the worker check the one rule. With alarms, one "
+        "goes off when it does not come.",
+        default="off", values=("off", "daily", "hourly"),
+    ),
     "Lanes": _same("lanes", option="--lanes"),
     "RetentionDays": _same("retention", option="--retention-days"),
     "History": _same("history", option="--history"),

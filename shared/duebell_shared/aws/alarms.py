@@ -41,8 +41,8 @@ class Alarms:
 
     def _alarms(self) -> Iterator[Any]:
         """The scheduler's own: another one's name may begin with this one's."""
-        queues = ("lost-rings", "failed-runs", "intake-dead-letters")
-        own = {self._scheduler, *(f"{self._scheduler}-{queue}" for queue in queues)}
+        parts = ("lost-rings", "failed-runs", "intake-dead-letters", "heartbeat")
+        own = {self._scheduler, *(f"{self._scheduler}-{part}" for part in parts)}
         pages = self._connect("cloudwatch").get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNamePrefix=f"{self._scheduler}-"):
             for alarm in page["MetricAlarms"]:

@@ -118,26 +118,14 @@ _ADDS, _CHANGES = 1, 2
 #: The alarms that the templates make beside a dashboard; an intake queue has one more.
 ALARMS = 8
 
-#: SQS counts a request of more than so many KB as several, says the page of its price.
-_REQUEST_KB = 64
-
-#: The messages that one request receives or deletes, and those of one invocation: BatchSize of the template.
-_A_REQUEST, _AN_INVOCATION = 10, 100
+#: The requests of a message of the intake queue that comes alone: send, receive, delete.
+_REQUESTS = 3
 
 #: Lambda polls a quiet queue with five readers, as the mapping has a maximum concurrency.
 #: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 #: Assumed: each request waits for messages for the 20 seconds that SQS allows at most.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
 _POLLING_DOLLARS = 5 * (MONTH / timedelta(seconds=20)) / 1e6 * PRICES["request"].dollars
-
-#: Measured: the processor time of importing the intake and the editor, besides what a run imports.
-_INTAKE_IMPORT_MS = 16.0
-
-#: Bytes of the line that is logged for each batch of messages, besides Lambda's own.
-_INTAKE_BYTES = 170
-
-#: Tasks that the intake inserts with one call, after it has read the arming record.
-_INSERTS = 25
 
 
 class Units(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,10 +182,10 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks to run, and the worker's settings; for `intake_cost`, the messages that add tasks.
+    """The tasks to run, and the worker's settings.
 
-    tasks       how many tasks, occurrences or messages
-    at_a_time   how many of them are due, or arrive, at a time
+    tasks       how many tasks or occurrences
+    at_a_time   how many of them are due at a time
     every       the time from one such time to the next
     recurs      whether they are occurrences, which are not added
     precision   the worker's setting
@@ -284,36 +272,6 @@ def scheduler_cost(usage: Usage, of: Measured) -> Cost:
         function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
         log=log_dollars(usage.tasks * INVOCATION_BYTES),
         others=tasks * PRICES["schedule"].dollars,
-    )
-
-
-def intake_cost(arriving: Usage, of: Measured) -> Cost:
-    """The cost of an intake queue in a month in which these messages arrive; requests to SQS are `others`.
-
-    Not counted: the adds' units of DynamoDB, which `cost` has, and SnapStart.
-    """
-    messages = min(arriving.at_a_time, _AN_INVOCATION)
-    invocations = arriving.tasks / messages
-    processor_ms = of.one_ms - of.start_ms + (messages - 1) * of.task_ms  # as a run of as many tasks
-    if arriving.is_cold:
-        processor_ms += of.start_ms + _INTAKE_IMPORT_MS
-    seconds = billed_seconds(
-        arriving.memory_mb,
-        processor_ms,
-        services=_SERVICES if arriving.is_cold else 0,
-        calls=1 + math.ceil(messages / _INSERTS),
-    )
-    together = min(arriving.at_a_time, _A_REQUEST)
-    sent = math.ceil(max(arriving.size_kb, 1) / _REQUEST_KB)
-    received = math.ceil(max(arriving.size_kb * together, 1) / _REQUEST_KB) / together
-    requests = arriving.tasks * (sent + received + 1 / together)
-    return Cost(
-        dynamodb=0.0,
-        function=invocations
-        / 1e6
-        * (lambda_dollars(seconds, arriving.memory_mb) + PRICES["invocation"].dollars),
-        log=log_dollars(invocations * (_INTAKE_BYTES + INVOCATION_BYTES)),
-        others=requests / 1e6 * PRICES["request"].dollars + _POLLING_DOLLARS,
     )
 
 
@@ -409,11 +367,8 @@ def cost_command(
         bool, typer.Option("--snap-start", help="The worker starts from a snapshot, as deployed so.")
     ] = False,
     intake: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Messages that come within a second, if tasks are added by the intake queue."
-        ),
-    ] = None,
+        bool, typer.Option("--intake", help="The tasks are added by the intake queue.")
+    ] = False,
     actions: Annotated[int, typer.Option(min=0, help="Actions with metrics in CloudWatch; 0 for none.")] = 0,
     alarms: Annotated[
         bool, typer.Option("--alarms", help="With the alarms and the dashboard of --alarm-mail.")
@@ -438,18 +393,11 @@ def cost_command(
     )
     parts, with_table = _parts(cost(usage, of)), scheduler_cost(usage, of)
     theirs = {SCHEDULER: replace(with_table, dynamodb=0.0), SCHEDULER_WITH_TABLE: with_table}
-    if intake:
-        together = min(intake, tasks)
-        arriving = replace(
-            usage, tasks=0 if recurring else tasks, at_a_time=together, every=MONTH / (tasks / together)
-        )
-        taking = intake_cost(arriving, of)
-        parts["Lambda"] += taking.function
-        parts["log"] += taking.log
-        parts["SQS"] = taking.others - _POLLING_DOLLARS
+    if intake and not recurring:
+        parts["SQS"] = _REQUESTS * tasks / 1e6 * PRICES["request"].dollars
     metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
     parts["metrics"] = metrics * PRICES["metric"].dollars
-    idle = idle_dollars(alarms=alarms, intake=bool(intake), snapshot_mb=memory if snap_start else None)
+    idle = idle_dollars(alarms=alarms, intake=intake, snapshot_mb=memory if snap_start else None)
     parts |= idle
     parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
     if context.out.as_json:

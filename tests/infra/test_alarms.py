@@ -81,7 +81,7 @@ def test_what_may_not_be_seen_is_not_said(error: Exception) -> None:
 
 
 def test_each_alarm_of_the_template_is_known_as_its_schedulers(template: Any) -> None:
-    own = {"Function", "Name", "Heartbeat"}
+    own = {"Function", "Name", "HeartbeatRule"}
     own |= {f"{queue}.QueueName" for queue in ("LostRings", "FailedRuns", "IntakeDeadLetters")}
     alarms = [one for one in template["Resources"].values() if one["Type"] == "AWS::CloudWatch::Alarm"]
     assert len(alarms) >= 7

@@ -47,7 +47,7 @@ def test_the_alarms(template: Any, module: Any) -> None:
 
 def test_the_heartbeat(template: Any, module: Any) -> None:
     # A rule that has the worker only set the bell, and an alarm for which no heartbeat is a breach
-    rule, target = properties(template, "Heartbeat"), module["resource"]["aws_cloudwatch_event_target"]
+    rule, target = properties(template, "HeartbeatRule"), module["resource"]["aws_cloudwatch_event_target"]
     [to] = rule["Targets"]
     assert lanes_in(json.loads(to["Input"])) == ()
     assert target["heartbeat"]["input"] == "${jsonencode({duebell = {lanes = []}})}"
@@ -79,7 +79,7 @@ def test_the_heartbeat(template: Any, module: Any) -> None:
     off = {"Fn::Not": [{"Fn::Equals": [{"Ref": "Heartbeat"}, "off"]}]}
     assert template["Conditions"]["HasHeartbeat"] == off
     assert template["Parameters"]["Heartbeat"]["Default"] == "off"
-    for name in ("Heartbeat", "HeartbeatPermission"):
+    for name in ("HeartbeatRule", "HeartbeatPermission"):
         assert template["Resources"][name]["Condition"] == "HasHeartbeat"
 
 

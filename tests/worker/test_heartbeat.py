@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 def beat(worker: Worker) -> None:
     """Hand the worker what the template's rule sends."""
-    text = template_text().partition("\n  Heartbeat:\n    Type: AWS::Events::Rule")[2]
+    text = template_text().partition("\n  HeartbeatRule:\n    Type: AWS::Events::Rule")[2]
     event = json.loads(yaml.safe_load(text.partition("Input: ")[2].partition("\n")[0]))
     context: Any = SimpleNamespace(aws_request_id="beat", get_remaining_time_in_millis=lambda: 60_000)
     worker.handler(event, context)

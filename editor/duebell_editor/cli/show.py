@@ -73,7 +73,7 @@ def show(context: Context, id: Id) -> None:
 @app.command(epilog=examples("why sale-42", "why sale-42 --json"))
 @with_json()
 def why(context: Context, id: Id) -> None:
-    """It names the cause and the way out. The lateness of an attempt is split into its parts."""
+    """It names the cause, and what to do. The lateness of an attempt is split into its parts."""
     found, out = context.editor().why(id), console()
     if context.out.as_json:
         context.out.print_json(plain_values(found))

@@ -55,24 +55,3 @@ def test_what_capacity_costs() -> None:
     assert per_million[1] == f"${6e6 * PROVISIONED / 0.7:.2f} at 70 % use"
     assert prices["the least, 10 units each of table and index"][1] == f"${LEAST:.2f} a month"
     assert f"costs {PROVISIONED / ON_DEMAND / 0.7:.0%} of".replace("%", " %") in PAGE
-
-
-def test_what_ten_thousand_a_second_take() -> None:
-    table = PAGE[PAGE.index("| | 8 cells") :].partition("\n\n")[0].splitlines()
-    cells = {row.split("|")[1].strip(): [one.strip() for one in row.split("|")[2:5]] for row in table}
-    for column, (count, lanes, days) in enumerate([(8, 32, 1), (8, 16, 0), (24, 64, 14)]):
-        adds = 10_000 / count
-        waiting, history = 100e6 / (count * lanes) / 1e6, 10_000 * days * DAY / (count * lanes) / 1e6
-        assert {name: one[column] for name, one in cells.items() if name not in {"", "---"}} == {
-            "adds a second": f"{adds:,.0f}",
-            "write units a second, table": f"{adds * IN_LANE:,.0f}",
-            "write units a second, lane": f"{adds * IN_LANE / lanes:.0f}",
-            "waiting, GB a lane": f"{waiting:.2f}",
-            "history, GB a lane": f"{history:.2f}" if history else "0",
-            "lane in all, of 10 GB": f"{10 * (waiting + history):.0f} %",
-        }
-    tasks = 10_000 * MONTH
-    assert f"{tasks / 1e6:,.0f} million tasks a month" in PAGE
-    for units in (6, 5):
-        assert f"${tasks * units * ON_DEMAND:,.0f}" in PAGE
-        assert f"${tasks * units * PROVISIONED / 0.7:,.0f}" in PAGE

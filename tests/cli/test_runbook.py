@@ -210,18 +210,16 @@ def failing_tasks(night: Night) -> Iterator[dict[str, str]]:
 
 def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
     night.send(f"{INTAKE}-dead-letters")
-    moved = []
+    sent = []
 
-    def move(params: Any, **_: object) -> Any:  # moto lacks this call
-        asked = json.loads(params["body"])
-        moved.append((asked["SourceArn"], asked["DestinationArn"]))
-        night.session.client("sqs").purge_queue(QueueUrl=f"https://sqs/123456789012/{INTAKE}-dead-letters")
-        return SimpleNamespace(status_code=200), {"TaskHandle": "1"}
+    def send(params: Any, **_: object) -> Any:  # moto would start Docker
+        sent.append(json.loads(params["body"])["QueueUrl"].rpartition("/")[2])
+        return SimpleNamespace(status_code=200), {"MessageId": "1"}
 
-    night.session.events.register("before-call.sqs.StartMessageMoveTask", move)
-    arn = f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}"
-    yield {"ARN": arn}
-    assert moved == [(f"{arn}-dead-letters", arn)]
+    assert night.backend.sqs
+    night.backend.sqs.client(REGION).meta.events.register("before-call.sqs.SendMessage", send)
+    yield {}
+    assert sent == [INTAKE]
 
 
 def dead_letters(night: Night) -> Iterator[dict[str, str]]:

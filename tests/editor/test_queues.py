@@ -85,7 +85,9 @@ def test_what_waits_is_counted_and_dead_letters_are_a_problem(connect: Connect, 
     status = editor.status()
     [problem] = status.problems
     assert (problem.kind, status.intake_dead_letters) == (ProblemKind.INTAKE_DEAD_LETTERS, 2)
-    assert str(problem).startswith("2 messages of the intake queue could not be taken: look at them")
+    assert str(problem).startswith(
+        "2 messages of the intake queue could not be taken: see why with `duebell dead-letters`"
+    )
 
 
 def test_the_doctor_says_since_when_where_it_is_measured(connect: Connect, queues: Any, clock: Clock) -> None:
@@ -152,7 +154,7 @@ def test_messages_of_every_dead_letter_queue_are_counted(
         [problem] = status.problems
         assert (getattr(status, field), problem.kind) == (2, ProblemKind.DEAD_LETTERS)
         assert problem.what.startswith(what)
-        assert f"--queue-name {queue}" in problem.way_out
+        assert f"--redrive {queue.removeprefix('duebell-')}`" in problem.way_out
 
 
 def test_a_queue_that_is_not_there_is_a_problem(connect: Connect) -> None:

@@ -249,7 +249,7 @@ def _with_message_queues(status: SchedulerStatus, backend: Backend) -> Scheduler
             count = sqs.count(name, **place)
             status = replace(status, **{field: count})
             if count:
-                status = status.with_problems(_left_problem(name, count, what))
+                status = status.with_problems(_left_problem(status.rule, name, count, what))
     if backend.intake is None:
         return status
     try:
@@ -274,18 +274,18 @@ def _dead_letters_problem(count: int) -> Problem:
     return Problem(
         kind=ProblemKind.INTAKE_DEAD_LETTERS,
         what=f"{count:,} {'message' if count == 1 else 'messages'} of the intake queue could not be taken",
-        way_out="look at them in its dead-letter queue: the attribute duebell-reason says why; send what is "
-        "right once more, and delete them",
+        way_out="see why with `duebell dead-letters`, remove the cause, then "
+        "`duebell dead-letters --redrive intake`",
     )
 
 
-def _left_problem(queue: str, count: int, what: str) -> Problem:
+def _left_problem(rule: str, queue: str, count: int, what: str) -> Problem:
     messages = "1 message is" if count == 1 else f"{count:,} messages are"
     return Problem(
         kind=ProblemKind.DEAD_LETTERS,
         what=f"{what}: {messages} in the queue {quoted(queue)}",
-        way_out="read them there, remove the cause, then purge the queue: "
-        f"`aws sqs purge-queue --queue-url $(aws sqs get-queue-url --queue-name {queue} --output text)`",
+        way_out="read them with `duebell dead-letters`, remove the cause, then "
+        f"`duebell dead-letters --redrive {queue.removeprefix(rule + '-')}`",
     )
 
 

@@ -1,0 +1,109 @@
+"""`duebell dead-letters`: listed, sent back and deleted, on moto."""
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell import Editor, Settings
+from duebell_shared.backend import Backend
+from tests.cli.program import Duebell, lines
+from tests.support import Clock
+
+INTAKE = "duebell-intake"
+
+
+@pytest.fixture(autouse=True)
+def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duebell_editor.status.dead_letters._WAIT", 0)
+
+
+@pytest.fixture
+def backend(session: boto3.Session, clock: Clock, backend: Backend) -> Backend:
+    for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
+        session.client("sqs").create_queue(QueueName=queue)
+    return Backend.connect(Settings(intake=INTAKE), session, clock=clock, sleep=clock.sleep)
+
+
+def send(session: boto3.Session, queue: str, body: str, **attributes: str) -> None:
+    sqs = session.client("sqs")
+    texts: Any = {name: {"DataType": "String", "StringValue": text} for name, text in attributes.items()}
+    url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=texts)
+
+
+def bodies(session: boto3.Session, queue: str) -> list[str]:
+    sqs = session.client("sqs")
+    url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+    return [one["Body"] for one in found.get("Messages", [])]
+
+
+def fill(session: boto3.Session) -> None:
+    reason = {"duebell-field": "due", "duebell-reason": "must be a time"}
+    send(session, f"{INTAKE}-dead-letters", '{"action": "x", "due": "soon"}', **reason)
+    send(session, "duebell-lost-rings", "{}", ERROR_CODE="NO_PERMISSIONS", ERROR_MESSAGE="not allowed")
+    died = {"responsePayload": {"errorType": "ImportError", "errorMessage": "no shop"}}
+    send(session, "duebell-failed-runs", json.dumps(died))
+    send(session, "duebell-failed-runs", "[]")
+
+
+def test_what_stands_in_the_queues_is_listed_with_its_reason_and_stays(
+    duebell: Duebell, session: boto3.Session
+) -> None:
+    assert duebell("dead-letters").out == "no dead letters\n"
+    fill(session)
+    for _ in range(2):  # nothing is hidden when it was listed
+        [told] = lines(duebell("dead-letters", "--json").out)
+        assert [(one["queue"], one["reason"]) for one in told["letters"]] == [
+            ("lost-rings", "NO_PERMISSIONS: not allowed"),
+            ("failed-runs", "ImportError: no shop"),
+            ("failed-runs", ""),
+            ("intake", "due: must be a time"),
+        ]
+    assert "due: must be a time" in duebell("dead-letters").out
+
+
+def test_messages_of_the_intake_go_back_to_it(duebell: Duebell, session: boto3.Session) -> None:
+    fill(session)
+    assert duebell("dead-letters", "--redrive", "intake").out == "redriven: 1\n"
+    assert bodies(session, INTAKE) == ['{"action": "x", "due": "soon"}']
+    assert bodies(session, f"{INTAKE}-dead-letters") == []
+
+
+def test_in_place_of_a_lost_ring_the_rule_is_set(
+    duebell: Duebell, session: boto3.Session, editor: Editor, clock: Clock
+) -> None:
+    task = editor.add("x", due=clock.now, id="a")
+    session.client("events").put_rule(Name="duebell", ScheduleExpression="cron(0 0 1 1 ? 1970)")
+    send(session, "duebell-lost-rings", "{}")
+    assert lines(duebell("dead-letters", "--redrive", "lost-rings", "--json").out) == [{"redriven": 1}]
+    status = editor.status()
+    assert status.armed
+    assert status.rings_at
+    assert task.starts_by
+    assert status.rings_at <= task.starts_by
+
+
+def test_one_or_all_of_a_queue_are_deleted(duebell: Duebell, session: boto3.Session) -> None:
+    fill(session)
+    [told] = lines(duebell("dead-letters", "--json").out)
+    one = next(letter["id"] for letter in told["letters"] if letter["reason"] == "ImportError: no shop")
+    assert duebell("dead-letters", "--delete", "failed-runs", "--id", one).out == "deleted: 1\n"
+    assert bodies(session, "duebell-failed-runs") == ["[]"]
+    assert duebell("dead-letters", "--delete", "failed-runs").out == "deleted: 1\n"
+    assert bodies(session, "duebell-failed-runs") == []
+    assert len(bodies(session, "duebell-lost-rings")) == 1
+
+
+def test_a_queue_that_is_not_there_is_told(duebell: Duebell, session: boto3.Session) -> None:
+    sqs = session.client("sqs")
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="duebell-lost-rings")["QueueUrl"])
+    found = duebell("dead-letters", "--delete", "lost-rings")
+    assert (found.status, "the queue duebell-lost-rings does not exist" in found.err) == (5, True), found
+
+
+def test_options_that_do_not_go_together(duebell: Duebell) -> None:
+    assert duebell("dead-letters", "--redrive", "intake", "--delete", "intake").status == 2
+    assert duebell("dead-letters", "--id", "x").status == 2

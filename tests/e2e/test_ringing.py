@@ -3,8 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import astuple
 
-from duebell import Editor, ProblemKind, Status, TaskNotFound, Then
+from duebell import Editor, ProblemKind, Status, TaskNotFound, Then, WaitCause
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
 from tests.e2e.support import wait_for
@@ -67,6 +68,12 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     # When the rule rings
     wait_for(lambda: editor.get("ring-done").status.is_finished)
     wait_for(lambda: editor.get("ring-unknown").status.is_finished)
+    # Then the worker has measured what it waited for, by the event of the ring
+    why = editor.why("ring-done")
+    assert (why.cause, why.is_estimated) == (WaitCause.STARTED, False)
+    assert why.lateness
+    assert why.lateness.rounding + why.lateness.ring + why.lateness.start > 0, why
+    assert sum(astuple(why.lateness)) == editor.get("ring-done").lateness_ms
 
     # Then each is what it should be, and the history says how it went
     done = editor.get("ring-done")

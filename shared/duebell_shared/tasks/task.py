@@ -185,7 +185,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         None if it does not wait for a start.
         """
-        return self.queued + STARTS_WITHIN if self.queued and self.status is Status.SCHEDULED else None
+        if self.queued is None or self.status is not Status.SCHEDULED:
+            return None
+        return min(self.queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
 
     @property
     def missed_runs(self) -> int:

@@ -71,13 +71,13 @@ from duebell_shared.tasks.fields import TaskChange as TaskChange
 from duebell_shared.tasks.follow_up import FollowUp as FollowUp
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
-from duebell_shared.tasks.lateness import Lateness as Lateness
 from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence
 from duebell_shared.tasks.packed_occurrences import Result as Result
 from duebell_shared.tasks.recurrence import Missed as Missed
 from duebell_shared.tasks.recurrence import Recurrence as Recurrence
 from duebell_shared.tasks.status import Status as Status
 from duebell_shared.tasks.status import Verb as Verb
+from duebell_shared.tasks.task import Lateness as Lateness
 from duebell_shared.tasks.task import Task as Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload as DoubtfulPayload
 from duebell_shared.tasks.task_warnings import UnknownAction as UnknownAction

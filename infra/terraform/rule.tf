@@ -91,7 +91,7 @@ data "aws_iam_policy_document" "lost_rings" {
   }
 }
 
-# Nobody changes this rule. A run for no lanes reads the bell, and sets it right.
+# Nobody changes this rule. Its run has no lanes: it reads the bell and sets it right.
 resource "aws_cloudwatch_event_rule" "heartbeat" {
   count               = var.heartbeat == "off" ? 0 : 1
   name                = "${var.name}-heartbeat"

@@ -53,7 +53,7 @@ variable "other_bell" {
 }
 
 variable "heartbeat" {
-  description = "How often a second rule, which never changes, has the worker check the one rule. With alarms, one goes off when it does not come."
+  description = "How often a second rule, which nobody changes, wakes the worker to check the one rule. With alarms, one goes off when it does not."
   type        = string
   default     = "off"
   validation {

@@ -118,7 +118,7 @@ resource "aws_cloudwatch_metric_alarm" "watched" {
   tags                = local.tags
 }
 
-# No heartbeat is missing data, which is a breach.
+# Without a heartbeat the metric has no data, which is a breach.
 resource "aws_cloudwatch_metric_alarm" "heartbeat" {
   count               = local.is_watched && var.heartbeat != "off" ? 1 : 0
   alarm_name          = "${var.name}-heartbeat"

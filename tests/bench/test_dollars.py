@@ -60,12 +60,9 @@ def computed() -> Iterator[float]:
 def of_scale() -> Iterator[float]:
     """What docs/scale.md computes, which tests/infra/test_scale_page.py holds against its formulas."""
     write, hour = PRICES["write"].dollars / 1e6, PRICES["write_hour"].dollars / 3600
-    month = 10_000 * cost.MONTH.total_seconds()
-    for tasks, units in ((1e6, 6), (month, 6), (month, 5)):
-        yield from (tasks * units * write, tasks * units * hour / 0.7)
+    yield from (6e6 * write, 6e6 * hour / 0.7)
     for read_units in (64, 2_500):
         yield read_units * PRICES["read"].dollars / 1e6
-    yield 12e3 * 0.25  # 12 TB
 
 
 def amounts(text: str) -> Iterator[str]:

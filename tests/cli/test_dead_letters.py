@@ -7,7 +7,9 @@ import boto3
 import pytest
 
 from duebell import Editor, Settings
+from duebell_editor.cli.account import Account
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
 from tests.cli.program import Duebell, lines
 from tests.support import Clock
 
@@ -20,10 +22,12 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def backend(session: boto3.Session, clock: Clock, backend: Backend) -> Backend:
+def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Backend:
     for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
         session.client("sqs").create_queue(QueueName=queue)
-    return Backend.connect(Settings(intake=INTAKE), session, clock=clock, sleep=clock.sleep)
+    backend = Backend.connect(Settings(intake=INTAKE), session, clock=clock, sleep=clock.sleep)
+    monkeypatch.setattr(Account, "backend", backend)
+    return backend
 
 
 def send(session: boto3.Session, queue: str, body: str, **attributes: str) -> None:
@@ -84,6 +88,33 @@ def test_in_place_of_a_lost_ring_the_rule_is_set(
     assert status.rings_at
     assert task.starts_by
     assert status.rings_at <= task.starts_by
+
+
+def test_a_ring_that_is_lost_meanwhile_stays(
+    duebell: Duebell, session: boto3.Session, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given that another ring is lost just after the rule was read
+    send(session, "duebell-lost-rings", "first")
+    verify = backend.armer.verify
+
+    def verify_and_lose() -> ArmingRecord:
+        record = verify()
+        send(session, "duebell-lost-rings", "second")
+        return record
+
+    monkeypatch.setattr(backend.armer, "verify", verify_and_lose)
+    # Then its message is not deleted with the first
+    assert duebell("dead-letters", "--redrive", "lost-rings").out == "redriven: 1\n"
+    assert bodies(session, "duebell-lost-rings") == ["second"]
+
+
+def test_messages_that_come_again_at_once_are_listed_once(
+    duebell: Duebell, session: boto3.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duebell_editor.status.dead_letters._HIDDEN", 0)
+    fill(session)
+    [told] = lines(duebell("dead-letters", "--json").out)
+    assert len(told["letters"]) == 4
 
 
 def test_one_or_all_of_a_queue_are_deleted(duebell: Duebell, session: boto3.Session) -> None:

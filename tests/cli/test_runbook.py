@@ -13,6 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from duebell import AwsRefused, Editor, Settings, Status, Then, Worker
+from duebell_editor.cli.account import Account
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
@@ -63,7 +64,7 @@ class Night(NamedTuple):
 
 
 @pytest.fixture
-def backend(session: boto3.Session, clock: Clock) -> Backend:
+def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Backend:
     """A scheduler as the stack makes it, with an intake."""
     sqs = session.client("sqs")
     for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
@@ -75,7 +76,9 @@ def backend(session: boto3.Session, clock: Clock) -> Backend:
     invoked: Any = lambda **_: (SimpleNamespace(status_code=202), {"StatusCode": 202})  # noqa: E731
     session.events.register("before-call.lambda.Invoke", invoked)  # moto would start Docker
     settings = Settings(function="duebell", intake=INTAKE)
-    return Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    monkeypatch.setattr(Account, "backend", backend)
+    return backend
 
 
 @pytest.fixture

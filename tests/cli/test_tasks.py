@@ -70,5 +70,5 @@ def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor
     client = TestClient(create_app(editor), base_url="http://localhost")
     assert lines(duebell("why", "a", "--json").out) == [client.get("/api/tasks/a/why").json()]
     duebell("pause", "a")
-    assert "resume a" in duebell("why", "a").out
+    assert "duebell resume ID" in duebell("why", "a").out
     assert (duebell("why", "nobody").status, client.get("/api/tasks/nobody/why").status_code) == (3, 404)

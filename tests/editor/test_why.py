@@ -141,11 +141,12 @@ def test_its_action_is_paused(editor: Editor, scheduler: Scheduler, worker: Work
     editor.add("act", due=DUE, id="one")
     editor.acting_as("ann").limit("act", at_most=0)
     paused = f"its action 'act' is paused since {NOON:%Y-%m-%dT%H:%M:%S}.000Z by ann"
-    assert (editor.why("one").cause, editor.why("one").what) == (WaitCause.ACTION_PAUSED, paused)
-    # Also when a run has put it back
+    assert editor.why("one").cause is WaitCause.NOT_DUE
+    # When its time has come, before and after a run has put it back
     scheduler.clock.now = DUE + MINUTE
-    worker.run()
-    assert editor.why("one").what == paused
+    for _ in range(2):
+        assert (editor.why("one").cause, editor.why("one").what) == (WaitCause.ACTION_PAUSED, paused)
+        worker.run()
 
 
 def test_its_action_is_limited(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
@@ -156,7 +157,7 @@ def test_its_action_is_limited(editor: Editor, scheduler: Scheduler, worker: Wor
     limited = [one for one in waiting if one.cause is WaitCause.LIMIT]
     assert len(limited) == 4
     assert "its action 'mail' (0.01 a second) since 2026-11-21T13:00:00.000Z" in limited[0].what
-    assert "with about 4 tasks in line; its turn is expected at 2026-11-21T13:" in limited[0].what
+    assert "about 4 tasks wait, and its turn is expected at 2026-11-21T13:" in limited[0].what
 
 
 def test_it_is_tried_again_later(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
@@ -183,11 +184,12 @@ def test_its_action_has_put_it_off(editor: Editor, scheduler: Scheduler, worker:
 
 def test_its_lane_is_in_trouble(editor: Editor, scheduler: Scheduler) -> None:
     task = editor.add("act", due=DUE, id="one")
-    resting = (RestingLane(lane=task.lane, since=DUE),)
+    # Two lanes are, and it is told of its own
+    resting = tuple(RestingLane(lane=lane, since=DUE) for lane in (task.lane, (task.lane + 1) % 4))
     change(scheduler, last_run=LastRun(run="run", finished_at=DUE, resting=resting))
     scheduler.clock.now = DUE + MINUTE
     why = editor.why("one")
-    assert (why.cause, "AWS has refused or not answered the calls for lane" in why.what) == (
+    assert (why.cause, f"AWS has refused or not answered the calls for lane {task.lane} " in why.what) == (
         WaitCause.LANE,
         True,
     )
@@ -246,11 +248,20 @@ def test_the_lateness_of_an_attempt_is_split(editor: Editor, scheduler: Schedule
     why = editor.why("one")
     assert why.cause is WaitCause.STARTED
     assert why.lateness == Lateness(rounding=30_000, ring=20_000, start=4_000)
-    assert not why.is_estimated
     assert why.what == (
         "its last attempt started at 2026-11-21T13:01:24.000Z, 54.0 s after it was due: 30.0 s until the "
         "full minute, 20.0 s until the rule rang, 4.0 s until the worker had started"
     )
+
+
+def test_a_recurring_task_that_waits_tells_the_lateness_of_its_last_attempt(
+    editor: Editor, scheduler: Scheduler, worker: Worker
+) -> None:
+    editor.add("act", schedule="rate(1 hour)", start=DUE, id="one")
+    scheduler.clock.now = DUE + 5 * SECOND
+    worker.run()
+    why = editor.why("one")
+    assert (why.cause, why.lateness) == (WaitCause.NOT_DUE, Lateness(start=5_000))
 
 
 def test_attempts_before_it_are_told_apart(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
@@ -261,18 +272,8 @@ def test_attempts_before_it_are_told_apart(editor: Editor, scheduler: Scheduler,
     task = editor.get("one")
     assert task.status is Status.FAILED
     why = editor.why("one")
-    assert why.attempts_ms > 3 * HOUR / timedelta(milliseconds=1)
-    assert "s until it was queued for that attempt" in why.what
-
-
-def test_without_measurements_the_parts_are_estimated(editor: Editor, scheduler: Scheduler) -> None:
-    task = editor.add("act", due=DUE + 30 * SECOND, id="one")
-    scheduler.clock.now = DUE + 70 * SECOND
-    running = scheduler.become(task, Status.RUNNING)
-    scheduler.become(running, Status.DONE)
-    why = editor.why("one")
-    assert (why.is_estimated, why.lateness) == (True, Lateness(rounding=30_000, queue=10_000))
-    assert why.what.endswith("(estimated)")
+    assert why.delay_ms > 3 * HOUR / timedelta(milliseconds=1)
+    assert "s until the time that it was queued for" in why.what
 
 
 def test_a_task_that_does_not_exist(editor: Editor) -> None:

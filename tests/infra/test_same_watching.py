@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from duebell_shared.bell.function import lanes_in
+from duebell_shared.bell.function import arming_event
 from tests.infra.both import properties, snake
 from tests.terraform import MODULE
 
@@ -49,7 +49,7 @@ def test_the_heartbeat(template: Any, module: Any) -> None:
     # A rule that has the worker only set the bell, and an alarm for which no heartbeat is a breach
     rule, target = properties(template, "HeartbeatRule"), module["resource"]["aws_cloudwatch_event_target"]
     [to] = rule["Targets"]
-    assert lanes_in(json.loads(to["Input"])) == ()
+    assert json.loads(to["Input"]) == arming_event()
     assert target["heartbeat"]["input"] == "${jsonencode({duebell = {lanes = []}})}"
     assert rule["ScheduleExpression"] == {"Fn::If": ["IsHourly", "rate(1 hour)", "rate(1 day)"]}
     their_rule = module["resource"]["aws_cloudwatch_event_rule"]["heartbeat"]

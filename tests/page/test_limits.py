@@ -82,7 +82,7 @@ def test_the_first_screen_answers_why_nothing_is_started(
     expect(limits).to_contain_text(" by ann; 3 tasks wait")
     is_accessible(page)
     fits(page)
-    # The bar at which they are looked at says so: they are put back by up to 25 hours, a day may not show it
+    # Their bar says so. They are put back by up to 25 hours, which the view of a day may not show
     page.get_by_role("button", name="Month", exact=True).click()
     expect(page.locator("#chart [aria-label*='3 of paused actions']").first).to_be_attached()
     limits.get_by_role("link", name="Change limits").click()

@@ -77,6 +77,8 @@ ODD: dict[str, Mapping[str, Any]] = {
     "more attempts than can be counted": but(attempt=number("1E+125")),
     "fewer attempts than none": but(attempt=number("-1E+125")),
     "a lateness of no time": but(lateness_ms=number("1E+125")),
+    "parts of a lateness beyond counting": but(lateness=text(",".join(["9" * 400] * 5))),
+    "parts of a lateness of another version": but(lateness=text("1,2,3,4,5,6,seven")),
     "a revision that is no number of changes": but(rev=number("1E+30")),
     "half a revision": but(rev=number("1.5")),
     "a spread of centuries": but(spread=number(10**14)),
@@ -169,6 +171,9 @@ def check_is_shown(id: str, scene: Scene) -> None:
     client = TestClient(create_app(scene.editor), base_url="http://127.0.0.1", raise_server_exceptions=False)
     scene.calls.clear()
     answer = client.get(f"/api/tasks/{quote(id)}")
+    assert answer.is_success or answer.json()["type"] == "urn:duebell:unreadable-task", (id, answer.text)
+    scene.calls.clear()
+    answer = client.get(f"/api/tasks/{quote(id)}/why")
     assert answer.is_success or answer.json()["type"] == "urn:duebell:unreadable-task", (id, answer.text)
     assert snapshot(scene.editor.queue, ids=(id, "a")).revs[1]
     for command in (["show", id], ["show", id, "--json"]):

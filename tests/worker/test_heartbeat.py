@@ -1,18 +1,16 @@
 """A heartbeat: an event for no lanes has the worker set the bell right, whatever was done to it."""
 
-import json
 from collections.abc import Callable
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
 
 from duebell import Worker
-from duebell_infra.deploy.template import template_text
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.bell.function import arming_event
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -20,11 +18,9 @@ HOUR = timedelta(hours=1)
 
 
 def beat(worker: Worker) -> None:
-    """Hand the worker what the template's rule sends."""
-    text = template_text().partition("\n  HeartbeatRule:\n    Type: AWS::Events::Rule")[2]
-    event = json.loads(yaml.safe_load(text.partition("Input: ")[2].partition("\n")[0]))
+    """Hand the worker what the rule of the heartbeat sends, by both templates."""
     context: Any = SimpleNamespace(aws_request_id="beat", get_remaining_time_in_millis=lambda: 60_000)
-    worker.handler(event, context)
+    worker.handler(arming_event(), context)
 
 
 def parked_by_hand(scheduler: Scheduler) -> None:

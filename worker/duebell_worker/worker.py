@@ -33,7 +33,6 @@ from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
-from duebell_shared.tasks.lateness import Wake
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
 from duebell_worker.run.context import Pool, ThreadPool
@@ -52,6 +51,7 @@ from .actions.handles import (
 from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
+from .run.attempt import Wake
 from .run.context import RESERVE, Deliver, Host, RunContext, end_of_run
 from .run.lease import new_run_id
 from .run.report import RunReport

@@ -1,11 +1,12 @@
-"""The command `dead-letters`: what stands in the dead-letter queues of the stack."""
+"""The command `dead-letters`, for the messages of the stack's dead-letter queues."""
 
 from typing import Annotated
 
 import typer
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.status.dead_letters import DeadLetters, delete_letters, read_letters, redrive
+from duebell_editor.status.dead_letters import delete_letters, read_letters, redrive
+from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.errors import InvalidInput
 
 from .context import Context
@@ -24,17 +25,18 @@ def dead_letters(
     context: Context,
     *,
     redriven: Annotated[
-        DeadLetters | None, typer.Option("--redrive", help="Do again what its messages were for.")
+        DeadLetters | None,
+        typer.Option("--redrive", help="Send these messages again, or set the rule for them."),
     ] = None,
     deleted: Annotated[
-        DeadLetters | None, typer.Option("--delete", help="Delete its messages, which cannot be undone.")
+        DeadLetters | None, typer.Option("--delete", help="Delete these messages for good.")
     ] = None,
     ids: Annotated[
         list[str] | None, typer.Option("--id", metavar="ID", help="With --delete: only this message.")
     ] = None,
 ) -> None:
-    """A message that is listed or redriven is hidden for a moment, as SQS shows it only by receiving it."""
-    backend, as_json = context.editor()._backend, context.out.as_json  # noqa: SLF001 (the operator's own rights)
+    """A call handles 1,000 messages of a queue at most. SQS hides those that are listed for a moment."""
+    backend, as_json = context.account.backend, context.out.as_json
     if redriven and deleted:
         raise InvalidInput("--redrive", "goes without --delete")
     if ids and not deleted:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
 from duebell_editor.library.sync import SyncReport, SyncVerb
-from duebell_editor.status.action_limits import ActionLimit
+from duebell_editor.status.action_limits import ActionLimit, limit_words
 from duebell_shared.errors import InvalidTask
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
@@ -59,23 +59,17 @@ def limit(
 
 def in_words(limit: ActionLimit) -> str:
     """The limit in words, and the tasks that wait for it: `5 at a time, 2 a second; 30 wait`."""
-    words = "paused" if limit.paused else _words(limit.at_most, limit.per_second)
+    words = "paused" if limit.paused else limit_words(limit.at_most, limit.per_second)
     if not limit.waiting:
         return words
     about = "" if limit.paused else "about "
     return f"{words}; {about}{limit.waiting:,} wait{'s' if limit.waiting == 1 else ''}"
 
 
-def _words(at_most: int | None, per_second: float | None) -> str:
-    parts = [f"{at_most:,} at a time"] if at_most is not None else []
-    parts += [f"{per_second:g} a second"] if per_second is not None else []
-    return ", ".join(parts) or "no limit"
-
-
 def _instead_of(limit: ActionLimit) -> str:
     if limit.since is None:
         return ", as its code declares"
-    return f" (its code declares: {_words(limit.declared_at_most, limit.declared_per_second)})"
+    return f" (its code declares: {limit_words(limit.declared_at_most, limit.declared_per_second)})"
 
 
 _SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}

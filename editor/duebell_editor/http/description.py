@@ -34,10 +34,9 @@ from duebell_shared.errors import (
 )
 from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.fields import IfExists
-from duebell_shared.tasks.lateness import Lateness
 from duebell_shared.tasks.packed_occurrences import Occurrence, Result
 from duebell_shared.tasks.recurrence import Recurrence
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import Lateness, Task
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .answers import (

@@ -225,9 +225,10 @@ class Editor:
         return read_status(self._backend, thorough=thorough, timezone=timezone)
 
     def why(self, id: str) -> Why:
-        """Tell what a task waits for, or why its last attempt started late; see Why.
+        """Explain why a task waits, or why its last attempt started late; see Why.
 
-        It reads the task, and for one that is due what `status` reads. Raises TaskNotFound.
+        It reads the task, the limits and the worker; for a task that is due, also what `status` reads. Raises
+        TaskNotFound.
         """
         return explain(self._backend, self.get(id))
 

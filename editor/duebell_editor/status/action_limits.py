@@ -41,6 +41,13 @@ class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int | None = None
 
 
+def limit_words(at_most: int | None, per_second: float | None) -> str:
+    """A limit in words: `5 at a time, 2 a second`."""
+    parts = [f"{at_most:,} at a time"] if at_most is not None else []
+    parts += [f"{per_second:g} a second"] if per_second is not None else []
+    return ", ".join(parts) or "no limit"
+
+
 def read_limits(
     backend: Backend, record: WorkerRecord | None, limits: Limits, *, lanes: int, now: datetime
 ) -> Iterator[ActionLimit]:

@@ -1,49 +1,37 @@
-"""The dead-letter queues of a stack: what stands in them, sent back or deleted.
+"""The dead-letter queues of a stack: reads their messages, sends them back or deletes them.
 
-SQS shows a message only by receiving it, which hides it for a while. So what is not deleted is given back at
+SQS shows a message only by receiving it, which hides it for a while. So messages that stay are given back at
 once. The caller needs rights that no client has: see docs/operations.md.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
+from duebell_shared.aws.intake_queue import AT_ONCE, DEAD_LETTERS, DeadLetters, is_missing, queue_url
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, InvalidInput
 from duebell_shared.instants import Instant
 from duebell_shared.quoting import in_brief
 
 #: Messages that are received at most, and seconds for which they are hidden meanwhile.
-MOST, _HIDDEN = 1_000, 30
+_MOST, _HIDDEN = 1_000, 30
 
 #: Seconds that SQS looks for messages on all its servers.
 _WAIT = 1
 
-#: Messages that one call takes.
-_AT_ONCE = 10
-
-
-class DeadLetters(StrEnum):
-    """A dead-letter queue, by what is in it."""
-
-    LOST_RINGS = "lost-rings"
-    FAILED_RUNS = "failed-runs"
-    INTAKE = "intake"
-
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that a dead-letter queue holds.
+    """A message of a dead-letter queue.
 
     id       SQS's, by which it can be deleted
-    sent_at  when it came there
-    reason   why; empty if the message does not say
-    body     the message: an event, a run's event, or a message of the intake queue
+    sent_at  when it was sent to the queue it is in, or to that which it came from
+    reason   why it is there; empty if the message does not say
+    body     an event of the rule, Lambda's record of a failed run, or a message to the intake
     """
 
     queue: DeadLetters
@@ -54,7 +42,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_letters(backend: Backend) -> tuple[DeadLetter, ...]:
-    """Read what stands in all the queues that exist. Raises AwsRefused."""
+    """Read the messages of all the queues, 1,000 of each at most. Raises AwsRefused."""
     found: list[DeadLetter] = []
     for queue in DeadLetters:
         if queue is not DeadLetters.INTAKE or backend.intake:
@@ -64,36 +52,42 @@ def read_letters(backend: Backend) -> tuple[DeadLetter, ...]:
 
 
 def delete_letters(backend: Backend, queue: DeadLetters, ids: Collection[str] = ()) -> int:
-    """Delete the messages of this queue, or those with these ids; how many. Raises AwsRefused."""
+    """Delete the messages of this queue, 1,000 at most, or those with these ids; return how many.
+
+    Raises AwsRefused.
+    """
     with _received(backend, queue) as (client, url, messages):
-        wanted = [one for one in messages if not ids or one["MessageId"] in ids]
-        for one in wanted:
-            client.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
-            messages.remove(one)
-        return len(wanted)
+        return _delete(client, url, messages, [one for one in messages if not ids or one["MessageId"] in ids])
 
 
 def redrive(backend: Backend, queue: DeadLetters) -> int:
-    """Do again what the messages of this queue were for, and delete them; how many.
+    """Send the messages of the intake to it again, and delete them here, 1,000 at most; return how many.
 
-    Those of the intake are sent to it. In place of lost rings and failed runs, the rule is set right, so that
-    a run comes for all that is due. Raises AwsRefused, AwsUnavailable, NotArmed.
+    For lost rings and failed runs it sets the rule, so that a run comes for all that is due. Raises
+    AwsRefused, AwsUnavailable, NotArmed.
     """
-    if queue is not DeadLetters.INTAKE:
-        backend.start_run_if_late(backend.armer.verify())
-        return delete_letters(backend, queue)
     with _received(backend, queue) as (client, url, messages):
-        wanted = list(messages)
-        for one in wanted:
+        if queue is not DeadLetters.INTAKE:
+            backend.start_run_if_late(backend.armer.verify())  # before it deletes what tells of it
+            return _delete(client, url, messages, messages)
+        sent = 0
+        for one in list(messages):
             client.send_message(QueueUrl=url.removesuffix(DEAD_LETTERS), MessageBody=one["Body"])
-            client.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
-            messages.remove(one)
-        return len(wanted)
+            sent += _delete(client, url, messages, [one])
+        return sent
+
+
+def _delete(client: Any, url: str, messages: list[Any], wanted: Sequence[Any]) -> int:
+    """Delete these messages in the queue and in the list."""
+    for one in (deleted := list(wanted)):
+        client.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+        messages.remove(one)
+    return len(deleted)
 
 
 @contextmanager
 def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, list[Any]]]:
-    """A client, the queue's URL, and its messages; those that are left in the list are given back."""
+    """A client, the queue's URL, and its messages. Those that are left in the list are given back."""
     name = f"{backend.rule.name}-{queue}"
     if queue is DeadLetters.INTAKE:
         if backend.intake is None:
@@ -103,19 +97,20 @@ def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, 
         raise InvalidInput("queue", "is not there: this client was put together without SQS")
     region, account = backend.rule.read().place
     client = backend.sqs.client(region)
-    url = f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
+    url = queue_url(client, account, name)
     messages: dict[str, Any] = {}
     try:
-        while len(messages) < MOST and (new := _receive(client, url)):
-            messages |= {one["MessageId"]: one for one in new}
+        # A message that comes again was hidden for too short a time: then this would not end.
+        while len(messages) < _MOST and (new := _receive(client, url)).keys() - messages.keys():
+            messages |= new
         left = list(messages.values())
         try:
             yield client, url, left
         finally:
-            for start in range(0, len(left), _AT_ONCE):
+            for start in range(0, len(left), AT_ONCE):
                 entries = [
                     {"Id": str(place), "ReceiptHandle": one["ReceiptHandle"], "VisibilityTimeout": 0}
-                    for place, one in enumerate(left[start : start + _AT_ONCE])
+                    for place, one in enumerate(left[start : start + AT_ONCE])
                 ]
                 client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
     except (BotoCoreError, ClientError) as error:
@@ -123,17 +118,17 @@ def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, 
         raise AwsRefused(f"the queue {name} {what}") from error
 
 
-def _receive(client: Any, url: str) -> list[Any]:
+def _receive(client: Any, url: str) -> dict[str, Any]:
+    """Some messages of the queue, by their ids."""
     answer = client.receive_message(
         QueueUrl=url,
-        MaxNumberOfMessages=_AT_ONCE,
+        MaxNumberOfMessages=AT_ONCE,
         VisibilityTimeout=_HIDDEN,
         WaitTimeSeconds=_WAIT,
         MessageAttributeNames=["All"],
         AttributeNames=["SentTimestamp"],
     )
-    found: list[Any] = answer.get("Messages", [])
-    return found
+    return {one["MessageId"]: one for one in answer.get("Messages", [])}
 
 
 def _letter(queue: DeadLetters, message: Any) -> DeadLetter:

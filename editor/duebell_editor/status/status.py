@@ -19,11 +19,12 @@ from duebell_editor.listing.queue_counts import (
     overdue_before,
     read_queue,
 )
-from duebell_shared.aws.intake_queue import is_missing
+from duebell_shared.aws.intake_queue import DeadLetters, is_missing
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.bell.bell import BellKind, BellState
 from duebell_shared.bell.expression import next_ring
+from duebell_shared.bell.run_notes import RestingLane
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER, render
 from duebell_shared.limits.limits import Limits
@@ -241,15 +242,15 @@ def _with_message_queues(status: SchedulerStatus, backend: Backend) -> Scheduler
     sqs, place = backend.sqs, {"region": status.region, "account": status.account}
     if sqs is None or not status.region:
         return status
-    for field, name, what in (
-        ("lost_rings", f"{status.rule}-lost-rings", "rings did not reach the worker"),
-        ("failed_runs", f"{status.rule}-failed-runs", "runs failed to the last of Lambda's tries"),
+    for field, queue, what in (
+        ("lost_rings", DeadLetters.LOST_RINGS, "rings did not reach the worker"),
+        ("failed_runs", DeadLetters.FAILED_RUNS, "runs failed to the last of Lambda's tries"),
     ):
         with suppress(ClientError, BotoCoreError):
-            count = sqs.count(name, **place)
+            count = sqs.count(f"{status.rule}-{queue}", **place)
             status = replace(status, **{field: count})
             if count:
-                status = status.with_problems(_left_problem(status.rule, name, count, what))
+                status = status.with_problems(_left_problem(status.rule, queue, count, what))
     if backend.intake is None:
         return status
     try:
@@ -279,13 +280,13 @@ def _dead_letters_problem(count: int) -> Problem:
     )
 
 
-def _left_problem(rule: str, queue: str, count: int, what: str) -> Problem:
+def _left_problem(rule: str, queue: DeadLetters, count: int, what: str) -> Problem:
     messages = "1 message is" if count == 1 else f"{count:,} messages are"
     return Problem(
         kind=ProblemKind.DEAD_LETTERS,
-        what=f"{what}: {messages} in the queue {quoted(queue)}",
+        what=f"{what}: {messages} in the queue {quoted(f'{rule}-{queue}')}",
         way_out="read them with `duebell dead-letters`, remove the cause, then "
-        f"`duebell dead-letters --redrive {queue.removeprefix(rule + '-')}`",
+        f"`duebell dead-letters --redrive {queue}`",
     )
 
 
@@ -393,6 +394,15 @@ def _owing_problems(record: ArmingRecord, owing: Sequence[Task], now: datetime) 
     )
 
 
+def resting_problem(rest: RestingLane) -> Problem:
+    return Problem(
+        kind=ProblemKind.LANE_RESTS,
+        what=f"AWS has refused or not answered the calls for lane {rest.lane} since "
+        f"{render(rest.since)}, so its tasks wait, and it is tried less and less often",
+        way_out="the worker's log says why, in its lines `lane_trouble`",
+    )
+
+
 def _lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
     """Problems of single lanes, and a relane that was interrupted."""
     fullest = record.fullest
@@ -404,13 +414,7 @@ def _lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
             way_out="give the queue more lanes with `duebell relane`, or keep less: fewer "
             "DUEBELL_RETENTION_DAYS, DUEBELL_HISTORY=none, smaller payloads",
         )
-    for rest in record.last_run.resting if record.last_run else ():
-        yield Problem(
-            kind=ProblemKind.LANE_RESTS,
-            what=f"AWS has refused or not answered the calls for lane {rest.lane} since "
-            f"{render(rest.since)}, so its tasks wait, and it is tried less and less often",
-            way_out="the worker's log says why, in its lines `lane_trouble`",
-        )
+    yield from map(resting_problem, record.last_run.resting if record.last_run else ())
     if record.relaner and not record.is_relaned(now):
         yield Problem(
             kind=ProblemKind.RELANE,

@@ -1,22 +1,23 @@
-"""Why a task has not started yet, or why it started late: one sentence, and the figures behind it."""
+"""Explains a task in one sentence: the cause of its wait, or the lateness of its last attempt."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import asdict, replace
 
+from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, ceil_to_minute, render
+from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
 from duebell_shared.limits.limits import Limits
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.lateness import Lateness, in_words
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task, queue_key
+from duebell_shared.tasks.task import Lateness, Task
 
-from .action_limits import ActionLimit, action_limit, in_line
+from .action_limits import ActionLimit, action_limit, in_line, limit_words
 from .health import Problem, ProblemKind
-from .status import read_status
+from .status import read_status, resting_problem
 
 
 class WaitCause(StrEnum):
@@ -43,17 +44,17 @@ class WaitCause(StrEnum):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task waits for, or waited for.
+    """The explanation of a task's wait, or of the lateness of its last attempt.
 
-    cause         its kind, for programs
-    what          it in a sentence
-    way_out       what to do about it; empty if nothing is wrong
-    starts_by     when it starts at the latest, if nothing is in trouble; None if it does not wait for a start
-    is_late       whether it should have started by now
-    before        tasks that the run at work starts before it; None where that is not the cause
-    attempts_ms   of the last attempt: from its due date until it was tried again, moved or put off
-    lateness      of the last attempt: the parts of what followed, in milliseconds; None below a second
-    is_estimated  whether these parts were not measured: an older version ran it
+    cause      the kind of cause, for programs
+    what       the cause in a sentence
+    way_out    what to do about it; empty if nothing is wrong
+    starts_by  when it starts at the latest, if nothing is in trouble; None if it does not wait for a start
+    is_late    whether it should have started by now
+    before     tasks that the run at work starts before it; None for any other cause
+    delay_ms   of the last attempt of a task that waits no more: from its due date to the time that the
+               attempt was queued for, by its spread or earlier attempts
+    lateness   the parts of the last attempt's lateness after that; None if it was less than a second
     """
 
     id: str
@@ -63,9 +64,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     starts_by: Instant | None = None
     is_late: bool = False
     before: int | None = None
-    attempts_ms: int = 0
+    delay_ms: int = 0
     lateness: Lateness | None = None
-    is_estimated: bool = False
 
 
 #: The problems that keep a due task waiting, whichever it is.
@@ -78,8 +78,14 @@ _STOPS_ALL = {
     ProblemKind.RULE_ELSEWHERE,
 }
 
-#: Tasks that are counted before one that waits for its turn, in each lane.
-_MOST_COUNTED = 1_000
+#: The parts of lateness, in words.
+_PARTS = {
+    "rounding": "until the full minute",
+    "ring": "until the rule rang",
+    "start": "until the worker had started",
+    "queue": "until its turn in the run",
+    "limit": "for the limit of its action",
+}
 
 
 def explain(backend: Backend, task: Task) -> Why:
@@ -90,15 +96,17 @@ def explain(backend: Backend, task: Task) -> Why:
     limits = (backend.store.read_limits() if record.limits else None) or Limits()
     worker = backend.store.read_worker(consistent=True)
     limit = action_limit(task.action, worker, limits)
-    attempts = worker.worker.action(task.action) if worker and worker.worker else None
-    found = (
-        _of_limit(backend, task, limit, now)
-        or (_to_come(task, attempts.attempts if attempts else None) if task.queued > now else None)
-        or _of_clock(task, record, now)
-        or _of_scheduler(backend, task, record, now)
-    )
+    if limit.paused and (task.limited_since or task.queued <= now):
+        found = _of_pause(task, limit)
+    elif task.limited_since and task.queued > now:
+        found = _of_limit(backend, task, limit, now)
+    elif task.queued > now:
+        action = worker.worker.action(task.action) if worker and worker.worker else None
+        found = _to_come(task, task.queued, action.attempts if action else None)
+    else:
+        found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
     is_late = task.starts_by is not None and task.starts_by < now
-    return msgspec.structs.replace(found, starts_by=task.starts_by, is_late=is_late)
+    return replace(found, starts_by=task.starts_by, is_late=is_late, lateness=task.lateness)
 
 
 def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
@@ -112,7 +120,7 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
             id=task.id,
             cause=WaitCause.PAUSED,
             what=f"it is paused{_by(task.changed_by)}, and waits until it is resumed",
-            way_out=f"`duebell resume {task.id}`",
+            way_out="`duebell resume ID`",
         )
     if task.status is Status.RESERVED:
         until = f" until {render(task.reserved_until)}" if task.reserved_until else ""
@@ -139,69 +147,62 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
 
 
 def _started(task: Task, started_at: datetime) -> Why:
-    """Explain the lateness of the last attempt, of the occurrence that it was made at."""
-    due = task.last.due if task.recurrence and task.last else task.due
-    late = timedelta(milliseconds=task.lateness_ms or 0)
-    queued = started_at - late
-    attempts_ms = max((queued - due) // MILLISECOND, 0)
-    parts, is_estimated = task.lateness, False
-    if parts is None and late >= timedelta(seconds=1):
-        is_estimated = True
-        rounding = min((ceil_to_minute(queued) - queued) // MILLISECOND, task.lateness_ms or 0)
-        parts = Lateness(rounding=rounding, queue=(task.lateness_ms or 0) - rounding)
-    total = attempts_ms + (task.lateness_ms or 0)
-    words = [f"{attempts_ms / 1000:,.1f} s until it was queued for that attempt"] if attempts_ms else []
-    if parts:
-        words.append(in_words(msgspec.structs.asdict(parts).items()))
-    told = f": {', '.join(words)}{' (estimated)' if is_estimated else ''}" if words else ""
+    """Explain the lateness of the last attempt."""
+    lateness_ms = task.lateness_ms or 0
+    delay_ms = max((started_at - task.due) // MILLISECOND - lateness_ms, 0)
+    parts = asdict(task.lateness).items() if task.lateness else ()
+    words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
+    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms]
+    late = f"{_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,
         cause=WaitCause.STARTED,
-        what=f"its last attempt started at {render(started_at)}, {total / 1000:,.1f} s after it was due"
-        f"{told}",
-        attempts_ms=attempts_ms,
-        lateness=parts,
-        is_estimated=is_estimated,
+        what=": ".join(
+            filter(None, [f"its last attempt started at {render(started_at)}, {late}", ", ".join(words)])
+        ),
+        delay_ms=delay_ms,
+        lateness=task.lateness,
     )
 
 
-def _of_limit(backend: Backend, task: Task, limit: ActionLimit, now: datetime) -> Why | None:
-    """Explain a wait for the limit of its action; None if it waits for something else."""
-    if limit.paused:
-        since = f" since {render(limit.since)}" if limit.since else ""
-        what = f"its action {quoted(task.action)} is paused{since}{_by(limit.changed_by)}"
-        way_out = f"`duebell limit {task.action} --as-declared`, or another limit, lets it go on"
-        return Why(id=task.id, cause=WaitCause.ACTION_PAUSED, what=what, way_out=way_out)
-    if task.limited_since is None or task.queued is None:
-        return None
-    told = [
-        f"{limit.at_most} at a time" if limit.at_most is not None else "",
-        f"{limit.per_second:g} a second" if limit.per_second is not None else "",
-    ]
-    of = f" ({', '.join(filter(None, told))})" if any(told) else ""
-    what = (
-        f"it waits for the limit of its action {quoted(task.action)}{of} since {render(task.limited_since)}, "
-        f"with about {in_line(backend, task.action, now):,} tasks in line; its turn is expected at "
-        f"{render(task.queued)}"
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:,.1f} s"
+
+
+def _of_pause(task: Task, limit: ActionLimit) -> Why:
+    """Explain a wait while its action is paused."""
+    since = f" since {render(limit.since)}" if limit.since else ""
+    return Why(
+        id=task.id,
+        cause=WaitCause.ACTION_PAUSED,
+        what=f"its action {quoted(task.action)} is paused{since}{_by(limit.changed_by)}",
+        way_out="`duebell limit ACTION --as-declared`, or another limit, lets it go on",
     )
-    return Why(id=task.id, cause=WaitCause.LIMIT, what=what)
 
 
-def _to_come(task: Task, attempts: int | None) -> Why | None:
+def _of_limit(backend: Backend, task: Task, limit: ActionLimit, now: datetime) -> Why:
+    """Explain a wait for the limit of its action."""
+    words = limit_words(limit.at_most, limit.per_second)
+    return Why(
+        id=task.id,
+        cause=WaitCause.LIMIT,
+        what=f"it waits for the limit of its action {quoted(task.action)} ({words}) since "
+        f"{render(task.limited_since or now)}; about {in_line(backend, task.action, now):,} tasks wait, and "
+        f"its turn is expected at {render(task.queued or now)}",
+    )
+
+
+def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
     """Explain a task whose time is to come."""
-    if task.queued is None:
-        return None
-    at = render(task.queued)
+    at = render(queued)
     if task.failure and task.attempt:
         of = f" of {attempts}" if attempts else ""
         what = f"attempt {task.attempt + 1}{of} is at {at}: the last one failed with {task.failure}"
         return Why(id=task.id, cause=WaitCause.RETRY, what=what)
     if task.snoozes:
         return Why(id=task.id, cause=WaitCause.SNOOZED, what=f"its action has put it off until {at}")
-    spread = f", {task.queued - task.due} after its due date, by its spread" if task.queued > task.due else ""
-    return Why(
-        id=task.id, cause=WaitCause.NOT_DUE, what=f"its time is to come: {at}{spread if task.spread else ''}"
-    )
+    spread = f", {queued - task.due} after its due date, by its spread" if task.spread else ""
+    return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"its time is to come: {at}{spread}")
 
 
 def _of_clock(task: Task, record: ArmingRecord, now: datetime) -> Why | None:
@@ -219,10 +220,11 @@ def _of_scheduler(backend: Backend, task: Task, record: ArmingRecord, now: datet
     if stop := next((one for kind, one in problems.items() if kind in _STOPS_ALL), None):
         return _problem(task, WaitCause.SCHEDULER, stop)
     last, lane = record.last_run, record.lanes[task.lane] if task.lane < len(record.lanes) else None
-    if last and task.lane in {one.lane for one in last.resting}:
-        return _problem(task, WaitCause.LANE, problems[ProblemKind.LANE_RESTS])
+    for rest in last.resting if last else ():
+        if rest.lane == task.lane:
+            return _problem(task, WaitCause.LANE, resting_problem(rest))
     if lane and not lane.is_free(now):
-        before = _count_before(backend, task, len(record.lanes), now)
+        before = _count_before(backend, task.queued or now, len(record.lanes))
         what = f"a run is at work, and about {before:,} tasks are before it"
         return Why(id=task.id, cause=WaitCause.IN_LINE, what=what, before=before)
     if lost := problems.get(ProblemKind.NOT_ARMED) or problems.get(ProblemKind.LEASE_EXPIRED):
@@ -239,11 +241,10 @@ def _of_scheduler(backend: Backend, task: Task, record: ArmingRecord, now: datet
     )
 
 
-def _count_before(backend: Backend, task: Task, lanes: int, now: datetime) -> int:
-    """Count the tasks that are due and stand before this one, in all lanes."""
-    until = min(queue_key(task).queued - MILLISECOND, now)
+def _count_before(backend: Backend, queued: datetime, lanes: int) -> int:
+    """Count the tasks that are due before this time, in all lanes."""
     counts = backend.parallel.all(
-        lambda lane: backend.store.count(lane, before=until, most=_MOST_COUNTED), range(lanes)
+        lambda lane: backend.store.count(lane, before=queued - MILLISECOND, most=MOST_COUNTED), range(lanes)
     )
     return sum(counts)
 

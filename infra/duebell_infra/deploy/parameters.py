@@ -106,8 +106,8 @@ PARAMETERS = {
         kind="yes",
     ),
     "Heartbeat": Parameter(
-        "How often a second rule, which never changes, has the worker check the one rule. With alarms, one "
-        "goes off when it does not come.",
+        "How often a second rule, which nobody changes, wakes the worker to check the one rule. With alarms, "
+        "one goes off when it does not.",
         default="off", values=("off", "daily", "hourly"),
     ),
     "Lanes": _same("lanes", option="--lanes"),

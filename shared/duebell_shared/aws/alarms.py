@@ -6,6 +6,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from .intake_queue import DEAD_LETTERS, DeadLetters
+
 #: SNS gives this in place of the ARN of a subscription whose address has not agreed.
 #: https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html
 _PENDING = "PendingConfirmation"
@@ -41,8 +43,8 @@ class Alarms:
 
     def _alarms(self) -> Iterator[Any]:
         """The scheduler's own: another one's name may begin with this one's."""
-        parts = ("lost-rings", "failed-runs", "intake-dead-letters", "heartbeat")
-        own = {self._scheduler, *(f"{self._scheduler}-{part}" for part in parts)}
+        queues = (DeadLetters.LOST_RINGS, DeadLetters.FAILED_RUNS, DeadLetters.INTAKE + DEAD_LETTERS)
+        own = {self._scheduler, *(f"{self._scheduler}-{part}" for part in (*queues, "heartbeat"))}
         pages = self._connect("cloudwatch").get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNamePrefix=f"{self._scheduler}-"):
             for alarm in page["MetricAlarms"]:

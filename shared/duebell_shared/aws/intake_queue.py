@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from botocore.config import Config
@@ -16,7 +17,7 @@ DEAD_LETTERS = "-dead-letters"
 
 #: Entries that one call takes, and bytes that it takes for certain.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
-_AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
+AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
 
 _CONFIG = Config(
     connect_timeout=2,
@@ -29,6 +30,14 @@ _COUNTED = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
+
+
+class DeadLetters(StrEnum):
+    """A dead-letter queue of the stack. The first two are named after the rule, the last after the intake."""
+
+    LOST_RINGS = "lost-rings"
+    FAILED_RUNS = "failed-runs"
+    INTAKE = "intake"
 
 
 class IntakeCounts(NamedTuple):
@@ -76,7 +85,7 @@ class Sqs:
         Raises ClientError and BotoCoreError.
         """
         client = self.client(region)
-        url = _url(client, account, name)
+        url = queue_url(client, account, name)
         attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTED))["Attributes"]
         return sum(int(attributes.get(name, 0)) for name in _COUNTED)
 
@@ -99,7 +108,7 @@ class IntakeQueue:
     def send(self, body: str, *, region: str, account: str) -> None:
         """Send a message to the intake queue. Raises ClientError and BotoCoreError."""
         client = self._sqs.client(region)
-        client.send_message(QueueUrl=_url(client, account, self.name), MessageBody=body)
+        client.send_message(QueueUrl=queue_url(client, account, self.name), MessageBody=body)
 
     def put_back(self, returned: Iterable[Returned], *, region: str, account: str) -> None:
         """Have messages come again sooner than the queue's visibility timeout would.
@@ -109,14 +118,14 @@ class IntakeQueue:
         """
         client = self._sqs.client(region)
         every = list(returned)
-        for start in range(0, len(every), _AT_ONCE):
+        for start in range(0, len(every), AT_ONCE):
             entries = [
                 {"Id": str(place), "ReceiptHandle": one.receipt, "VisibilityTimeout": one.seconds}
-                for place, one in enumerate(every[start : start + _AT_ONCE])
+                for place, one in enumerate(every[start : start + AT_ONCE])
             ]
             try:
                 answer = client.change_message_visibility_batch(
-                    QueueUrl=_url(client, account, self.name), Entries=entries
+                    QueueUrl=queue_url(client, account, self.name), Entries=entries
                 )
             except (BotoCoreError, ClientError) as error:
                 _LOG.warning("messages come again after the queue's visibility timeout only: %s", error)
@@ -130,7 +139,7 @@ class IntakeQueue:
         One that is too large with its attributes goes without them. What SQS did not take is logged.
         """
         client = self._sqs.client(region)
-        url = _url(client, account, self.name + DEAD_LETTERS)
+        url = queue_url(client, account, self.name + DEAD_LETTERS)
         taken = [False] * len(letters)
         for places in _batches(letters):
             refused = _send(client, url, {place: letters[place] for place in places})
@@ -152,7 +161,7 @@ def is_missing(error: Exception) -> bool:
     return code in {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
 
 
-def _url(client: Any, account: str, name: str) -> str:
+def queue_url(client: Any, account: str, name: str) -> str:
     """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
     return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
 
@@ -163,7 +172,7 @@ def _batches(letters: Sequence[DeadLetter]) -> Iterator[list[int]]:
     size = 0
     for place, letter in enumerate(letters):
         more = len(letter.body.encode()) + len(json.dumps(dict(letter.attributes)))
-        if batch and (len(batch) == _AT_ONCE or size + more > _BATCH_BYTES):
+        if batch and (len(batch) == AT_ONCE or size + more > _BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(place)

@@ -74,9 +74,10 @@ def rang_at(event: object) -> datetime | None:
 
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
     """
-    time = event.get("time") if isinstance(event, dict) and event.get("source") in _BELLS else None
-    with suppress(TypeError, ValueError):
-        return parse(time)  # type: ignore[arg-type]
+    if not isinstance(event, dict) or event.get("source") not in _BELLS:
+        return None
+    with suppress(ValueError):
+        return parse(str(event.get("time")))
     return None
 
 

@@ -26,7 +26,6 @@ from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Owed
-from duebell_shared.tasks.lateness import Lateness
 from duebell_shared.tasks.packed_occurrences import (
     Occurrence,
     bounded_occurrences,
@@ -35,7 +34,7 @@ from duebell_shared.tasks.packed_occurrences import (
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import IntakeMark, Task
+from duebell_shared.tasks.task import IntakeMark, Lateness, Task
 
 from .past_index import key_of, parse_past, render_past
 
@@ -229,7 +228,9 @@ Late = partial(
     _Converted[Lateness],
     STRING,
     lambda parts: ",".join(map(str, astuple(parts))),
-    lambda text: Lateness(*map(int, text.split(","))),
+    lambda text: msgspec.convert(
+        dict(zip(Lateness.__struct_fields__, text.split(","), strict=False)), Lateness, strict=False
+    ),
     otherwise=lambda _: None,
 )
 

@@ -1,9 +1,8 @@
 """Schedules in words, for people: `every weekday at 09:00, Europe/Berlin`.
 
-Common shapes have words. Any other schedule is told by its expression, which says nothing false.
+Common shapes have words. Any other schedule shows its expression, which cannot be wrong.
 """
 
-import calendar
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -115,6 +114,12 @@ def _time(minute: int) -> str:
     return f"{minute // _MINUTES:02}:{minute % _MINUTES:02}"
 
 
+#: Not from `calendar`, whose names are in the process's language. Months count from 1.
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("", "January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _NTH = ("", "first", "second", "third", "fourth", "fifth")
 _WEEKDAYS = frozenset(range(5))
 _MONTH_DAYS = frozenset(range(1, 32))
@@ -136,7 +141,7 @@ def _restricting(cron: Cron) -> tuple[Days | None, Days | None]:
     month_days, week_days = cron.month_days, cron.week_days
     if month_days and month_days.numbers == _MONTH_DAYS:
         month_days = None
-    if week_days and len(week_days.weekdays) == len(calendar.day_name):
+    if week_days and len(week_days.weekdays) == len(_DAYS):
         week_days = None
     is_either = cron.either and cron.month_days and cron.week_days
     return (None, None) if is_either and not (month_days and week_days) else (month_days, week_days)
@@ -155,8 +160,8 @@ def _of_month(days: Days) -> list[str]:
     parts += [f"on the weekday nearest to the {_ordinal(day)}" for day in sorted(days.nearest)]
     if days.last_workday:
         parts.append("on the last weekday")
-    parts += [f"on the {_NTH[count]} {calendar.day_name[day]}" for day, count in sorted(days.nth)]
-    parts += [f"on the last {calendar.day_name[day]}" for day in sorted(days.last)]
+    parts += [f"on the {_NTH[count]} {_DAYS[day]}" for day, count in sorted(days.nth)]
+    parts += [f"on the last {_DAYS[day]}" for day in sorted(days.last)]
     return parts
 
 
@@ -164,16 +169,16 @@ def _week(days: Days) -> tuple[str, str]:
     """Days of the week before and after times: `every Monday`, `on Mondays`."""
     if days.weekdays == _WEEKDAYS:
         return "every weekday", "on weekdays"
-    names = _spans(days.weekdays, calendar.day_name.__getitem__)
-    plural = _spans(days.weekdays, lambda day: f"{calendar.day_name[day]}s")
+    names = _spans(days.weekdays, _DAYS.__getitem__)
+    plural = _spans(days.weekdays, lambda day: f"{_DAYS[day]}s")
     every = _listed(names)
     return every if len(names) == 1 and " to " in every else f"every {every}", f"on {_listed(plural)}"
 
 
 def _months(cron: Cron) -> str:
-    if len(cron.months) == len(calendar.month_name) - 1:
+    if len(cron.months) == len(_MONTHS) - 1:
         return ""
-    parts = _spans(cron.months, calendar.month_name.__getitem__)
+    parts = _spans(cron.months, _MONTHS.__getitem__)
     return f" from {parts[0]}" if len(parts) == 1 and " to " in parts[0] else f" in {_listed(parts)}"
 
 

@@ -20,7 +20,6 @@ from .checks import Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Owed, check_id
-from .lateness import Lateness
 from .packed_occurrences import Occurrence, Result, bounded_occurrences
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
@@ -58,6 +57,23 @@ STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
+
+
+class Lateness(msgspec.Struct, frozen=True):
+    """The parts of an attempt's lateness, in milliseconds. They add up to it.
+
+    rounding  until the full minute that the rule was set to
+    ring      from that minute until the rule rang; more than a minute if a ring was lost
+    start     until the worker had started
+    queue     until the attempt's turn in the run
+    limit     the wait for the limit of its action; if a run put the task back, all its lateness
+    """
+
+    rounding: Milliseconds = 0
+    ring: Milliseconds = 0
+    start: Milliseconds = 0
+    queue: Milliseconds = 0
+    limit: Milliseconds = 0
 
 
 class QueueKey(NamedTuple):

@@ -4,15 +4,32 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from duebell_shared.instants import MILLISECOND
-from duebell_shared.tasks.lateness import Wake, lateness_of
+from duebell_shared.instants import MILLISECOND, ceil_to_minute
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import Lateness, QueueKey, Task
 
 from .outcome import Ended
+
+#: An attempt that starts sooner has no parts of lateness: nothing is stored for it.
+_WORTH_TELLING = timedelta(seconds=1)
+
+#: The first ring for a time comes within so many minutes: it is a minute ahead at least, and a whole one.
+_FIRST_RING = timedelta(minutes=2)
+
+
+class Wake(NamedTuple):
+    """The start of a run.
+
+    began    when its handler was called
+    rang_at  when the bell rang, as its event says; None if the run was called directly
+    """
+
+    began: datetime
+    rang_at: datetime | None = None
 
 
 class Attempt:
@@ -73,10 +90,39 @@ class Attempt:
 def as_run(attempt: Attempt) -> Task:
     """The claimed task at the occurrence to run, with the lost attempts of a run that died."""
     task = attempt.stored[-1].caught_up()
-    limited_since, started_at = attempt.stored[-1].limited_since, task.started_at
-    late = (task.lateness_ms or 0) * MILLISECOND + attempt.waited
-    if started_at:
-        limited = (started_at - limited_since if limited_since else timedelta(0)) + attempt.waited
-        parts = lateness_of(started_at + attempt.waited, late, attempt.wake, limited=limited)
+    if task.started_at:
+        late = (task.lateness_ms or 0) * MILLISECOND + attempt.waited
+        limited = late if task.limited_since else attempt.waited
+        parts = lateness_of(task.started_at + attempt.waited, late, attempt.wake, limited=limited)
         task = replace(task, lateness_ms=late // MILLISECOND, lateness=parts)
     return task.left_running() if attempt.status is Status.RUNNING else task
+
+
+def lateness_of(
+    started: datetime, late: timedelta, wake: Wake, *, limited: timedelta = timedelta(0)
+) -> Lateness | None:
+    """The parts of `late`, by which the attempt was `started` after its time; None if that is under a second.
+
+    limited  how long it waited for its action's limit
+    """
+    if late < _WORTH_TELLING:
+        return None
+    since, left = started - late, late // MILLISECOND
+
+    def part(duration: timedelta) -> int:
+        nonlocal left
+        taken = min(max(duration // MILLISECOND, 0), left)
+        left -= taken
+        return taken
+
+    limit = part(limited)
+    rounding = ring = start = 0
+    if wake.began > since:
+        if wake.rang_at and wake.rang_at > since:
+            rings_in = wake.rang_at.replace(second=0, microsecond=0)
+            # A ring that comes later is an echo: the first one was lost.
+            first = rings_in if rings_in - since <= _FIRST_RING else ceil_to_minute(since)
+            rounding = part(first - since)
+            ring = part(wake.rang_at - since - rounding * MILLISECOND)
+        start = part(wake.began - since - (rounding + ring) * MILLISECOND)
+    return Lateness(rounding=rounding, ring=ring, start=start, queue=left, limit=limit)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.tasks.lateness import Wake
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -20,7 +19,7 @@ from duebell_worker.metrics import Metrics
 if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
 
-    from .attempt import Attempt
+    from .attempt import Attempt, Wake
 
 
 class Pool(Protocol):
@@ -100,7 +99,7 @@ class RunContext:
     pool: Pool
     places: int
     random: Random
-    wake: Wake
+    wake: "Wake"
     ends: tuple[datetime | None, datetime | None] = (None, None)
     metrics: Metrics | None = None
     deliver: Deliver | None = None

@@ -1,6 +1,7 @@
 """Counts the results of a run, and reports them."""
 
 from collections import Counter, deque
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.schedules.zones import TZDATA_VERSION
-from duebell_shared.tasks.lateness import Lateness, percentiles
+from duebell_shared.tasks.task import Lateness
 
 
 class Outcome(StrEnum):
@@ -110,3 +111,13 @@ class Tally:
         """Return the note on this run for the arming record."""
         noted = {name: value for name, value in self.results().items() if name in LastRun.__struct_fields__}
         return LastRun(run=run, finished_at=finished_at, tzdata=TZDATA_VERSION, resting=resting, **noted)
+
+
+def percentiles(parts: Collection[Lateness]) -> dict[str, dict[str, int]]:
+    """The 50th, 90th and 99th percentile of each part that is not always 0, in milliseconds."""
+    found = {}
+    for name in Lateness.__struct_fields__:
+        values = sorted(getattr(one, name) for one in parts)
+        if values and values[-1]:
+            found[name] = {f"p{rank}": values[-(-len(values) * rank // 100) - 1] for rank in (50, 90, 99)}
+    return found

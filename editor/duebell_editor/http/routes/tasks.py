@@ -268,9 +268,9 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
     )
 
 
-@router.get(f"{_TASK}/why", summary="Tell why a task waits", responses=answers("Why", 404, 422, *AWS))
+@router.get(f"{_TASK}/why", summary="Explain why a task waits", responses=answers("Why", 404, 422, *AWS))
 def explain_task(id: Id, editor: VisitorsEditor) -> Json:
-    """What a task waits for, or why its last attempt started late: the parts of its lateness."""
+    """The cause of its wait and what to do, or the parts of the lateness of its last attempt."""
     return Json(plain_values(editor.why(id)))
 
 

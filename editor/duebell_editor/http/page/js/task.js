@@ -96,7 +96,7 @@ function when(task) {
   );
 }
 
-// What the task waits for, or why it started late. A late one is asked about at once.
+// Explains why the task waits, or started late: at once if it is late, else when the button is pressed.
 function why(task) {
   const { starts_by: startsBy, started_at: startedAt } = task;
   if (!startsBy && !startedAt) return null;
@@ -109,7 +109,7 @@ function why(task) {
           h(isLate ? "p.why" : "p", {}, isLate && h("strong", {}, "Late: "), what, "."),
           wayOut && h("p.quiet", {}, ...withCode(wayOut)),
         ),
-      (error) => refill(answer, h("p", {}, `This cannot be told now: ${error.message}`)),
+      (error) => refill(answer, h("p", {}, `The cause cannot be read: ${error.message}`)),
     );
   if (startsBy && new Date(startsBy) < new Date()) ask();
   const label = startsBy ? "Why does it wait?" : "How late did it start?";

@@ -1,4 +1,4 @@
-"""The parts of lateness: what an attempt waited for between its time and its start."""
+"""The parts of an attempt's lateness, as a run measures them."""
 
 from datetime import timedelta
 
@@ -6,7 +6,8 @@ import pytest
 
 from duebell import Lateness
 from duebell_shared.bell.function import rang_at
-from duebell_shared.tasks.lateness import Wake, in_words, lateness_of, percentiles
+from duebell_worker.run.attempt import Wake, lateness_of
+from duebell_worker.run.report import percentiles
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)
@@ -54,12 +55,6 @@ def test_percentiles_are_those_of_the_parts_that_are_there() -> None:
     many = [Lateness(ring=second * 1000) for second in range(1, 101)]
     assert percentiles(many) == {"ring": {"p50": 50_000, "p90": 90_000, "p99": 99_000}}
     assert percentiles([]) == {}
-
-
-def test_parts_in_words() -> None:
-    assert in_words([("rounding", 29_000), ("ring", 0), ("start", 1_240)]) == (
-        "29.0 s until the full minute, 1.2 s until the worker had started"
-    )
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,15 @@ def test_attempts_before_it_are_told_apart(editor: Editor, scheduler: Scheduler,
     assert "s until the time that it was queued for" in why.what
 
 
+def test_what_rounding_leaves_is_no_delay(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("act", due=DUE, id="one")
+    scheduler.clock.now = DUE + timedelta(microseconds=794_400)
+    worker.run()
+    why = editor.why("one")
+    assert (why.delay_ms, why.lateness) == (0, None)
+    assert why.what.endswith(" 0.8 s after it was due")
+
+
 def test_a_task_that_does_not_exist(editor: Editor) -> None:
     with pytest.raises(TaskNotFound):
         editor.why("nobody")

@@ -78,6 +78,9 @@ _STOPS_ALL = {
     ProblemKind.RULE_ELSEWHERE,
 }
 
+#: Milliseconds: a shorter part would be 0.0 seconds.
+_WORTH_SAYING = 50
+
 #: The parts of lateness, in words.
 _PARTS = {
     "rounding": "until the full minute",
@@ -149,10 +152,11 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
 def _started(task: Task, started_at: datetime) -> Why:
     """Explain the lateness of the last attempt."""
     lateness_ms = task.lateness_ms or 0
-    delay_ms = max((started_at - task.due) // MILLISECOND - lateness_ms, 0)
+    delay_ms = (started_at - task.due) // MILLISECOND - lateness_ms
+    delay_ms = delay_ms if delay_ms >= _WORTH_SAYING else 0  # both are rounded
     parts = asdict(task.lateness).items() if task.lateness else ()
     words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
-    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms]
+    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= _WORTH_SAYING]
     late = f"{_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,

@@ -114,7 +114,7 @@ function why(task) {
   if (startsBy && new Date(startsBy) < new Date()) ask();
   const label = startsBy ? "Why does it wait?" : "How late did it start?";
   refill(answer, h("button.small", { "data-key": "why", onclick: ask }, label));
-  return answer;
+  return part("Why", answer);
 }
 
 function payload(task) {

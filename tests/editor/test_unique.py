@@ -65,9 +65,12 @@ def test_what_happens_to_the_second_is_as_if_its_id_were_given(scheduler: Schedu
     report = scheduler.editor.add_many(
         [NewTask(action="ship", due=HOUR, payload={"order": order}, unique=True) for order in (1, 2)]
     )
-    assert scheduler.editor.add_one(
-        {"action": "ship", "due": HOUR, "payload": {"order": 1}, "unique": True}, if_exists="keep"
-    ).task.id == report.added[0]
+    assert (
+        scheduler.editor.add_one(
+            {"action": "ship", "due": HOUR, "payload": {"order": 1}, "unique": True}, if_exists="keep"
+        ).task.id
+        == report.added[0]
+    )
     # And a long name leaves room for the ids of follow-ups
     assert add(scheduler, None, "x" * 256, on_failed="tell").status is Status.SCHEDULED
 
@@ -75,7 +78,7 @@ def test_what_happens_to_the_second_is_as_if_its_id_were_given(scheduler: Schedu
 @pytest.mark.parametrize(
     ("payload", "options", "reason"),
     [
-        ({"item": 1}, {"unique": ["item", "order"]}, "unique: names 'order', which the payload lacks; .* 'item'"),
+        ({"item": 1}, {"unique": ["item", "order"]}, "unique: names 'order', which the payload lacks"),
         ([1], {"unique": ["item"]}, "unique: names fields, and the payload is no object"),
         ({}, {"unique": True, "id": "a"}, "id: goes without `unique`"),
         ({}, {"unique": []}, "unique: names no field"),

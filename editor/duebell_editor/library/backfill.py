@@ -71,18 +71,18 @@ def backfill(
     pause = timedelta(seconds=1 / per_second if per_second else 0)
 
     def occurrence(place: int, due: datetime) -> Task:
-        new = new_task(
-            id=f"{report.prefix}{render(due)}",
-            action=task.action,
-            due=due,
+        made = replace(
+            new_task(id=f"{report.prefix}{render(due)}", action=task.action, due=due, now=now),
+            payload_json=task.payload_json,
             priority=task.priority,
             tags=task.tags,
             on_failed=task.on_failed,
             then=task.then,
-            now=now,
+            queued=floor(now + place * pause),
+            changed_by=changed_by,
         )
-        queued = floor(now + place * pause)
-        return replace(new, payload_json=task.payload_json, queued=queued, changed_by=changed_by)
+        made.check_fields()
+        return made
 
     tasks = [occurrence(place, due) for place, due in enumerate(dues)]
     if dry_run or not tasks:

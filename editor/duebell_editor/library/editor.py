@@ -327,6 +327,8 @@ class Editor:
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
+        unique         make the id of the action and the payload instead: True for all of it, or the names of
+                       those of its fields that count. `if_exists` then says what the same task does again
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
                        it: if it waits, it gets the new due date and payload (debounce). One that is reserved
                        for a transaction is not kept (TaskExists): it may never be added; replace and push

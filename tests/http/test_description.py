@@ -106,6 +106,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/status",
         "/api/tasks",
         "/api/tasks/{id}",
+        "/api/tasks/{id}/backfill",
         "/api/tasks/{id}/move",
         "/api/tasks/{id}/pause",
         "/api/tasks/{id}/resume",

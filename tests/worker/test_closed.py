@@ -85,12 +85,13 @@ def test_after_the_opening_the_rate_holds(editor: Editor, worker: Worker, clock:
 
 
 @pytest.mark.parametrize(
-    ("hours", "opens"),
+    "changed",
     [("never", NOON + MINUTE), ("12:00-12:30", NOON + 30 * MINUTE), ("sat,sun", NOON + 36 * HOUR)],
 )
 def test_tasks_that_wait_follow_when_the_hours_are_changed(
-    editor: Editor, worker: Worker, clock: Clock, started: list[Task], hours: str, opens: datetime
+    editor: Editor, worker: Worker, clock: Clock, started: list[Task], changed: tuple[str, datetime]
 ) -> None:
+    hours, opens = changed
     # Given more waiting tasks than a run would find among others
     editor.add_many({"action": "mail", "due": NOON, "id": f"mail-{n}"} for n in range(150))
     worker.register()

@@ -46,7 +46,7 @@ def limit(
         list[str] | None,
         typer.Option(
             metavar="HOURS",
-            help="Hours in which nothing starts, such as 22:00-06:00 Europe/Berlin or sat,sun; never for none.",
+            help="Hours in which nothing starts, such as 22:00-06:00 Europe/Berlin; never for none.",
         ),
     ] = None,
     as_declared: Annotated[bool, flag("--as-declared", "Back to what the code declares.")] = False,
@@ -85,7 +85,8 @@ def in_words(limit: ActionLimit) -> str:
 def _instead_of(limit: ActionLimit) -> str:
     if limit.since is None:
         return ", as its code declares"
-    return f" (its code declares: {limit_words(limit.declared_at_most, limit.declared_per_second, limit.declared_closed)})"
+    declared = limit_words(limit.declared_at_most, limit.declared_per_second, limit.declared_closed)
+    return f" (its code declares: {declared})"
 
 
 _SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}

@@ -193,7 +193,8 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
     return Why(
         id=task.id,
         cause=WaitCause.CLOSED,
-        what=f"its action {quoted(task.action)} is closed then ({limit.closed}), and opens at {render(opens)}",
+        what=f"its action {quoted(task.action)} is closed then ({limit.closed}), and opens at "
+        f"{render(opens)}",
         way_out="`duebell limit ACTION --closed HOURS` sets other hours, and `--closed never` opens it",
         starts_by=opens + STARTS_WITHIN,
     )

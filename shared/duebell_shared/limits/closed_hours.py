@@ -108,7 +108,7 @@ def _window(part: str, zone: ZoneInfo) -> _Window:
         start = _DAYS.index(first)
         days = range(start, start + (_DAYS.index(last or first) - start) % 7 + 1)
     opens, closes = (_time(begins), _time(ends)) if begins and ends else (timedelta(0), _DAY)
-    if opens == closes or opens == _DAY:
+    if opens in {closes, _DAY}:
         raise _invalid(f"{quoted(part)} has no length: give another end, or days without hours")
     return _Window(
         frozenset(day % 7 for day in days), opens, closes if closes > opens else closes + _DAY, zone
@@ -118,7 +118,7 @@ def _window(part: str, zone: ZoneInfo) -> _Window:
 def _time(text: str) -> timedelta:
     hours, minutes = map(int, text.split(":"))
     time = timedelta(hours=hours, minutes=minutes)
-    if minutes > 59 or time > _DAY:
+    if text[-2] > "5" or time > _DAY:
         raise _invalid(f"{text} is no time of day, from 00:00 to 24:00")
     return time
 

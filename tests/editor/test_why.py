@@ -151,9 +151,10 @@ def test_its_action_is_paused(editor: Editor, scheduler: Scheduler, worker: Work
 
 def test_its_action_is_closed(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     editor.add("act", due=DUE, id="one")
+    hours = "13:00-15:00 Europe/Berlin; 14:00-15:30 Europe/Berlin"
     editor.limit("act", closed=hours)
     opens = NOON.replace(hour=14, minute=30)
-    closed = "its action 'act' is closed then (13:00-15:00 Europe/Berlin; 14:00-15:30 Europe/Berlin), and opens at "
+    closed = f"its action 'act' is closed then ({hours}), and opens at "
     # Before its time has come, then before a run has put it back, and after
     for now in (NOON, DUE, DUE + 10 * MINUTE):
         scheduler.clock.now = now

@@ -203,7 +203,7 @@ def editor(
             f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
         ) from error
     if (token is not None) if access_log is None else access_log:
-        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")))
+        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.audit", "duebell.editor")))
 
     def started(url: str) -> None:
         asking = "" if token is None else ", and asks for the token"

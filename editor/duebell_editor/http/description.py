@@ -17,8 +17,11 @@ from duebell_editor.listing.history import Ended, TaskHistory
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
+from duebell_editor.status.dead_letters import DeadLetter
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import WaitCause, Why
+from duebell_shared.audit import Change, Changes
+from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.errors import (
     AddFailure,
@@ -37,11 +40,14 @@ from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.packed_occurrences import Occurrence, Result
 from duebell_shared.tasks.recurrence import Recurrence
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Lateness, Task
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .answers import (
     BulkAnswer,
+    DeadLetterList,
+    Handled,
     Json,
     KnownWorker,
     Preview,
@@ -243,6 +249,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
 
 #: Examples of bodies, by the names of their schemas.
 _REQUESTS: dict[str, list[object]] = {
+    "LettersToDelete": [{"ids": ["4c1b"]}],
     "NewTask": [
         {
             "action": "put_on_sale",
@@ -370,6 +377,21 @@ def _answers() -> dict[str, list[object]]:
         "the full minute, 2.5 s until the worker had started",
         lateness=Lateness(rounding=30_000, start=2_500),
     )
+    change = Change(
+        at=run,
+        what="move",
+        who="anna",
+        where="http from 10.0.0.9",
+        id="sale-42",
+        action="put_on_sale",
+        from_status=Status.SCHEDULED,
+        from_rev=1,
+        to_status=Status.SCHEDULED,
+        to_rev=2,
+    )
+    letter = DeadLetter(
+        queue=DeadLetters.INTAKE, id="4c1b", sent_at=run, reason="due: must be a time", body='{"due": "soon"}'
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -386,6 +408,9 @@ def _answers() -> dict[str, list[object]]:
         "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
         "PastCounts": [PastCounts(paused=3, done=1_000, expired=0, cancelled=12)],
         "Failures": [Failures(groups=(group,), is_all=True)],
+        "Changes": [Changes(changes=(change,))],
+        "DeadLetterList": [DeadLetterList(letters=(letter,))],
+        "Handled": [Handled(count=2)],
         "BackfillAnswer": [backfill_answer(BackfillReport(prefix="report@", dues=(rung,), dry_run=True))],
         "BulkAnswer": [
             BulkAnswer(found=2, is_all=True, dry_run=True, ids=both.ids),

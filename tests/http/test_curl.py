@@ -26,9 +26,11 @@ def client_of(editor: Editor, token: str | None) -> TestClient:
 @pytest.mark.parametrize("token", [None, TOKEN])
 def test_every_example_with_curl_is_answered(token: str | None) -> None:
     document = client_of(Scheduler.start().editor, token).get("/openapi.json").json()
+    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
     sent = 0
     for path, operations in document["paths"].items():
-        for operation in operations.values():
+        for method, operation in operations.items():
+            assert f"### {method.upper()} {path}\n" in reference, "make reference"
             assert operation["x-codeSamples"]
             for sample in operation["x-codeSamples"]:
                 if path == "/api/changes":  # which never ends

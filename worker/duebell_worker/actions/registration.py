@@ -142,6 +142,7 @@ class Registration:
                 recurring=tuple(task.id for task in tasks if task.action == name),
                 at_most=action.limit.at_most,
                 per_second=action.limit.per_second,
+                closed=action.limit.closed,
                 timeout=action.timeout.total_seconds() if action.timeout else UNSET,
                 **_kind_of(action),
             )

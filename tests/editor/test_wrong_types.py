@@ -78,7 +78,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "doctor": {},
     "relane": {"lanes": 4},
     "timeline": {"start": NOON},
-    "history": {"start": NOON},
+    "past_timeline": {"start": NOON},
     "schedules": {},
     "snapshot": {},
     "worker": {},

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
+from duebell_editor.http.answers import BulkAnswer, Json, TaskHistory, add_answer, bulk_answer, page_answer
 from duebell_editor.http.description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
 from duebell_editor.http.requests import (
     BulkChange,
@@ -272,6 +272,16 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
 def explain_task(id: Id, editor: VisitorsEditor) -> Json:
     """The cause of its wait and what to do, or the parts of the lateness of its last attempt."""
     return Json(plain_values(editor.why(id)))
+
+
+@router.get(
+    f"{_TASK}/history",
+    summary="Tell what happened to a task",
+    responses=answers("TaskHistory", 404, 422, *AWS),
+)
+def tell_history(id: Id, editor: VisitorsEditor) -> Json:
+    """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
+    return Json(TaskHistory(events=editor.history(id)))
 
 
 @router.get(

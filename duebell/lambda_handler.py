@@ -3,6 +3,7 @@
 The intake does without the user's actions, so their module is not imported for it and cannot break it.
 """
 
+import gc
 import logging
 import os
 from contextlib import suppress
@@ -10,7 +11,12 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from duebell_worker.entry import handler as run
+# Imports make no garbage. Python would look for it several times, which is a twentieth of a cold start.
+gc.disable()
+from duebell_worker.entry import handler as run  # noqa: E402
+
+gc.freeze()
+gc.enable()
 
 if TYPE_CHECKING:
     from duebell_editor.intake import Intake

@@ -11,6 +11,7 @@ variable "deliveries" {
     detail_type  = optional(string)
     at_most      = optional(number)
     per_second   = optional(number)
+    closed       = optional(string)
     on_failed    = optional(string)
     keep_answers = optional(bool)
     run = optional(object({

@@ -31,6 +31,17 @@ def test_an_action_is_limited_paused_and_put_back(duebell: Duebell, worker: Work
     assert out == "mail: 5 at a time, as its code declares\n"
 
 
+def test_an_action_is_closed_in_some_hours(duebell: Duebell, worker: Worker) -> None:
+    hours = ("--closed", "22:00-06:00 Europe/Berlin", "--closed", "sat,sun")
+    _, out, _ = duebell("limit", "mail", *hours)
+    closed = "closed 22:00-06:00 Europe/Berlin; sat, sun UTC"
+    assert out == f"mail: 5 at a time, {closed} (its code declares: 5 at a time)\n"
+    # And that is told until when: it is Saturday
+    assert "(now, until 2026-11-23" in " ".join(duebell("actions").out.split())
+    _, out, _ = duebell("limit", "mail", "--closed", "never")
+    assert out == "mail: 5 at a time, never closed (its code declares: 5 at a time)\n"
+
+
 def test_as_json_it_is_the_limit(duebell: Duebell, worker: Worker) -> None:
     _, out, _ = duebell("limit", "act", "--per-second", "0.5", "--json")
     limit = json.loads(out)
@@ -40,9 +51,10 @@ def test_as_json_it_is_the_limit(duebell: Duebell, worker: Worker) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "give --at-most, --per-second or --as-declared"),
+        ((), "give --at-most, --per-second, --closed or --as-declared"),
         (("--as-declared", "--at-most", "1"), "goes without other limits"),
         (("--at-most", "-1"), "0 pauses"),
+        (("--closed", "mon-sun"), "never opens"),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -91,6 +91,7 @@ def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Edi
             "to": None,
             "at_most": None,
             "per_second": None,
+            "closed": None,
         }
     ]
     assert told["worker"]["started_at"] == "2026-11-21T12:00:00.000Z"

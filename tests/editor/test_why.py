@@ -149,6 +149,27 @@ def test_its_action_is_paused(editor: Editor, scheduler: Scheduler, worker: Work
         worker.run()
 
 
+def test_its_action_is_closed(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("act", due=DUE, id="one")
+    hours = "13:00-15:00 Europe/Berlin; 14:00-15:30 Europe/Berlin"
+    editor.limit("act", closed=hours)
+    opens = NOON.replace(hour=14, minute=30)
+    closed = f"its action 'act' is closed then ({hours}), and opens at "
+    # Before its time has come, then before a run has put it back, and after
+    for now in (NOON, DUE, DUE + 10 * MINUTE):
+        scheduler.clock.now = now
+        why = editor.why("one")
+        assert (why.cause, why.what) == (WaitCause.CLOSED, f"{closed}2026-11-21T14:30:00.000Z")
+        assert (why.starts_by, why.is_late) == (opens + STARTS_WITHIN, False)
+        worker.run()
+    # Nobody calls it late, though it stands far behind its due date
+    assert editor.get("one").starts_by
+    status = editor.status()
+    assert (status.healthy, status.overdue) == (True, 0)
+    [limit] = status.limited
+    assert (limit.action, limit.closed_until, limit.waiting) == ("act", opens, 1)
+
+
 def test_its_action_is_limited(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     editor.add_many({"action": "mail", "due": DUE, "id": f"mail-{n}"} for n in range(5))
     scheduler.clock.now = DUE + SECOND

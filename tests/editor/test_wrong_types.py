@@ -70,6 +70,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "past_counts": {},
     "status": {},
     "why": {"id": "one"},
+    "history": {"id": "one"},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},

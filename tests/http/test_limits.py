@@ -31,6 +31,11 @@ def test_a_limit_is_set_and_told(client: TestClient) -> None:
     assert jsonschema_rs.is_valid({**schema, "components": document["components"]}, limit)
 
 
+def test_an_action_is_closed_in_some_hours(client: TestClient) -> None:
+    limit = client.patch("/api/limits/shop%2Fmail", json={"closed": "22:00-06:00"}).json()
+    assert (limit["closed"], limit["declared_closed"], limit["per_second"]) == ("22:00-06:00 UTC", None, 10)
+
+
 def test_what_is_not_given_stays_and_null_is_as_declared(client: TestClient) -> None:
     client.patch("/api/limits/shop%2Fmail", json={"at_most": 5, "per_second": 0})
     limit = client.patch("/api/limits/shop%2Fmail", json={"per_second": None}).json()
@@ -38,7 +43,13 @@ def test_what_is_not_given_stays_and_null_is_as_declared(client: TestClient) -> 
 
 
 @pytest.mark.parametrize(
-    ("body", "field"), [({"at_most": 1.5}, "at_most"), ({"per_second": 5_000}, "per_second"), ({"x": 1}, "x")]
+    ("body", "field"),
+    [
+        ({"at_most": 1.5}, "at_most"),
+        ({"per_second": 5_000}, "per_second"),
+        ({"closed": "at night"}, "closed"),
+        ({"x": 1}, "x"),
+    ],
 )
 def test_what_cannot_be_a_limit_is_refused_by_name(client: TestClient, body: object, field: str) -> None:
     answer = client.patch("/api/limits/shop%2Fmail", json=body)

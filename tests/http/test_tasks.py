@@ -216,3 +216,22 @@ def test_a_follow_up_that_cannot_be_is_refused(
     assert answer.status_code == 422
     assert said in answer.text
     assert client.get("/api/tasks/x").status_code == 404
+
+
+def test_a_task_is_unique_by_its_payload_alone_and_in_a_list(client: TestClient) -> None:
+    # Given
+    body = {"action": "ship", "in": 3600, "payload": {"order": 42}, "unique": ["order"]}
+    first = client.post("/api/tasks", json=body)
+    # When it is added again, pushed, and added in a list
+    again = client.post("/api/tasks", json=body)
+    pushed = client.post("/api/tasks", json={**body, "if_exists": "push"})
+    other = {**body, "payload": {"order": 43}, "if_exists": "keep"}
+    many = client.post("/api/tasks", json=[{**body, "if_exists": "keep"}, other])
+    wrong = client.post("/api/tasks", json=[other, {**other, "unique": ["dew"]}])
+    # Then
+    id = first.json()["id"]
+    assert (first.status_code, again.status_code, pushed.json()["id"]) == (201, 409, id)
+    assert [one["outcome"] for one in many.json()["results"]] == ["kept", "added"]
+    assert many.json()["results"][0]["id"] == id
+    assert wrong.status_code == 422
+    assert "tasks[1].unique" in wrong.text

@@ -58,6 +58,21 @@ def test_recurring_tasks_recur(worker: Worker, expired: list[str]) -> None:
     assert len(expired) == 7
 
 
+def test_an_action_that_is_closed_waits_for_its_opening() -> None:
+    worker, rehearsed = Worker(), []
+
+    @worker.action("mail", closed="22:00-06:00, sun Europe/Berlin")
+    def mail() -> None:
+        rehearsed.append(rehearsal.now)
+
+    # Friday evening, Saturday noon and evening; clocks go forward on Sunday
+    rehearsal = Rehearsal(worker, now=datetime(2026, 3, 27, 20, tzinfo=UTC))
+    for hours in (2, 15, 26):
+        rehearsal.editor.add("mail", due=timedelta(hours=hours))
+    rehearsal.let_time_pass(4 * DAY)
+    assert rehearsed == [datetime(2026, 3, *at, tzinfo=UTC) for at in ((28, 5), (28, 11), (30, 4))]
+
+
 def test_what_the_worker_declares_is_there_once_it_is_deployed() -> None:
     worker = Worker()
     worker.recurring("rate(1 hour)", id="hourly")(worker.action("tick")(lambda: None))

@@ -63,6 +63,7 @@ run "with" {
         on_failed  = "remind"
         at_most    = 3
         per_second = 0.5
+        closed     = "sat,sun"
       }
       run    = {
         to  = "arn:aws:ecs:eu-central-1:123456789012:task-definition/report"
@@ -88,6 +89,7 @@ run "with" {
         on_failed  = "remind"
         at_most    = 3
         per_second = 0.5
+        closed     = "sat,sun"
       }
       run    = {
         to  = "arn:aws:ecs:eu-central-1:123456789012:task-definition/report"

@@ -54,6 +54,23 @@ def test_a_limit_is_set_paused_and_taken_away(
     assert [(one.action, one.since) for one in limits] == [("mail", None)]
 
 
+def test_closed_hours_are_set_and_told(open_page: Open, url: str, worker: Worker) -> None:
+    page = open_page(f"{url}actions")
+    charge = page.locator("#list li").filter(has=page.get_by_role("heading", name="charge"))
+    press(page, "Limits of charge")
+    page.get_by_label("Closed hours").fill("at night")
+    page.get_by_role("button", name="Set").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("is no window such as")
+    page.get_by_label("Closed hours").fill("mon-fri 22:00-06:00 Europe/Berlin; sat, sun")
+    is_accessible(page)
+    page.get_by_role("button", name="Set").click()
+    expect(charge).to_contain_text("Limits: closed mon-fri 22:00-06:00 Europe/Berlin; sat, sun UTC")
+    press(page, "Limits of charge")
+    expect(page.get_by_label("Closed hours")).to_have_value("mon-fri 22:00-06:00 Europe/Berlin; sat, sun UTC")
+    page.get_by_role("button", name="As declared").click()
+    expect(charge).not_to_contain_text("closed")
+
+
 def test_what_cannot_be_a_limit_is_said_where_it_is(open_page: Open, url: str, worker: Worker) -> None:
     page = open_page(f"{url}actions")
     press(page, "Limits of charge")

@@ -21,6 +21,10 @@ GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] =
         [(None, "must be text, not NoneType"), ("", "1 to 256 characters, not 0"), ("a\n", "printable")],
     ),
     "id": ([("x" * 256, "x" * 256)], [("x" * 257, "1 to 256 characters, not 257"), (7, "must be text")]),
+    "unique": (
+        [(None, ()), (False, ()), (True, ("*",)), (["b", "a", "b"], ("a", "b"))],
+        [("a", "true, or names .* not 'a'"), ([], "names no field"), ([7], "by texts, not 7")],
+    ),
     "spread": (
         [(None, timedelta(0)), (timedelta(microseconds=1500), timedelta(milliseconds=1))],
         [(timedelta(days=2), "at most 1 day, not 2 days"), (timedelta(0), "a millisecond"), (7, "not int")],

@@ -25,12 +25,14 @@ _RATES, _AT_A_TIME = (0.02, 0.2, 1.0, 10.0, 0, None), (0, 1, 2, 5, None)
 class Limited(History):
     """A history whose actions have limits.
 
+    closed  the closed hours of actions, by their code
     most    the most attempts that were under way at a time in processes that lived, by action
     waited  how many attempts had waited for a limit
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.closed: dict[str, str] = {}
         self.started: dict[str, list[datetime]] = {}
         self.most: dict[str, int] = {}
         self.waited = 0
@@ -50,7 +52,11 @@ class Limited(History):
     def _declare(self, worker: Worker, process: Process) -> None:
         for name, attempts in LIMITS.items():
             worker.action(
-                name, attempts=attempts, at_most=AT_MOST.get(name), per_second=PER_SECOND.get(name)
+                name,
+                attempts=attempts,
+                at_most=AT_MOST.get(name),
+                per_second=PER_SECOND.get(name),
+                closed=self.closed.get(name),
             )(self._action(name, process))
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:

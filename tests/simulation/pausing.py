@@ -1,11 +1,12 @@
-"""Histories in which someone pauses actions, limits them and lets them go on, until all are as declared."""
+"""Histories in which someone pauses actions, limits and closes them, until all are as declared."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from random import Random
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from duebell import Editor, Task
@@ -13,7 +14,7 @@ from duebell import Editor, Task
 from .faults import Faults
 from .history import Over
 from .limited import Limited
-from .notes import LIMITS
+from .notes import LIMITS, Start
 from .world import Process
 
 __all__ = ["Pausing", "everything"]
@@ -28,18 +29,41 @@ _CHANGES: tuple[dict[str, Any], ...] = (
     {"per_second": 0.01},
 )
 
-_DECLARED: dict[str, Any] = {"at_most": None, "per_second": None}
+_DECLARED: dict[str, Any] = {"at_most": None, "per_second": None, "closed": None}
+
+#: Closed hours: the minutes until they begin, and for how many an action is closed then.
+_CLOSES_IN, _CLOSED_FOR = (0, 1, 7, 20), (1, 3, 15, 45)
+
+#: Runs that are under way follow another limit so soon, by true time.
+_FOLLOWS = timedelta(seconds=75)
+
+#: The time from the look whether an action is closed to its start, where nothing goes wrong.
+_STARTS_IN = timedelta(seconds=5)
+
+
+class Closure(msgspec.Struct):
+    """A time in which nothing of an action may start, by the clock of its process."""
+
+    action: str
+    begins: datetime
+    ends: datetime
+
+    def has(self, at: datetime) -> bool:
+        return self.begins <= at < self.ends
 
 
 class Pausing(Limited):
     """A history in which actions are limited anew, and none is late from when it goes on as declared.
 
-    parked  how many starts were of tasks that had been parked
+    parked    how many starts were of tasks that had been parked
+    reopened  how many starts were of tasks that had come due while their action was closed
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.parked = 0
+        self.parked = self.reopened = 0
+        self._closures: list[Closure] = []
+        self._begun: list[tuple[Start, str]] = []
         self._held: set[str] = set()
         # When an action was limited the last time
         self._limited_at: dict[str, datetime] = {}
@@ -47,13 +71,58 @@ class Pausing(Limited):
     def run(self) -> "Pausing":
         """Play it to the end."""
         chance = Random(self.seed + 11)
+        closing = Random(self.seed + 13)
+        if closing.random() < 0.5:
+            for action in closing.sample(self.actions, 4):
+                self._close_by_code(action, closing)
         for number in range(chance.randint(1, 4)):
             action, at = chance.choice(self.actions), chance.uniform(0, _BUSY)
-            self._limit(f"limits-{number}", at, chance.choice(_CHANGES), action)
+            change = chance.choice(_CHANGES)
+            if closing.random() < 0.4 and action not in self.closed:
+                change = {"closed": None}
+            self._limit(f"limits-{number}", at, change, action)
             self._limit(f"lets-go-{number}", at + chance.choice(_FOR), _DECLARED, action)
         self._limit("ends", _OVER, _DECLARED, *LIMITS)
         super().run()
         return self
+
+    def problems(self) -> list[str]:
+        """The promises that this history broke, starts in closed hours among them."""
+        slack = timedelta(days=1) if self.faults.any else _STARTS_IN
+        wrong = [
+            f"{start.id} was started at {start.clock}, in the closed hours from {one.begins} to {one.ends}"
+            for start, action in self._begun
+            for one in self._closures
+            if one.action == action
+            and one.has(start.clock)
+            and (one.has(start.claimed_at) or start.clock > one.begins + slack)
+        ]
+        return [*super().problems(), *wrong]
+
+    def _close_by_code(self, action: str, chance: Random) -> None:
+        """Have the code declare closed hours, after which tasks must be started in time."""
+        begins, ends, hours = self._hours(chance)
+        self.closed[action] = hours
+        self._closures.append(Closure(action, begins, ends))
+        self.held_until[action] = ends
+
+    def _hours(self, chance: Random) -> tuple[datetime, datetime, str]:
+        """A window that begins soon, and how it is written."""
+        begins = self.world.now.replace(second=0, microsecond=0)
+        begins += timedelta(minutes=chance.choice(_CLOSES_IN))
+        ends = begins + timedelta(minutes=chance.choice(_CLOSED_FOR))
+        return begins, ends, f"{begins:%H:%M}-{ends:%H:%M}"
+
+    def _close(self, process: Process, editor: Editor, action: str) -> None:
+        """Close the action by a limit; from when runs know of it, nothing may start."""
+        begins, ends, hours = self._hours(Random(self.seed + 17 + len(self._closures)))
+        if self._insist(process, partial(editor.limit, action, closed=hours)):
+            known = self.world.now + _FOLLOWS + self._most_skew
+            self._closures.append(Closure(action, max(begins, known), ends))
+
+    @property
+    def _most_skew(self) -> timedelta:
+        return timedelta(seconds=self.faults.skew)
 
     def _limit(self, name: str, seconds: float, limit: dict[str, Any], *actions: str) -> None:
         """Have a process change the limits of these actions in so many seconds; another one if that dies."""
@@ -69,7 +138,14 @@ class Pausing(Limited):
             editor = Editor(backend=self._backend(process))
             for action in actions:
                 set_limit = partial(editor.limit, action, **limit)
-                if limit is not _DECLARED:
+                for one in self._closures:  # another override takes the place of this one
+                    if action == one.action and action not in self.closed:
+                        one.ends = min(one.ends, self.world.now - self._most_skew)
+                if limit == {"closed": None}:
+                    self._close(process, editor, action)
+                    self._held.add(action)
+                    self._limited_at[action] = self.world.now
+                elif limit is not _DECLARED:
                     self._insist(process, set_limit)
                     self._held.add(action)
                     self._limited_at[action] = self.world.now
@@ -87,7 +163,7 @@ class Pausing(Limited):
             self._insist(process, lift)
         if action in self._held:
             self._held.remove(action)
-            self.held_until[action] = self.world.now
+            self.held_until[action] = max(self.world.now, self.held_until.get(action, self.world.now))
 
     def _note_start(self, process: Process, task: Task) -> None:
         if task.limited_since and task.queued and task.queued > process.clock():
@@ -95,6 +171,9 @@ class Pausing(Limited):
             self.parked += 1
             task = replace(task, queued=task.limited_since)
         super()._note_start(process, task)
+        self._begun.append((self.starts[-1], task.action))
+        since = task.limited_since
+        self.reopened += any(one.action == task.action and one.has(since) for one in self._closures if since)
 
 
 def everything(seed: int, faults: Faults, *, over: Over = Over.TWIN) -> Pausing:

@@ -1,7 +1,5 @@
 """Histories with long-running processes beside the Lambda, which die, drain and come back."""
 
-from random import SystemRandom
-
 import pytest
 
 from duebell_shared.settings import Precision, Settings
@@ -12,8 +10,6 @@ from tests.simulation.long_running import LongRunning
 from tests.simulation.weather import CALM, ONE_LANE_OUT, ROUGH
 
 pytestmark = pytest.mark.slow
-
-FRESH = SystemRandom().randrange(2**40)
 
 #: Seconds: between two looks; until a run has claimed its lanes and set the rule, where a call takes up to
 #: twenty milliseconds; and until the last of sixteen tasks of one moment is started, on four places.
@@ -37,11 +33,6 @@ def play(seeds: range, faults: Faults, *, over: Over = Over.TWIN) -> list[LongRu
 def test_what_duebell_promises_holds_with_processes_that_die_and_drain(part: int) -> None:
     histories = play(range(part * 20, part * 20 + 20), ROUGH)
     assert sum(history.drained for history in histories) > 5
-
-
-def test_it_holds_in_histories_nobody_has_seen() -> None:
-    print(f"fresh seeds from {FRESH}")
-    play(range(FRESH, FRESH + 20), ROUGH)
 
 
 def test_it_holds_over_the_wire() -> None:

@@ -1,4 +1,4 @@
-"""Nothing is lost, early or late for hours where actions are paused and go on, whatever else goes wrong."""
+"""Nothing is lost, early, late for hours or started in closed hours, whatever else goes wrong."""
 
 import pytest
 
@@ -20,11 +20,13 @@ pytestmark = pytest.mark.slow
     ids=["calm", "rough", "rough-wire"],
 )
 def test_what_is_parked_is_neither_lost_nor_early_nor_late(seeds: range, faults: Faults, over: Over) -> None:
-    broken, parked = {}, 0
+    broken, parked, reopened = {}, 0, 0
     for seed in seeds:
         history = everything(seed, faults, over=over).run()
         if problems := history.problems():
             broken[seed] = problems
         parked += history.parked
+        reopened += history.reopened
     assert not broken
     assert parked
+    assert reopened

@@ -194,6 +194,7 @@ class Worker:
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
+        closed: str | None = None,
     ) -> ActionDecorator: ...
 
     # The function itself, as in ActionDecorator.
@@ -223,6 +224,7 @@ class Worker:
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
+        closed: str | None = None,
     ) -> Any:
         """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
 
@@ -237,7 +239,8 @@ class Worker:
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
-        together; `Editor.limit` overrides both. Excess tasks wait, and use up no attempt.
+        together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".
+        `Editor.limit` overrides all three. Tasks that may not start wait, and use up no attempt.
 
         Raises ValueError, TypeError or InvalidTask if it cannot be an action. Names that start with
         `duebell.` are reserved.
@@ -246,7 +249,7 @@ class Worker:
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
             self._check_is_new(chosen)
-            limit = Limit(at_most=at_most, per_second=per_second)
+            limit = Limit(at_most=at_most, per_second=per_second, closed=closed)
             action = new_action(
                 chosen,
                 function,
@@ -273,7 +276,7 @@ class Worker:
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
         keep_answers  for https: whether a failed attempt tells how the answer begins
-        at_most, per_second, on_failed  as of `action`
+        at_most, per_second, closed, on_failed  as of `action`
 
         A task is done when the service has accepted it. Returns an action that takes any payload.
         Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.

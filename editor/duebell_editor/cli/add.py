@@ -91,7 +91,7 @@ class Reader:
         number = self._number
         try:
             given = _object(text)
-            if given.get("id") is None and self._id_prefix is not None:
+            if self._id_prefix is not None and given.get("id") is None and not given.get("unique"):
                 given["id"] = f"{self._id_prefix}{number}"
             task = fields_of_json(NewTask, given, instant=self._instant)
             check_size(new_task(**task, now=self._clock()))

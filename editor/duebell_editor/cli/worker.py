@@ -11,6 +11,7 @@ from duebell_editor.library.json_fields import plain_values
 from duebell_editor.library.sync import SyncReport, SyncVerb
 from duebell_editor.status.action_limits import ActionLimit, limit_words
 from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import render
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .context import Context, flag
@@ -22,7 +23,12 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog=examples("limit mail --per-second 2", "limit mail --at-most 0", "limit mail --as-declared")
+    epilog=examples(
+        "limit mail --per-second 2",
+        "limit mail --at-most 0",
+        'limit mail --closed "22:00-06:00 Europe/Berlin"',
+        "limit mail --as-declared",
+    )
 )
 @with_json()
 def limit(
@@ -36,20 +42,28 @@ def limit(
         float | None,
         typer.Option(metavar="NUMBER", help="Attempts that are started a second; 0 pauses the action."),
     ] = None,
+    closed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOURS",
+            help="Hours in which nothing starts, such as 22:00-06:00 Europe/Berlin; never for none.",
+        ),
+    ] = None,
     as_declared: Annotated[bool, flag("--as-declared", "Back to what the code declares.")] = False,
 ) -> None:
     """The limit holds over all runs together. It replaces the limit that the code declares.
 
     A limit that is not given stays as it was set before. Runs under way follow within a minute.
     """
-    given: dict[str, Any] = {"at_most": at_most, "per_second": per_second}
+    hours = "; ".join(closed) if closed else None
+    given: dict[str, Any] = {"at_most": at_most, "per_second": per_second, "closed": hours}
     given = {name: value for name, value in given.items() if value is not None}
     if as_declared and given:
         raise InvalidTask("--as-declared", "goes without other limits")
     if not as_declared and not given:
-        raise InvalidTask("limit", "is missing: give --at-most, --per-second or --as-declared")
+        raise InvalidTask("limit", "is missing: give --at-most, --per-second, --closed or --as-declared")
     if as_declared:
-        given = {"at_most": None, "per_second": None}
+        given = {"at_most": None, "per_second": None, "closed": None}
     now = context.editor().limit(action, **given)
     if context.out.as_json:
         context.out.print_json(plain_values(now))
@@ -59,17 +73,20 @@ def limit(
 
 def in_words(limit: ActionLimit) -> str:
     """The limit in words, and the tasks that wait for it: `5 at a time, 2 a second; 30 wait`."""
-    words = "paused" if limit.paused else limit_words(limit.at_most, limit.per_second)
+    words = "paused" if limit.paused else limit_words(limit.at_most, limit.per_second, limit.closed)
+    if limit.closed_until and not limit.paused:
+        words += f" (now, until {render(limit.closed_until)})"
     if not limit.waiting:
         return words
-    about = "" if limit.paused else "about "
+    about = "" if limit.paused or limit.closed_until else "about "
     return f"{words}; {about}{limit.waiting:,} wait{'s' if limit.waiting == 1 else ''}"
 
 
 def _instead_of(limit: ActionLimit) -> str:
     if limit.since is None:
         return ", as its code declares"
-    return f" (its code declares: {limit_words(limit.declared_at_most, limit.declared_per_second)})"
+    declared = limit_words(limit.declared_at_most, limit.declared_per_second, limit.declared_closed)
+    return f" (its code declares: {declared})"
 
 
 _SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}

@@ -31,6 +31,7 @@ from duebell_shared.limits.limits import (
     MOST_AT_A_TIME,
     MOST_PER_SECOND,
     check_at_most,
+    check_closed,
     check_per_second,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
@@ -311,30 +312,30 @@ class Following(StatusZone):
     id: list[_Id] = Field(default=[], max_length=10, description="Tasks to follow, wherever they are")
 
 
-def _at_most(given: object) -> int | None:
-    try:
-        return check_at_most(given)
-    except InvalidTask as error:
-        raise ValueError(error.reason) from None
+def _checked(check: Callable[[object], Any]) -> BeforeValidator:
+    def validate(given: object) -> Any:
+        try:
+            return check(given)
+        except InvalidTask as error:
+            raise ValueError(error.reason) from None
 
-
-def _per_second(given: object) -> float | None:
-    try:
-        return check_per_second(given)
-    except InvalidTask as error:
-        raise ValueError(error.reason) from None
+    return BeforeValidator(validate)
 
 
 class NewLimit(Given):
     """Limits of an action to set; null is as its code declares."""
 
-    at_most: Annotated[int | None, BeforeValidator(_at_most)] = Field(
+    at_most: Annotated[int | None, _checked(check_at_most)] = Field(
         default=None, description=f"Attempts at a time, up to {MOST_AT_A_TIME:,}; 0 pauses the action"
     )
-    per_second: Annotated[float | None, BeforeValidator(_per_second)] = Field(
+    per_second: Annotated[float | None, _checked(check_per_second)] = Field(
         default=None,
         description=f"Attempts that are started a second, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}; "
         "0 pauses the action",
+    )
+    closed: Annotated[str | None, _checked(check_closed)] = Field(
+        default=None,
+        description="Hours in which nothing starts, such as `22:00-06:00 Europe/Berlin`; `never` for none",
     )
 
 
@@ -348,7 +349,12 @@ _LIMITED = ActionLimit(action="put_on_sale", at_most=5, per_second=2, paused=Fal
 
 #: Examples, by the names of the schemas.
 EXAMPLES: dict[str, list[Any]] = {
-    "NewLimit": [{"per_second": 2}, {"at_most": 0}, {"at_most": None, "per_second": None}],
+    "NewLimit": [
+        {"per_second": 2},
+        {"at_most": 0},
+        {"closed": "sat,sun"},
+        {"at_most": None, "per_second": None},
+    ],
     "ActionLimit": [_LIMITED],
     "Limits": [Limits(limits=(_LIMITED,))],
 }

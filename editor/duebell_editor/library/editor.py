@@ -336,6 +336,8 @@ class Editor:
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
+        unique         make the id of the action and the payload instead: True for all of it, or the names of
+                       those of its fields that count. `if_exists` then says what the same task does again
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
                        it: if it waits, it gets the new due date and payload (debounce). One that is reserved
                        for a transaction is not kept (TaskExists): it may never be added; replace and push
@@ -519,19 +521,29 @@ class Editor:
         *,
         at_most: int | UnsetType | None = UNSET,
         per_second: float | UnsetType | None = UNSET,
+        closed: str | UnsetType | None = UNSET,
     ) -> ActionLimit:
         """Set the limits of an action in place of those that its code declares, over all runs together.
 
         at_most     attempts at a time, up to 10,000; 0 pauses the action, None is as declared
         per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
+        closed      weekly hours in which nothing is started: "22:00-06:00 Europe/Berlin" or "sat,sun"; in
+                    UTC unless they name a time zone. "never" opens the action, None is as declared
 
         A limit that is not given stays as it was. Runs that are under way follow within a minute. Tasks of
-        an action that was paused are started as soon as its limits allow, and so are those that waited for
-        an earlier limit.
+        an action that was paused or closed are started as soon as its limits allow, and so are those that
+        waited for an earlier limit.
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """
-        return set_limit(self._backend, action, at_most=at_most, per_second=per_second, by=self.changed_by)
+        return set_limit(
+            self._backend,
+            action,
+            at_most=at_most,
+            per_second=per_second,
+            closed=closed,
+            by=self.changed_by,
+        )
 
     def limits(self) -> tuple[ActionLimit, ...]:
         """The limits of all actions that have some, declared or set, by name, and what waits for them."""

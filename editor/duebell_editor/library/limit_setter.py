@@ -4,10 +4,10 @@ import logging
 
 from msgspec import UNSET, UnsetType
 
-from duebell_editor.status.action_limits import ActionLimit, action_limit, read_limits
+from duebell_editor.status.action_limits import ActionLimit, action_limit, declared_limit, read_limits
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
-from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_per_second
+from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
 from duebell_shared.log_lines import log_event
 from duebell_shared.queue.adding import TRIES
 from duebell_shared.quoting import quoted
@@ -25,12 +25,14 @@ def set_limit(
     *,
     at_most: int | UnsetType | None,
     per_second: float | UnsetType | None,
+    closed: str | UnsetType | None,
     by: str | None,
 ) -> ActionLimit:
     """Do what `Editor.limit` does, for this author."""
     store = backend.store
     check_at_most(None if at_most is UNSET else at_most)
     check_per_second(None if per_second is UNSET else per_second)
+    hours = check_closed(None if closed is UNSET else closed)
     check_name("action", action)
     if is_reserved(action):
         raise InvalidTask("action", f"{quoted(action)} is one of duebell's own, and has no limits")
@@ -45,10 +47,12 @@ def set_limit(
         wanted = Limit(
             at_most=kept.at_most if at_most is UNSET else at_most,
             per_second=kept.per_second if per_second is UNSET else per_second,
+            closed=kept.closed if closed is UNSET else hours,
         )
         semaphore, now = store.read_semaphore(action), backend.clock()
         line = max(semaphore.line, semaphore.late) if semaphore else now
-        changed = known.changed(action, wanted, now=now, line=line if line > now else None, by=by)
+        declared, line_end = declared_limit(action, record), line if line > now else None
+        changed = known.changed(action, wanted, now=now, declared=declared, line=line_end, by=by)
         stored = limits if changed == known else store.swap_limits(limits, changed)
         if stored or changed == known:
             if stored:
@@ -72,6 +76,7 @@ def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | Non
         action=action,
         at_most=limit.at_most,
         per_second=limit.per_second,
+        closed=limit.closed,
         changed_by=by,
     )
     armer = backend.armer

@@ -4,7 +4,7 @@ Tasks of a paused action wait at times that nothing else is due at, so they are 
 that wait for a rate or a number at a time, the action's semaphore tells how many there are, about.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
 from duebell_shared.instants import Instant
-from duebell_shared.limits.limits import Limit, Limits
+from duebell_shared.limits.limits import Limit, Limits, reopening
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 
@@ -23,10 +23,12 @@ class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
     at_most     attempts at a time; None for no limit, 0 while it is paused
     per_second  attempts that are started a second; None for no limit, 0 while it is paused
     paused      whether nothing of it is started
-    declared_at_most, declared_per_second  what its code declares; None for no limit
+    closed      the hours in which nothing of it is started; None for none
+    closed_until  when it opens; None if it is open, and in the answer of `limit`
+    declared_at_most, declared_per_second, declared_closed  what its code declares; None for no limit
     since       when it was set to something else than its code declares; None if it is as declared
     changed_by  who set it, if the editor was told; None if it is as declared
-    waiting     the tasks that wait for it: of a paused action those that have been put back, at most 1,000;
+    waiting     the tasks that wait for it: of a paused or closed action those put back, at most 1,000;
                 else about, as tasks that were cancelled may count for a day. None in the answer of `limit`
     """
 
@@ -36,15 +38,19 @@ class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
     paused: bool
     declared_at_most: int | None = None
     declared_per_second: float | None = None
+    closed: str | None = None
+    closed_until: Instant | None = None
+    declared_closed: str | None = None
     since: Instant | None = None
     changed_by: str | None = None
     waiting: int | None = None
 
 
-def limit_words(at_most: int | None, per_second: float | None) -> str:
-    """A limit in words: `5 at a time, 2 a second`."""
+def limit_words(at_most: int | None, per_second: float | None, closed: str | None) -> str:
+    """A limit in words: `5 at a time, 2 a second, closed sat, sun UTC`."""
     parts = [f"{at_most:,} at a time"] if at_most is not None else []
     parts += [f"{per_second:g} a second"] if per_second is not None else []
+    parts += ["never closed" if closed == "never" else f"closed {closed}"] if closed is not None else []
     return ", ".join(parts) or "no limit"
 
 
@@ -56,21 +62,31 @@ def read_limits(
     Makes one read for each, and for a paused one two queries of each lane.
     """
     known = record.worker.actions if record and record.worker else ()
-    declared = {one.name for one in known if one.at_most is not None or one.per_second is not None}
+    declared = {one.name for one in known if declared_limit(one.name, record).is_any}
     overridden = {name for name, one in limits.overrides.items() if one.is_any}
     for name in sorted(declared | overridden):
         limit = action_limit(name, record, limits)
-        paused = limit.paused
-        waiting = _parked(backend, limits, name, lanes, now) if paused else in_line(backend, name, now)
-        yield msgspec.structs.replace(limit, waiting=waiting)
+        opens = Limit(closed=limit.closed).closed_until(now)
+        if limit.paused:
+            waiting = _parked(backend, [at for at, one in limits.parked(now).items() if one == name], lanes)
+        elif opens:
+            waiting = _parked(backend, [reopening(name, opens, now)], lanes)
+        else:
+            waiting = in_line(backend, name, now)
+        yield msgspec.structs.replace(limit, waiting=waiting, closed_until=opens)
+
+
+def declared_limit(action: str, record: WorkerRecord | None) -> Limit:
+    """The limit that the code of the worker declares."""
+    known = record.worker.action(action) if record and record.worker else None
+    return (
+        Limit(at_most=known.at_most, per_second=known.per_second, closed=known.closed) if known else Limit()
+    )
 
 
 def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
     """The limit of one action, without what waits for it."""
-    described = record.worker.action(action) if record and record.worker else None
-    declared = Limit()
-    if described:
-        declared = Limit(at_most=described.at_most, per_second=described.per_second)
+    declared = declared_limit(action, record)
     limit, override = limits.of(action, declared), limits.overrides.get(action)
     is_set = override is not None and override.is_any
     return ActionLimit(
@@ -80,15 +96,16 @@ def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> Ac
         paused=limit.is_paused,
         declared_at_most=declared.at_most,
         declared_per_second=declared.per_second,
+        closed=limit.closed,
+        declared_closed=declared.closed,
         since=override.since if override and is_set else None,
         changed_by=override.by if override and is_set else None,
     )
 
 
-def _parked(backend: Backend, limits: Limits, action: str, lanes: int, now: datetime) -> int:
-    places = [
-        (lane, at) for at, name in limits.parked(now).items() if name == action for lane in range(lanes)
-    ]
+def _parked(backend: Backend, times: Collection[datetime], lanes: int) -> int:
+    """Count the tasks that were put back to these times."""
+    places = [(lane, at) for at in times for lane in range(lanes)]
 
     def count(place: tuple[int, datetime]) -> int:
         lane, at = place

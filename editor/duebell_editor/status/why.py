@@ -10,11 +10,11 @@ from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
-from duebell_shared.limits.limits import Limits
+from duebell_shared.limits.limits import Limit, Limits
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.events import Lateness
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import STARTS_WITHIN, Task
 
 from .action_limits import ActionLimit, action_limit, in_line, limit_words
 from .health import Problem, ProblemKind
@@ -29,6 +29,7 @@ class WaitCause(StrEnum):
     SNOOZED = "snoozed"
     LIMIT = "limit"
     ACTION_PAUSED = "action_paused"
+    CLOSED = "closed"
     PAUSED = "paused"
     RESERVED = "reserved"
     RING = "ring"
@@ -102,6 +103,8 @@ def explain(backend: Backend, task: Task) -> Why:
     limit = action_limit(task.action, worker, limits)
     if limit.paused and (task.limited_since or task.queued <= now):
         found = _of_pause(task, limit)
+    elif opens := Limit(closed=limit.closed).closed_until(max(task.queued, now)):
+        found = _of_closed_hours(task, limit, opens)
     elif task.limited_since and task.queued > now:
         found = _of_limit(backend, task, limit, now)
     elif task.queued > now:
@@ -109,8 +112,9 @@ def explain(backend: Backend, task: Task) -> Why:
         found = _to_come(task, task.queued, action.attempts if action else None)
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
-    is_late = task.starts_by is not None and task.starts_by < now
-    return replace(found, starts_by=task.starts_by, is_late=is_late, lateness=task.lateness)
+    starts_by = found.starts_by or task.starts_by
+    is_late = starts_by is not None and starts_by < now
+    return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
 
 
 def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
@@ -185,9 +189,21 @@ def _of_pause(task: Task, limit: ActionLimit) -> Why:
     )
 
 
+def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
+    """Explain a task that falls into the closed hours of its action."""
+    return Why(
+        id=task.id,
+        cause=WaitCause.CLOSED,
+        what=f"its action {quoted(task.action)} is closed then ({limit.closed}), and opens at "
+        f"{render(opens)}",
+        way_out="`duebell limit ACTION --closed HOURS` sets other hours, and `--closed never` opens it",
+        starts_by=opens + STARTS_WITHIN,
+    )
+
+
 def _of_limit(backend: Backend, task: Task, limit: ActionLimit, now: datetime) -> Why:
     """Explain a wait for the limit of its action."""
-    words = limit_words(limit.at_most, limit.per_second)
+    words = limit_words(limit.at_most, limit.per_second, limit.closed)
     return Why(
         id=task.id,
         cause=WaitCause.LIMIT,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings, InvalidTask
-from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
+from duebell_shared.limits.limits import Limit, check_at_most, check_closed, check_per_second
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
@@ -50,6 +50,7 @@ class DeliveryOptions(TypedDict, total=False):
     detail_type: str | None
     at_most: int | None
     per_second: float | None
+    closed: str | None
     on_failed: str | None
     keep_answers: bool
     run: Mapping[str, Any] | None
@@ -68,6 +69,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     detail_type  for buses: the detail-type of the events; `duebell.due` if not given
     at_most      attempts at a time, over all runs together; None for no limit
     per_second   attempts that are started a second, likewise
+    closed       the hours in which nothing is sent, such as `22:00-06:00 Europe/Berlin`; None for none
     on_failed    the action or delivery that a task is given to when it has failed for good; None for none
     keep_answers for https: whether a failed attempt tells how the answer begins; it may repeat the payload
     run          for task definitions: see RunTask
@@ -83,6 +85,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     detail_type: str | None = None
     at_most: int | None = None
     per_second: float | None = None
+    closed: str | None = None
     on_failed: str | None = None
     keep_answers: bool = False
     run: Mapping[str, Any] | None = None
@@ -107,6 +110,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         try:
             check_at_most(self.at_most, least=1)
             check_per_second(self.per_second, may_pause=False)
+            check_closed(self.closed)
             if self.on_failed is not None:
                 check_name("on_failed", self.on_failed)
         except InvalidTask as error:
@@ -156,7 +160,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def limit(self) -> Limit:
-        return Limit(at_most=self.at_most, per_second=self.per_second)
+        return Limit(at_most=self.at_most, per_second=self.per_second, closed=self.closed)
 
     @property
     def sent_as(self) -> Form:

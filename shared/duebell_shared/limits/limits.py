@@ -1,4 +1,4 @@
-"""The limits of actions: how many attempts at a time, and how many a second, over all runs together.
+"""The limits of actions: attempts at a time, starts a second, and closed hours, over all runs together.
 
 Code declares them; `duebell limit` overrides them while the system is running. The overrides are one item of
 the queue beside the arming record, which has their `rev`. So a run reads them only if there are any, and only
@@ -37,19 +37,29 @@ _MILLISECONDS_A_DAY = 86_400_000
 #: Overrides that are kept: they stand in one item.
 _MOST_OVERRIDES = 1_000
 
+#: Characters of closed hours.
+_MOST_CLOSED = 200
+
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The limit of an action; None for no limit of the kind, 0 for paused.
 
     at_most     attempts at a time
     per_second  attempts that are started a second
+    closed      the hours in which nothing is started, such as `22:00-06:00 Europe/Berlin`; `never` for none
     """
 
     at_most: int | None = None
     per_second: float | None = None
+    closed: str | None = None
 
     @property
     def is_any(self) -> bool:
+        return self.is_counted or self.closed is not None
+
+    @property
+    def is_counted(self) -> bool:
+        """True if a semaphore counts its attempts."""
         return self.at_most is not None or self.per_second is not None
 
     @property
@@ -63,7 +73,16 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Limit(
             at_most=self.at_most if override.at_most is None else override.at_most,
             per_second=self.per_second if override.per_second is None else override.per_second,
+            closed=self.closed if override.closed is None else override.closed,
         )
+
+    def closed_until(self, at: datetime) -> datetime | None:
+        """The time that the action opens, if it is closed at this one; else None."""
+        if self.closed is None:
+            return None
+        from .closed_hours import closed_hours  # noqa: PLC0415 (most actions have none)
+
+        return closed_hours(self.closed).closed_until(at)
 
 
 class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,40 +91,59 @@ class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
     since    when it was set
     resumed  when the action was paused last until; None if it never was, or is
     line     the end of the line of those that waited then; None if there was none
+    parked   the times that tasks may have been put back to by earlier closed hours
     by       who set it, as the editor was told; None if it was not
     """
 
     since: Instant
     resumed: Instant | None = None
     line: Instant | None = None
+    parked: tuple[Instant, ...] = ()
     by: str | None = None
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The overrides, by action, and the number of their changes, stored beside the rest.
 
-    One that was taken away stays for two days, without values: its action may have been paused.
+    One that was taken away stays for two days, without values: its action may have been paused. It stays
+    longer while tasks may wait for the end of closed hours.
     """
 
     overrides: Mapping[str, Override] = {}
     rev: int = 0
 
     def changed(
-        self, action: str, limit: Limit, *, now: datetime, line: datetime | None = None, by: str | None = None
+        self,
+        action: str,
+        limit: Limit,
+        *,
+        now: datetime,
+        declared: Limit = Limit(),  # noqa: B008 (a value)
+        line: datetime | None = None,
+        by: str | None = None,
     ) -> Self:
         """With this override for the action; itself if it has that already. Raises InvalidTask."""
         before = self.overrides.get(action)
         if limit == Limit().under(before):
             return self
-        kept = {name: one for name, one in self.overrides.items() if one.is_any or now < one.since + 2 * _DAY}
+        kept = {
+            name: one
+            for name, one in self.overrides.items()
+            if one.is_any or now < max((one.since + 2 * _DAY, *one.parked))
+        }
         if action not in kept and len(kept) >= _MOST_OVERRIDES:
             raise InvalidTask("action", f"has no room: {_MOST_OVERRIDES:,} actions have other limits already")
         resumed = before.resumed if before else None
         if before and before.is_paused and not limit.is_paused:
             resumed = to_utc(now)
+        parked = {at for at in before.parked if at > now} if before else set()
+        parked |= _reopenings(action, declared.under(before), now)
+        parked -= _reopenings(action, declared.under(limit), now)
         new = Override(
             at_most=limit.at_most,
             per_second=limit.per_second,
+            closed=limit.closed,
+            parked=tuple(sorted(parked)),
             since=to_utc(now),
             resumed=resumed,
             line=to_utc(line) if line else None,
@@ -135,13 +173,16 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {action: line for action, line in lines if line and line > now}
 
     def released(self, now: datetime) -> dict[datetime, str]:
-        """The times that tasks were parked until while their action was paused, which is paused no more.
+        """The times that tasks were parked until while their action was paused or closed, and is no more.
 
         By each time its action. These tasks are due now; a time that has come is due by itself.
         """
         found: dict[datetime, str] = {}
         for action, override in self.overrides.items():
-            if override.resumed and not override.is_paused:
+            if override.is_paused:
+                continue
+            found |= {at: action for at in override.parked if at > now}
+            if override.resumed:
                 last = override.resumed + _PARKED_FOR + _DAY + _STALE
                 found |= {at: action for at in _parking_times(action, now) if at <= last}
         return found
@@ -154,6 +195,23 @@ def parked_until(action: str, now: datetime) -> datetime:
     whole second, and no other action has the same.
     """
     return next(at for at in _parking_times(action, now + _PARKED_FOR))
+
+
+def reopening(action: str, opens: datetime, now: datetime) -> datetime:
+    """The time that a task of this action is put back to while the action is closed until `opens`.
+
+    It is up to a second before, by the name of the action, so that its tasks can be found when its hours
+    change. A run that comes in that second puts them back to `opens` itself.
+    """
+    digest = int.from_bytes(hashlib.sha256(action.encode()).digest()[:8])
+    at = opens - timedelta(milliseconds=1 + digest % 999)
+    return at if at > now else opens
+
+
+def _reopenings(action: str, limit: Limit, now: datetime) -> set[datetime]:
+    """The times that runs may put tasks back to by these closed hours, until each knows of others."""
+    opens = (limit.closed_until(at) for at in (now, now + _PARKED_FOR))
+    return {reopening(action, at, now) for at in opens if at}
 
 
 def _parking_times(action: str, after: datetime) -> Iterable[datetime]:
@@ -193,3 +251,16 @@ def check_per_second(given: object, *, may_pause: bool = True) -> float | None:
             "per_second", f"must be {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}{pauses}, not {quoted(given)}"
         )
     return given
+
+
+def check_closed(given: object) -> str | None:
+    """The text of closed hours, in one form for the same windows; None if not given. Raises InvalidTask."""
+    if given is None:
+        return None
+    if not isinstance(given, str) or len(given) > _MOST_CLOSED:
+        raise InvalidTask(
+            "closed", f"must be a text of at most {_MOST_CLOSED} characters, not {quoted(given)}"
+        )
+    from .closed_hours import closed_hours  # noqa: PLC0415 (most actions have none)
+
+    return closed_hours(given).text

@@ -7,6 +7,8 @@ read, and the signature of `Editor.add`, which code editors show, are written by
 A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `Field`.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
@@ -168,6 +170,25 @@ def _check_tags(field: str, given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
+#: In place of names: the whole payload.
+_WHOLE = "*"
+
+
+def _check_unique(field: str, given: object) -> tuple[str, ...]:
+    """The names of the payload's fields that count, each once and sorted; `*` for all of it, () for none."""
+    if isinstance(given, bool):
+        return (_WHOLE,) if given else ()
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidTask(field, f"must be true, or names of the payload's fields, not {quoted(given)}")
+    names = list(given)
+    if not names:
+        raise InvalidTask(field, "names no field: give true for the whole payload")
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidTask(field, f"must name fields of the payload by texts, not {quoted(name)}")
+    return tuple(sorted(set(names)))
+
+
 class Field(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.
 
@@ -308,6 +329,21 @@ class _NewFields(_Fields, total=False):
     id: Annotated[str | None, Field(
         kind=_name("text"), title="Id", means="Its id, of printable characters", unset="one is made",
     )]
+    unique: Annotated[bool | Iterable[str] | None, Field(
+        kind=Kind(
+            form="texts",
+            schema={
+                "anyOf": [
+                    {"type": "boolean"},
+                    {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                ]
+            },
+            check=_check_unique,
+        ),
+        title="Unique by",
+        means=f"Make the id of the action and these fields of the payload; {_WHOLE} is the whole payload",
+        unset="no", default=(),
+    )]
 
 
 class TaskFields(_NewFields, total=False):
@@ -393,7 +429,43 @@ def fields_of(kind: type[_F], given: object) -> _F:
         )
     if kind is NewTask and "action" not in given:
         raise InvalidTask("action", "is missing")
-    return kind(**given)
+    if given.get("unique") is None:
+        return kind(**given)
+    values = {name: value for name, value in given.items() if name != "unique"}
+    if names := checked("unique", given["unique"]):
+        if values.get("id") is not None:
+            raise InvalidTask("id", "goes without `unique`, which makes the id: leave one of them out")
+        action = check_name("action", values["action"])
+        values["id"] = _unique_id(action, payloads.of_task(values.get("payload")), names)
+    return kind(**values)
+
+
+#: Characters of the action that a made id begins with: follow-ups of the task have longer ids.
+_IN_ID = 150
+
+
+def _unique_id(action: str, payload_json: str, names: tuple[str, ...]) -> str:
+    """The id of a task that is unique by these fields of its payload. Raises InvalidTask for one it lacks.
+
+    Order and white space of the JSON do not count, and numbers count by their value: 1.0 is 1.
+    """
+    payload = json.loads(payload_json, parse_float=_by_value)
+    if names != (_WHOLE,):
+        if not isinstance(payload, dict):
+            raise InvalidTask("unique", "names fields, and the payload is no object: give true instead")
+        if missing := [name for name in names if name not in payload]:
+            has = ", ".join(map(quoted, payload)) or "none"
+            raise InvalidTask(
+                "unique", f"names {quoted(missing[0])}, which the payload lacks; its fields are {has}"
+            )
+        payload = {name: payload[name] for name in names}
+    text = json.dumps([action, payload], sort_keys=True, separators=(",", ":"))
+    return f"{action[:_IN_ID]}:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def _by_value(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 def fields_of_json(

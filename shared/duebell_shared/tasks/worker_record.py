@@ -39,7 +39,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     converts   whether its type may convert a payload that does not fit the schema, as pydantic's do
     recurring  ids of the recurring tasks that are declared for it in code
     kind       what it is: `function`, or the kind of a delivery's target, such as `queue`: see Kind
-    at_most, per_second  the limits that it declares; None for none
+    at_most, per_second, closed  the limits that it declares; None for none
     to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
     """
 
@@ -52,6 +52,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     to: str | None = None
     at_most: int | None = None
     per_second: float | None = None
+    closed: str | None = None
 
 
 class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,15 +1,11 @@
 """Histories of the table code over botocore, with AWS failing below the SDK's retries."""
 
-from random import SystemRandom
-
 import pytest
 
 from tests.simulation.history import History, Over
 from tests.simulation.weather import ROUGH
 
 pytestmark = pytest.mark.slow
-
-FRESH = SystemRandom().randrange(2**40)
 
 
 def play(seeds: range) -> None:
@@ -25,11 +21,6 @@ def play(seeds: range) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_what_duebell_promises_holds_below_the_sdk_too(part: int) -> None:
     play(range(part * 25, part * 25 + 25))
-
-
-def test_it_holds_there_in_histories_nobody_has_seen() -> None:
-    print(f"fresh seeds from {FRESH}")
-    play(range(FRESH, FRESH + 25))
 
 
 def test_what_is_not_serialised_for_speed_makes_no_difference() -> None:

@@ -14,7 +14,7 @@ from typing import (
 )
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.limits.limits import Limit, check_at_most, check_per_second
+from duebell_shared.limits.limits import Limit, check_at_most, check_closed, check_per_second
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import VERIFY, check_name
 from duebell_shared.tasks.task import Task
@@ -127,6 +127,7 @@ def new_action(
     action.limit = Limit(
         at_most=check_at_most(limit.at_most, least=1),
         per_second=check_per_second(limit.per_second, may_pause=False),
+        closed=check_closed(limit.closed),
     )
     return action
 

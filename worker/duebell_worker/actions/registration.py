@@ -141,6 +141,7 @@ class Registration:
                 recurring=tuple(task.id for task in tasks if task.action == name),
                 at_most=action.limit.at_most,
                 per_second=action.limit.per_second,
+                closed=action.limit.closed,
                 **_kind_of(action),
             )
             for name, action in sorted(actions.items())

@@ -7,7 +7,7 @@ gets a place in the line: a time until which it is put back into the queue. A pl
 that dies loses none; a task that misses its place gets another in a second, short line. Where attempts of
 this run are under way and no rate limits, as many tasks wait in the run, in no place of the pool, and follow
 them at once. Tasks of a paused action are put back to one time a day, a millisecond by a hash of its name:
-so runs find exactly those when the action goes on.
+so runs find exactly those when the action goes on. Those of a closed one are put back to its next opening.
 
 Where no action is limited, this costs nothing: no read, no write.
 """
@@ -22,7 +22,7 @@ from duebell_shared.backoff import pauses
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
-from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
+from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until, reopening
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey
@@ -127,7 +127,7 @@ class Limiter:
         limit, semaphore = self._limit_of(action), self._semaphores.get(action)
         if not limit.is_any:
             return MOST_AT_A_TIME
-        if limit.is_paused or not semaphore:
+        if limit.is_paused or not semaphore or limit.closed_until(self._context.now()):
             return 0
         under_way = len(self._under_way[action])
         free = semaphore.free(limit, now=self._context.now(), run=self._context.id, under_way=under_way)
@@ -139,7 +139,7 @@ class Limiter:
     def opens_at(self, action: str) -> datetime:
         """The time when the rate lets a task that waits start; never if attempts must end first."""
         limit, semaphore, now = self._limit_of(action), self._semaphores.get(action), self._context.now()
-        if not semaphore or limit.at_most is not None or not limit.per_second:
+        if not semaphore or limit.at_most is not None or not limit.per_second or limit.closed_until(now):
             return NEVER
         return max(semaphore.opens_at(limit, now), now)
 
@@ -251,7 +251,12 @@ class Limiter:
         if limit.is_paused:
             self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
             return
-        if not limit.is_any:
+        if opens := limit.closed_until(now):
+            self._hold(action, attempts, [reopening(action, opens, now)] * len(attempts))
+            if limit.at_most is None:
+                return
+            attempts = []  # permits of what is under way are kept all the same
+        if not limit.is_counted:
             self._go(action, attempts)
             return
         waited = [bool(attempt.waits_since or attempt.stored[-1].limited_since) for attempt in attempts]

@@ -32,7 +32,8 @@ from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing import listing
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed, TaskChanged
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import IfExists
+from duebell_shared.tasks import fields
+from duebell_shared.tasks.fields import IfExists, fields_of
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
 
@@ -152,8 +153,7 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     # Generated here, not by the library, so that the answer has the id even if the rule could not be set.
     request.state.task_id = given["id"]
-    of_all = {name: given.pop(name) for name in ("if_exists", "max_wait") if name in given}
-    task, outcome = editor.add_one(given, **of_all, rev=rev)
+    task, outcome = editor.add_one(given, if_exists=body.if_exists, max_wait=body.max_wait, rev=rev)
     place = f"{request.url.path}/{quote(task.id, safe='')}"
     return Json(task_fields(task), 201 if outcome == "added" else 200, {**etag_of(task), "Location": place})
 
@@ -162,15 +162,15 @@ def _given(body: NewTask, place: str = "") -> dict[str, Any]:
     """The arguments for the library, with an id. Raises InvalidTask, naming the field after its place."""
     if body.id in (".", ".."):
         raise InvalidTask(f"{place}id", f"{quoted(body.id)} cannot be named in an address: choose another")
-    if body.id is None and body.if_exists is IfExists.PUSH:
-        raise InvalidTask(f"{place}id", 'is missing: `"if_exists": "push"` needs one')
+    if body.id is None and not body.unique and body.if_exists is IfExists.PUSH:
+        raise InvalidTask(f"{place}id", 'is missing: `"if_exists": "push"` needs one, or `unique`')
     try:
-        given = body.given()
+        given: dict[str, Any] = {**fields_of(fields.NewTask, body.given("if_exists", "max_wait"))}
     except InvalidTask as error:
         raise InvalidTask(f"{place}{error.field}", error.reason) from None
     if given.get("due") is None and body.schedule is None:
         raise InvalidTask(f"{place}due", "is missing: say when it shall run, or give a `schedule`")
-    return {**given, "id": str(uuid.uuid4()) if body.id is None else body.id}
+    return {**given, "id": str(uuid.uuid4()) if given.get("id") is None else given["id"]}
 
 
 def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Json:
@@ -187,14 +187,12 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
     for index, body in enumerate(bodies):
         if body.max_wait != max_wait:
             raise InvalidTask(f"tasks[{index}].max_wait", "must be that of the others")
-    of_all = {"if_exists", "max_wait"}
-    tasks = [{name: value for name, value in one.items() if name not in of_all} for one in given]
-    report = editor.add_many(tasks, if_exists=if_exists, max_wait=max_wait)
+    report = editor.add_many(given, if_exists=if_exists, max_wait=max_wait)
     if report.failures and not report.added:
         error = report.failures[0].error
         if isinstance(error, AwsError | NotDeployed):  # AWS did not take any of them
             raise error
-    return Json(add_answer([one["id"] for one in tasks], report, if_exists))
+    return Json(add_answer([one["id"] for one in given], report, if_exists))
 
 
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))

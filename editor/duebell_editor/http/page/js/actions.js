@@ -8,7 +8,7 @@ import { openForm } from "./form.js";
 import { refresh, seldom, startFrame } from "./frame.js";
 import { fieldsOf } from "./payload_form.js";
 import { tell } from "./state.js";
-import { limitWords as words, refreshStatus, setWords, waitingOf } from "./status.js";
+import { closedWords, limitWords as words, refreshStatus, setWords, waitingOf } from "./status.js";
 import { refreshTask } from "./task.js";
 import { time } from "./time.js";
 import { toast } from "./toast.js";
@@ -19,32 +19,33 @@ import { toast } from "./toast.js";
 // A line on a card; nothing where there is no limit.
 function limitLine(limit) {
   if (!limit) return null;
-  const { at_most: atMost, per_second: perSecond, paused, since } = limit;
+  const { at_most: atMost, per_second: perSecond, closed, paused, since } = limit;
   const waiting = waitingOf(limit);
-  const declared = words(limit.declared_at_most, limit.declared_per_second);
+  const declared = words(limit.declared_at_most, limit.declared_per_second, limit.declared_closed);
   return h(
     "p",
     { class: paused ? "paused" : undefined },
-    paused ? h("strong", {}, "Paused") : `Limits: ${words(atMost, perSecond)}`,
+    paused ? h("strong", {}, "Paused") : `Limits: ${words(atMost, perSecond, closed)}`,
+    ...closedWords(limit),
     ...setWords(limit),
     since && `. Its code declares: ${declared}.`,
     waiting && `${since ? " " : "; "}${waiting}${since ? "." : ""}`,
   );
 }
 
-// The number that is written; null where nothing is, and undefined where it is none.
+// The value that is written; null where nothing is, and undefined where it should be a number and is none.
 function read(input) {
   const text = input.value.trim();
-  if (!text) return null;
+  if (!text || input.name === "closed") return text || null;
   return Number.isFinite(Number(text)) ? Number(text) : undefined;
 }
 
 function openLimit(action, limit) {
   const { dialog, body } = openDialog(`Limits of ${action}`, { kind: "form" });
   const given = (name) => (limit?.since && limit[name] !== limit[`declared_${name}`] ? limit[name] : null);
-  const input = (name) =>
-    h("input", { name, inputmode: "decimal", autocomplete: "off", value: String(given(name) ?? "") });
-  const inputs = { at_most: input("at_most"), per_second: input("per_second") };
+  const input = (name, inputmode = "decimal") =>
+    h("input", { name, inputmode, autocomplete: "off", value: String(given(name) ?? "") });
+  const inputs = { at_most: input("at_most"), per_second: input("per_second"), closed: input("closed", "text") };
   const wrong = h("p.wrong", { role: "alert" });
 
   async function set(limits) {
@@ -52,7 +53,7 @@ function openLimit(action, limit) {
     try {
       const now = await ask("PATCH", `limits/${encodeURIComponent(action)}`, { body: limits });
       dialog.close();
-      toast(now.paused ? `${action} is paused` : `${action}: ${words(now.at_most, now.per_second)}`);
+      toast(now.paused ? `${action} is paused` : `${action}: ${words(now.at_most, now.per_second, now.closed)}`);
       tell("changed", null);
     } catch (error) {
       wrong.textContent = error.message;
@@ -82,7 +83,7 @@ function openLimit(action, limit) {
     h(
       "div.actions",
       {},
-      limit?.since && button("As declared", { at_most: null, per_second: null }),
+      limit?.since && button("As declared", { at_most: null, per_second: null, closed: null }),
       !limit?.paused && button("Pause", { at_most: 0 }),
       h("button.primary", {}, "Set"),
     ),
@@ -99,6 +100,7 @@ function openLimit(action, limit) {
       },
       field("At a time, at most", inputs.at_most),
       field("Started a second, at most", inputs.per_second),
+      field("Closed hours", inputs.closed, { hint: "Such as 22:00-06:00 Europe/Berlin; sat, sun. Or never." }),
       h("p.quiet", {}, "Over all runs together. 0 pauses the action. An empty field is as its code declares."),
       foot,
     ),

@@ -35,7 +35,8 @@ function anotherId(id) {
 // What is wrong beyond what the kind of a field tells.
 const CHECKS = {
   action: ({ action }) => (action ? null : "Name the action that the worker shall run."),
-  id: ({ id, if_exists: policy }) => (policy !== null && id === null ? "Give the id that may be there already." : null),
+  id: ({ id, unique, if_exists: policy }) =>
+    policy !== null && id === null && unique === null ? "Give the id that may be there already." : null,
   due: ({ due }) => (due === null ? "Give a day and a time." : null),
   schedule: ({ schedule }) => (schedule ? null : "Write a schedule, or choose a usual one below."),
   end: ({ start, end }) =>
@@ -312,12 +313,12 @@ function ifTaken(all) {
   const show = () => (limit.hidden = policy.value !== "push");
   policy.addEventListener("input", show);
   show();
-  return [titled("if_exists", all), limit];
+  return [titled("unique", all), titled("if_exists", all), limit];
 }
 
 // The fields that have a place of their own. All others are under More.
 const PLACED = [
-  ...["action", "id", "due", "schedule", "timezone", "payload", "if_exists", "max_wait"],
+  ...["action", "id", "due", "schedule", "timezone", "payload", "unique", "if_exists", "max_wait"],
   ...["on_failed", "then_action", "then_after", "then_payload"],
 ];
 

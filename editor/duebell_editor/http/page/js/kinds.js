@@ -220,7 +220,7 @@ export function toAdd(form, made) {
   const names = counting(form).filter((name) => values[name] !== null && !THEN.includes(name));
   const given = pick(names, (name) => values[name]);
   if (values.then_action !== null) given.then = thenOf(values);
-  return bodyOf(given.id ? given : { id: made, if_exists: "keep", ...given });
+  return bodyOf(given.id || given.unique ? given : { id: made, if_exists: "keep", ...given });
 }
 
 // The body of a request that makes the task what the form says, and of one that makes it what it was. Only

@@ -8,29 +8,34 @@ import { ZONE, time } from "./time.js";
 // The limit of an action in words.
 
 
-export function limitWords(atMost, perSecond) {
+export function limitWords(atMost, perSecond, closed) {
   const parts = [
     atMost !== null && `${atMost.toLocaleString("en")} at a time`,
     perSecond !== null && `${perSecond} a second`,
+    closed !== null && (closed === "never" ? "never closed" : `closed ${closed}`),
   ];
   return parts.filter(Boolean).join(", ") || "no limit";
 }
 
-// How many tasks wait for the limit; of a paused action it is counted.
-export function waitingOf({ paused, waiting }) {
+// How many tasks wait for the limit; of a paused or closed action it is counted.
+export function waitingOf({ paused, closed_until: closedUntil, waiting }) {
   if (!waiting) return "";
   const tasks = waiting === 1 ? "1 task waits" : `${number(waiting)} tasks wait`;
-  return paused ? tasks : `about ${tasks}`;
+  return paused || closedUntil ? tasks : `about ${tasks}`;
 }
 
 // Since when and by whom the limit was set; nothing if it is as declared.
 export const setWords = ({ since, changed_by: by }) =>
   since ? [" since ", time(since, { words: false, inside: true }), by ? ` by ${by}` : ""] : [];
 
+// Until when the action is closed; nothing if it is open.
+export const closedWords = ({ paused, closed_until: until }) =>
+  until && !paused ? [", now until ", time(until, { words: false, inside: true })] : [];
+
 // Why tasks of an action wait.
 export function waitingWords(limit) {
-  const { action, paused, at_most: atMost, per_second: perSecond } = limit;
-  const what = paused ? ["paused", ...setWords(limit)] : [limitWords(atMost, perSecond)];
+  const { action, paused, at_most: atMost, per_second: perSecond, closed } = limit;
+  const what = paused ? ["paused", ...setWords(limit)] : [limitWords(atMost, perSecond, closed), ...closedWords(limit)];
   const waiting = waitingOf(limit);
   return [`${action}: `, ...what, waiting && `; ${waiting}`];
 }

@@ -92,6 +92,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.snapshot(ids=["a"])
     editor.status(thorough=True)
     editor.why("t")
+    editor.history("t")
     assert editor.worker() is None
     with pytest.raises(WorkerNotStarted):
         editor.sync()

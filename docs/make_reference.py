@@ -53,6 +53,7 @@ GROUPS = {
         "RestingLane WorkerDescription ActionDescription"
     ),
     "Transactions": "Transaction Reservation TransactionItem",
+    "Backfill": "BackfillReport",
     "Declared tasks": "SyncReport SyncStep SyncVerb",
     "Actions and the worker": (
         "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort RunReport"

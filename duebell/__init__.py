@@ -19,6 +19,7 @@ from typing import Any
 #: The public names by the module that they are loaded from. Type checkers read them in __init__.pyi.
 _NAMES = {
     "duebell_editor.library.async_editor": "AsyncEditor",
+    "duebell_editor.library.backfill": "BackfillReport",
     "duebell_editor.library.change_many": "ChangeFailure ChangeReport Selection",
     "duebell_editor.library.editor": "Editor",
     "duebell_editor.library.sync": "SyncReport SyncStep SyncVerb",

@@ -1,6 +1,7 @@
 # The public names for type checkers. A test holds them equal to those of __init__.py.
 
 from duebell_editor.library.async_editor import AsyncEditor as AsyncEditor
+from duebell_editor.library.backfill import BackfillReport as BackfillReport
 from duebell_editor.library.change_many import ChangeFailure as ChangeFailure
 from duebell_editor.library.change_many import ChangeReport as ChangeReport
 from duebell_editor.library.change_many import Selection as Selection

@@ -41,6 +41,7 @@ def test_the_names_of_duebell() -> None:
         "AwsError",
         "AwsRefused",
         "AwsUnavailable",
+        "BackfillReport",
         "Backoff",
         "BellKind",
         "Bucket",

@@ -12,7 +12,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -39,6 +38,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Change tasks": {
         "add": (f"{_TASKS}.add", "Add a task, or many from a file."),
         **{verb.replace("_", "-"): (f"{_TASKS}.change", verb.rule.means) for verb in Verb},
+        "backfill": (f"{_TASKS}.change", "Add past occurrences of a recurring task as tasks."),
     },
     "Look at the queue": {
         "list": (f"{_TASKS}.tasks", "List tasks by time; filter by status, action, tag."),
@@ -191,6 +191,8 @@ app = typer.Typer(
 def _show_version(*, is_asked: bool) -> None:
     if not is_asked:
         return
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import)
+
     try:
         print(f"duebell {version('duebell')}")
     except PackageNotFoundError:  # run from its sources

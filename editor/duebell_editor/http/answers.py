@@ -3,14 +3,16 @@
 import inspect
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from duebell_editor.library.change_many import ChangeReport, Selection
+from duebell_editor.library.backfill import BackfillReport
+from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import Failures
 from duebell_editor.listing.history import PastTimeline
@@ -19,7 +21,7 @@ from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
-from duebell_shared.errors import AddReport
+from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
@@ -289,6 +291,18 @@ class BulkAnswer(Struct, kw_only=True):
     failures: list[BulkFailure] = []
 
 
+BackfillAnswer = _struct("BackfillAnswer", BackfillReport, failures=list[BulkFailure])
+
+
+def backfill_answer(report: BackfillReport) -> Struct:
+    """The outcome of a backfill."""
+    return BackfillAnswer(**{**asdict(report), "failures": _failures(report.failures)})
+
+
+def _failures(failures: Iterable[AddFailure | ChangeFailure]) -> list[BulkFailure]:
+    return [BulkFailure(id=one.id, type=kind_of(one.error), detail=str(one.error)) for one in failures]
+
+
 def _failed_with(task: Task) -> str | None:
     return str(task.failure) if task.failure else None
 
@@ -328,9 +342,7 @@ def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
         is_all=chosen.is_all,
         dry_run=False,
         changed=[task.id for task in report.changed],
-        failures=[
-            BulkFailure(id=one.id, type=kind_of(one.error), detail=str(one.error)) for one in report.failures
-        ],
+        failures=_failures(report.failures),
     )
 
 
@@ -350,9 +362,10 @@ def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> Ad
 
 def schemas(*others: type[Struct]) -> dict[str, Any]:
     """The JSON schemas of these answers and of all others, by name."""
-    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
+    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
+    changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     return {
-        **schemas_of(*tasks, *scheduler, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 
+from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.json_fields import plain_values, status_fields, task_fields
 from duebell_editor.listing.failures import FailureGroup, Failures
@@ -49,6 +50,7 @@ from .answers import (
     Timeline,
     TimeZones,
     add_answer,
+    backfill_answer,
     bulk_answer,
     page_answer,
     recurring_answer,
@@ -257,6 +259,7 @@ _REQUESTS: dict[str, list[object]] = {
     "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
     "Move": [{"due": "2026-12-31T00:00:00Z"}, {"in": 5400}],
     "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
+    "BackfillRange": [{"start": "2026-01-01T00:00:00Z", "end": "2026-01-31T23:59:59Z", "per_second": 2}],
     "BulkChange": [
         {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
         {"do": "retry", "ids": ["sale-42", "sale-43"]},
@@ -401,6 +404,7 @@ def _answers() -> dict[str, list[object]]:
         "PastTimeline": [PastTimeline(buckets=(ended,), is_all=True)],
         "PastCounts": [PastCounts(paused=3, done=1_000, expired=0, cancelled=12)],
         "Failures": [Failures(groups=(group,), is_all=True)],
+        "BackfillAnswer": [backfill_answer(BackfillReport(prefix="report@", dues=(rung,), dry_run=True))],
         "BulkAnswer": [
             BulkAnswer(found=2, is_all=True, dry_run=True, ids=both.ids),
             bulk_answer(both, ChangeReport(changed=(task,), failures=(missing,))),

@@ -120,6 +120,7 @@ class AsyncEditor:
     add = _coroutine(Editor.add)
     add_one = _coroutine(Editor.add_one)
     add_many = _coroutine(Editor.add_many)
+    backfill = _coroutine(Editor.backfill)
     cancel = _coroutine(Editor.cancel)
     cancel_item = _coroutine(Editor.cancel_item)
     change_many = _coroutine(Editor.change_many)

@@ -52,6 +52,7 @@ from duebell_shared.tasks.task import IntakeMark, Task
 from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .adder import Adder, check_all
+from .backfill import BackfillReport, backfill
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -395,6 +396,40 @@ class Editor:
             return task
 
         return self._adder.add_many(check_all(tasks, check), chosen, policy, progress)
+
+    def backfill(
+        self,
+        id: str,
+        start: datetime,
+        end: datetime,
+        *,
+        per_second: float | None = None,
+        dry_run: bool = False,
+    ) -> BackfillReport:
+        """Add the occurrences of a recurring task in a range that has passed, as tasks of their own.
+
+        Each runs once, and is due at its occurrence: `task.due` tells its action. Its id is made of that:
+        `report@2026-01-01T09:00:00.000Z`. So a repeated backfill adds no task twice, while the history of the
+        first is kept. The recurring task itself stays as it is.
+
+        start, end  the range, both included, at most 10,000 occurrences; only those that the schedule has
+                    between its own start and end
+        per_second  space them: so many are started a second, 0.0001 to 1,000; all at once if not given
+        dry_run     add nothing: the report has the occurrences
+
+        Raises TaskNotFound, InvalidQuery, NotArmed.
+        """
+        task = self.get(id)
+        return backfill(
+            self._adder,
+            task,
+            start,
+            end,
+            per_second=per_second,
+            dry_run=check_flag("dry_run", dry_run),
+            now=self._clock(),
+            changed_by=self.changed_by,
+        )
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.

@@ -21,7 +21,7 @@ from .errors import Exit, words_of
 from .options import opened
 from .output import COLORS, console, json_line, plain
 from .program import examples, with_json
-from .schedulers import LocalStack, known_places
+from .schedulers import LocalStack
 
 app = typer.Typer()
 
@@ -84,8 +84,7 @@ def relane(
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """A scheduler that a command can name.
 
-    where  `here`, in the account and region that were asked; `noted`, where it was when it was last named; or
-           `this machine`
+    where  `here`, in the account and region that were asked, or `this machine`
     """
 
     name: str
@@ -93,18 +92,13 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     color: Color | None = None
     region: str = ""
     account: str = ""
-    profile: str | None = None
     where: str
 
 
 @app.command(epilog=examples("environments", "--profile shop --region eu-north-1 environments"))
 @with_json("JSON for programs, one environment to a line.")
 def environments(context: Context) -> None:
-    """It looks in the account and region of the options or the environment, and on this machine.
-
-    It also lists the schedulers that this machine has noted. One is noted with its region and profile when it
-    is deployed or found by its name.
-    """
+    """It looks in the account and region of the options or the environment, and on this machine."""
     if context.out.as_json:
         for one in _all(context):
             context.out.print_json(msgspec.to_builtins(one))
@@ -117,50 +111,39 @@ def environments(context: Context) -> None:
 
 
 def _all(context: Context) -> Iterator[Environment]:
-    """List each environment once; `here` before `noted`."""
+    """List each environment once, the local one first."""
     if (stack := LocalStack.find()) and stack.environment:
         label = stack.environment.get("DUEBELL_LABEL", "")
         yield Environment(name=LOCAL, label=label, where="this machine")
-    seen = set()
     try:
-        for one in _here(context):
-            seen.add(one.name)
-            yield one
+        yield from _here(context)
     except (BotoCoreError, ClientError, DuebellError) as error:
         context.out.warn(f"AWS could not be asked: {error}")
-    for name, place in known_places().items():
-        if name not in seen:
-            yield Environment(
-                name=name, region=place.region, account=place.account, profile=place.profile, where="noted"
-            )
 
 
 def _here(context: Context) -> Iterator[Environment]:
     session = context.account.session
     if is_embedded(session):
         return
-    known = known_places()
     for name in sorted(deployed_names(session)):
         found = find(session, name, {})
-        place = known.get(name)
         yield Environment(
             name=name,
             label=found.settings.label,
             color=found.settings.color,
             region=session.region_name,
             account=found.account,
-            profile=context.profile or (place.profile if place else None),
             where="here",
         )
 
 
 def _table(found: list[Environment]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("NAME", "LABEL", "REGION", "ACCOUNT", "PROFILE", "WHERE"):
+    for column in ("NAME", "LABEL", "REGION", "ACCOUNT", "WHERE"):
         table.add_column(column, no_wrap=True)
     for one in found:
         label = Text(plain(one.label), style=COLORS[one.color] if one.color else "")
-        table.add_row(plain(one.name), label, one.region, one.account, plain(one.profile or ""), one.where)
+        table.add_row(plain(one.name), label, one.region, one.account, one.where)
     return table
 
 

@@ -12,7 +12,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -156,6 +155,8 @@ app = typer.Typer(
 def _show_version(*, is_asked: bool) -> None:
     if not is_asked:
         return
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import)
+
     try:
         print(f"duebell {version('duebell')}")
     except PackageNotFoundError:  # run from its sources

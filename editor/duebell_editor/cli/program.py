@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "list": (f"{_TASKS}.tasks", "List tasks by time; filter by status, action, tag."),
         "show": (f"{_TASKS}.show", "Show everything about one task."),
         "why": (f"{_TASKS}.show", "Explain why a task waits, or why it started late."),
+        "history": (f"{_TASKS}.show", "Show what happened to one task before."),
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),

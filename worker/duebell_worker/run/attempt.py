@@ -9,8 +9,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND, ceil_to_minute
+from duebell_shared.tasks.events import Lateness
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Lateness, QueueKey, Task
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .outcome import Ended
 

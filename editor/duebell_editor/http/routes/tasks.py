@@ -17,6 +17,7 @@ from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import (
     BulkAnswer,
     Json,
+    TaskHistory,
     add_answer,
     backfill_answer,
     bulk_answer,
@@ -291,6 +292,16 @@ def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
 def explain_task(id: Id, editor: VisitorsEditor) -> Json:
     """The cause of its wait and what to do, or the parts of the lateness of its last attempt."""
     return Json(plain_values(editor.why(id)))
+
+
+@router.get(
+    f"{_TASK}/history",
+    summary="Tell what happened to a task",
+    responses=answers("TaskHistory", 404, 422, *AWS),
+)
+def tell_history(id: Id, editor: VisitorsEditor) -> Json:
+    """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
+    return Json(TaskHistory(events=editor.history(id)))
 
 
 @router.get(

@@ -46,13 +46,14 @@ GROUPS = {
         "make_schedule"
     ),
     "Looking into the queue": (
-        "Page Bucket Step PastCounts Snapshot Ended TaskHistory FailureGroup Failures ActionLimit"
+        "Page Bucket Step PastCounts Snapshot Ended PastTimeline FailureGroup Failures ActionLimit"
     ),
     "Status and doctor": (
-        "SchedulerStatus Diagnosis Problem ProblemKind Why WaitCause Lateness LastRun LateRing RestingLane "
-        "WorkerDescription ActionDescription"
+        "SchedulerStatus Diagnosis Problem ProblemKind Why WaitCause Event Lateness LastRun LateRing "
+        "RestingLane WorkerDescription ActionDescription"
     ),
     "Transactions": "Transaction Reservation TransactionItem",
+    "Backfill": "BackfillReport",
     "Declared tasks": "SyncReport SyncStep SyncVerb",
     "Actions and the worker": (
         "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort RunReport"

@@ -235,14 +235,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(SETTINGS.retention, DAY)],
     ),
     ("how-it-works", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
-    ("how-it-works", "its last {:w} occurrences", [N(packed_occurrences.MAX_OCCURRENCES)]),
-    ("how-it-works", "usually 170 bytes, {} at most", [N(packed_occurrences.MAX_PACKED)]),
     (
         "how-it-works",
         "DynamoDB lets a lane hold {} GB",
         [N(LANE_GB)],
     ),
-    ("how-it-works", "one run in {:w} minutes does", [N(arming._COUNT_HOLDS, MINUTE)]),
     ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
     (
         "how-it-works",

@@ -176,9 +176,9 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["history"], "'show'"),
+        (["logs"], "'history'"),
         (["explain"], "'why'"),
-        (["logs"], "'show'"),
+        (["describe"], "'show'"),
         (["lits"], "'list'"),
         (["list", "--failed"], "--status failed"),
         (["add", "x", "--at", "2026-12-31"], "--due"),

@@ -87,3 +87,29 @@ def test_what_a_task_can_do_without_can_be_taken_away(duebell: Duebell, editor: 
     assert (once.expires_after, once.spread) == (None, timedelta(minutes=5))
     status, _, err = duebell("update", "r", "--end", "2027-01-01T00:00Z", "--no-end")
     assert (status, "either --end or --no-end" in err) == (2, True)
+
+
+def test_a_backfill_counts_asks_and_adds(duebell: Duebell, editor: Editor) -> None:
+    # Given a report at nine in Berlin; now it is noon UTC on 21 November
+    duebell("add", "report", "--schedule", "0 9 * * *", "--timezone", "Europe/Berlin", "--id", "r")
+    days = ("backfill", "r", "--from", "2026-11-20", "--to", "2026-11-21")
+    # When
+    plan = duebell(*days, "--dry-run")
+    unasked = duebell(*days)
+    added = duebell(*days, "--yes", "--per-second", "0.1")
+    [again] = lines(duebell(*days, "--yes", "--json").out)
+    # Then the days are those of the schedule's zone, the last one as far as it has passed
+    assert (plan.status, plan.out) == (0, "2 tasks would be added; nothing was changed\n")
+    assert (unasked.status, unasked.out) == (2, "")
+    assert "2 tasks would be added, 2026-11-20 08:00" in unasked.err
+    assert (added.status, added.out) == (0, "2 added, 0 there already, 0 failed: list --prefix r@\n")
+    assert (again["added"], again["there_already"], again["failures"]) == (0, 2, [])
+    dues = [render(task.due) for task in editor.find("r@").tasks]
+    assert dues == ["2026-11-20T08:00:00.000Z", "2026-11-21T08:00:00.000Z"]
+    # And an error names the option
+    for options, words in (
+        (("--from", "2026-11-20", "--to", "2026-11-22T00:00Z"), "--to"),
+        (("--from", "soon", "--to", "2026-11-21"), "--from soon is not an ISO-8601"),
+    ):
+        wrong = duebell("backfill", "r", *options, "--yes")
+        assert (wrong.status, words in wrong.err) == (2, True)

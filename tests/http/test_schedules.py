@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from duebell import Editor
 from tests.http.asking import add
 
 
@@ -58,3 +59,14 @@ def test_a_preview(client: TestClient) -> None:
     }
     refused = client.post("/api/preview", json={"schedule": "0 0 31 2 *"})
     assert (refused.status_code, refused.json()["field"]) == (422, "schedule")
+
+
+def test_a_range_is_backfilled(client: TestClient, editor: Editor) -> None:
+    editor.add("report", schedule="0 9 * * *", id="a/b")
+    body = {"start": "2026-11-20T00:00:00Z", "end": "2026-11-21T12:00:00Z"}
+    plan = client.post("/api/tasks/a%2Fb/backfill", json={**body, "dry_run": True})
+    assert plan.json()["dues"] == ["2026-11-20T09:00:00.000Z", "2026-11-21T09:00:00.000Z"]
+    first, again = (client.post("/api/tasks/a%2Fb/backfill", json=body).json() for _ in range(2))
+    assert (first["prefix"], first["added"], again["added"], again["there_already"]) == ("a/b@", 2, 0, 2)
+    wrong = client.post("/api/tasks/a%2Fb/backfill", json={**body, "per_second": 0})
+    assert (wrong.status_code, "per_second" in wrong.text) == (422, True)

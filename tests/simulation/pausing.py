@@ -182,4 +182,5 @@ def everything(seed: int, faults: Faults, *, over: Over = Over.TWIN) -> Pausing:
         puts_off=seed % 2 == 0,
         relanes=seed % 3 == 0,
         transactions=seed % 4 == 0,
+        times_out=seed % 3 != 1,
     )

@@ -20,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack, Place, known_places, note_place
 from duebell_editor.library.editor import Editor
-from duebell_shared.aws.aws_session import default_session
+from duebell_shared.aws.aws_session import QuickLoader, default_session
 from duebell_shared.aws.endpoints import is_here, way_out
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
@@ -91,6 +91,7 @@ class Account:
         """The AWS session of the options and of the noted place; the environment decides the rest."""
         inner = _EndpointSession()
         inner.endpoint_url = self.chosen.endpoint_url
+        inner.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
         if self._local:
             given = self._local.environment
             inner.endpoint_url = given["AWS_ENDPOINT_URL"]
@@ -98,7 +99,9 @@ class Account:
                 given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
             )
             return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
-        return default_session(botocore_session=inner, profile_name=self._profile, region_name=self._region)
+        made = default_session(botocore_session=inner, profile_name=self._profile, region_name=self._region)
+        inner.get_scoped_config()  # raises ProfileNotFound, as the SDK's own loader does
+        return made
 
     @cached_property
     def settings(self) -> Settings:

@@ -1,16 +1,21 @@
 """The commands that change tasks: `move` and `update` one; `cancel`, `pause`, … one, several, or many."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.editor import Editor
+from duebell_editor.library.json_fields import plain_values
 from duebell_shared.errors import DuebellError
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.quoting import quoted
+from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import TaskChange, names_of
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
@@ -66,6 +71,66 @@ def update(context: Context, id: options.Id, **given: Any) -> None:
     if given["timezone"]:
         changes["timezone"] = given["timezone"].key
     print_change(context, context.editor().update(id, **changes))
+
+
+@app.command(
+    epilog=examples(
+        "backfill daily-report --from 2026-01-01 --to 2026-01-31 --per-second 2",
+        "list --prefix daily-report@",
+    )
+)
+@with_json()
+def backfill(
+    context: Context,
+    id: options.Id,
+    *,
+    start: Annotated[str, option("--from", "TIME", "The first day, or time.")],
+    end: Annotated[str, option("--to", "TIME", "The last day, or time; a day counts as a whole.")],
+    timezone: options.Timezone = None,
+    per_second: Annotated[
+        float | None, option("--per-second", "N", "Space them: start so many a second. [all at once]")
+    ] = None,
+    dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is added.")] = False,
+    yes: Annotated[bool, flag("--yes", "Do not ask.", "-y")] = False,
+) -> None:
+    """ID is a recurring task. Its occurrences in the range are added as tasks of their own.
+
+    Without --timezone, the times are in the zone of its schedule. It counts first, and asks before it adds.
+    To repeat it does no harm: tasks that an earlier backfill added stay as they are.
+    """
+    editor, out, now = context.editor(), context.out, context.now()
+    there = editor.get(id).recurrence
+    zone = timezone or zone_of(there.schedule.timezone if there else "UTC")
+
+    def read(name: str, text: str, *, is_last: bool) -> datetime:
+        try:
+            at = options.instant(text, zone, lambda why: out.warn(f"{name}: {why}"))
+            if is_last and re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+                day_after = f"{date.fromisoformat(text) + timedelta(days=1)}"
+                at = min(options.instant(day_after, zone, lambda _: None) - MILLISECOND, max(at, now))
+        except (ValueError, OverflowError) as error:
+            raise WrongUsage(f"{name} {error}") from error
+        return at
+
+    span = (read("--from", start, is_last=False), read("--to", end, is_last=True))
+    run = partial(editor.backfill, id, *span, per_second=per_second)
+    plan = run(dry_run=True)
+    if plan.dues and not dry_run and not yes:
+        which = f"{local(plan.dues[0])} to {local(plan.dues[-1])}"
+        _ask(out, f"{plain(context.account.scheduler)}: {_count(len(plan.dues))} would be added, {which}")
+    report = plan if dry_run else run()
+    failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
+    if out.as_json:
+        told = [{"id": one, "detail": why} for one, why in failures]
+        out.print_json({**plain_values(report), "failures": told})
+    elif dry_run:
+        print(f"{_count(len(plan.dues))} would be added; nothing was changed")
+    else:
+        there_already = f"{report.there_already:,} there already, "
+        print(f"{report.added:,} added, {there_already}{len(failures):,} failed: list --prefix {plain(id)}@")
+        out.note_some([f"{plain(one)}: {why}" for one, why in failures])
+    if failures:
+        raise typer.Exit(Exit.SOME_FAILED)
 
 
 #: An example of a filter for each verb, where it has one of its own.

@@ -14,7 +14,6 @@ from typing import Any
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -88,6 +87,13 @@ class Output:
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """Show a progress bar, only on a terminal. Yields a function to call with the number done."""
         errors = Console(stderr=True)
+        from rich.progress import (  # noqa: PLC0415 (slow to import)
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+        )
+
         columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
             task = progress.add_task("", total=total)

@@ -12,7 +12,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -39,11 +38,13 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Change tasks": {
         "add": (f"{_TASKS}.add", "Add a task, or many from a file."),
         **{verb.replace("_", "-"): (f"{_TASKS}.change", verb.rule.means) for verb in Verb},
+        "backfill": (f"{_TASKS}.change", "Add past occurrences of a recurring task as tasks."),
     },
     "Look at the queue": {
         "list": (f"{_TASKS}.tasks", "List tasks by time; filter by status, action, tag."),
         "show": (f"{_TASKS}.show", "Show everything about one task."),
         "why": (f"{_TASKS}.show", "Explain why a task waits, or why it started late."),
+        "history": (f"{_TASKS}.show", "Show what happened to one task before."),
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
@@ -84,7 +85,7 @@ _SYNONYMS = {
     "delete": "cancel", "remove": "cancel", "rm": "cancel", "kill": "cancel",
     "rerun": "retry", "unpause": "resume", "trigger": "run-now",
     "ls": "list", "tasks": "list", "jobs": "list", "search": "list", "find": "list",
-    "get": "show", "describe": "show", "history": "show", "logs": "show",
+    "get": "show", "describe": "show", "logs": "history",
     "errors": "failures", "failed": "failures", "dead": "failures",
     "next": "preview", "cron": "preview",
     "info": "status", "health": "status", "stats": "status",
@@ -190,6 +191,8 @@ app = typer.Typer(
 def _show_version(*, is_asked: bool) -> None:
     if not is_asked:
         return
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import)
+
     try:
         print(f"duebell {version('duebell')}")
     except PackageNotFoundError:  # run from its sources

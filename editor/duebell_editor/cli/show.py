@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 import typer
+from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,9 +15,11 @@ from duebell_editor.library.json_fields import plain_values, status_fields, task
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import SchedulerStatus
+from duebell_editor.status.why import WORTH_SAYING
 from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
+from duebell_shared.tasks.events import ATTEMPT, FORGOTTEN, Event
 from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
@@ -84,6 +87,45 @@ def why(context: Context, id: Id) -> None:
         out.print(Text(f"  {context.out.in_full(plain(found.way_out))}"))
     if found.starts_by and not found.is_late:
         out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing is in trouble"))
+
+
+@app.command(epilog=examples("history sale-42", "history sale-42 --json"))
+@with_json()
+def history(context: Context, id: Id) -> None:
+    """The latest is at the end. Earlier changes and attempts are kept as far as they cost nothing."""
+    events, out = context.editor().history(id), console()
+    if context.out.as_json:
+        context.out.print_json(plain_values(events))
+        return
+    out.print(
+        _latest_first(events[::-1], ("at", "what", "by, or run", ""), _event_row, _event_block, out.width)
+    )
+
+
+def _event_row(one: Event, time: Callable[[datetime], str]) -> Sequence[str]:
+    return (time(one.at), _happened(one), plain(one.by or one.run or ""), in_one_line(_event_words(one)))
+
+
+def _event_block(one: Event) -> Iterator[RenderableType]:
+    return block(
+        Text(f"{short(one.at)} {_happened(one)}", style="bold"),
+        in_one_line(", ".join(filter(None, [one.by or one.run, _event_words(one)]))),
+    )
+
+
+def _happened(one: Event) -> str:
+    return f"attempt {one.attempt} {one.result}" if one.what == ATTEMPT else one.what
+
+
+def _event_words(one: Event) -> str:
+    """How long an attempt took, how late it was and why, and its error."""
+    took = f"took {(one.ended_at - one.at).total_seconds():,.1f} s" if one.attempt and one.ended_at else ""
+    late = f"{one.lateness_ms / 1000:,.1f} s late" if one.lateness_ms is not None else ""
+    if one.lateness:
+        parts = asdict(one.lateness).items()
+        late += f" ({', '.join(f'{name} {ms / 1000:,.1f}' for name, ms in parts if ms >= WORTH_SAYING)})"
+    lost = "changes and attempts before are not kept" if one.what == FORGOTTEN else ""
+    return ", ".join(filter(None, [took, late, one.error, lost]))
 
 
 @app.command(

@@ -262,11 +262,15 @@ def list_(
 
 
 def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None) -> Page:
-    """A page of up to `limit` tasks. On a terminal, search until the page is full, and print the progress."""
+    """A page of up to `limit` tasks, never an empty one while there are more.
+
+    On a terminal, search until the page is full, and print the progress.
+    """
     page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
     tasks = page.tasks
-    while page.cursor and len(tasks) < limit and out.is_watched:
-        out.note(f"looked as far as {local(position_from(page.cursor).at)} so far; {len(tasks)} found")
+    while page.cursor and (not tasks or (len(tasks) < limit and out.is_watched)):
+        if out.is_watched:
+            out.note(f"looked as far as {local(position_from(page.cursor).at)} so far; {len(tasks)} found")
         page = find(limit=limit - len(tasks), cursor=page.cursor, most_keys=QUICKLY)
         tasks += page.tasks
     return Page(tasks=tasks, cursor=page.cursor)

@@ -167,7 +167,8 @@ def _print_worker(worker: WorkerDescription, limits: Mapping[str, str], context:
 def _row(action: ActionDescription) -> tuple[str, ...]:
     recurring = ", ".join(action.recurring)
     kind = _kind(action)
-    return plain(action.name), plain(kind), str(action.attempts), plain(recurring), plain(_payload(action))
+    attempts = f"{action.attempts}, {action.timeout:g} s each" if action.timeout else str(action.attempts)
+    return plain(action.name), plain(kind), attempts, plain(recurring), plain(_payload(action))
 
 
 def _kind(action: ActionDescription) -> str:

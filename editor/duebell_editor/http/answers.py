@@ -3,24 +3,27 @@
 import inspect
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from duebell_editor.library.change_many import ChangeReport, Selection
+from duebell_editor.library.backfill import BackfillReport
+from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import Failures
-from duebell_editor.listing.history import TaskHistory
+from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
-from duebell_shared.errors import AddReport
+from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
+from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
@@ -127,7 +130,7 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "reservation", "intake"),
+    hidden=("payload_json", "begun", "reservation", "intake", "events"),
     payload=_described(Any, "Any JSON value"),
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
@@ -220,6 +223,12 @@ class KnownWorker(Struct, kw_only=True):
     worker: WorkerDescription | None
 
 
+class TaskHistory(Struct, kw_only=True):
+    """What happened to a task, the latest at the end, as far as it is kept."""
+
+    events: tuple[Event, ...]
+
+
 class Timeline(Struct, kw_only=True):
     """The numbers of what is to run, bucket by bucket."""
 
@@ -282,6 +291,18 @@ class BulkAnswer(Struct, kw_only=True):
     failures: list[BulkFailure] = []
 
 
+BackfillAnswer = _struct("BackfillAnswer", BackfillReport, failures=list[BulkFailure])
+
+
+def backfill_answer(report: BackfillReport) -> Struct:
+    """The outcome of a backfill."""
+    return BackfillAnswer(**{**asdict(report), "failures": _failures(report.failures)})
+
+
+def _failures(failures: Iterable[AddFailure | ChangeFailure]) -> list[BulkFailure]:
+    return [BulkFailure(id=one.id, type=kind_of(one.error), detail=str(one.error)) for one in failures]
+
+
 def _failed_with(task: Task) -> str | None:
     return str(task.failure) if task.failure else None
 
@@ -321,9 +342,7 @@ def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
         is_all=chosen.is_all,
         dry_run=False,
         changed=[task.id for task in report.changed],
-        failures=[
-            BulkFailure(id=one.id, type=kind_of(one.error), detail=str(one.error)) for one in report.failures
-        ],
+        failures=_failures(report.failures),
     )
 
 
@@ -343,9 +362,10 @@ def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> Ad
 
 def schemas(*others: type[Struct]) -> dict[str, Any]:
     """The JSON schemas of these answers and of all others, by name."""
-    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
-    scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
+    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
+    changes = (AddAnswer, BulkAnswer, BackfillAnswer)
+    scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     return {
-        **schemas_of(*tasks, *scheduler, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 
+from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.json_fields import plain_values, status_fields, task_fields
 from duebell_editor.listing.failures import FailureGroup, Failures
-from duebell_editor.listing.history import Ended, TaskHistory
+from duebell_editor.listing.history import Ended, PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
@@ -33,10 +34,11 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.schedules.schedule import Schedule
+from duebell_shared.tasks.events import Event, Lateness
 from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.packed_occurrences import Occurrence, Result
 from duebell_shared.tasks.recurrence import Recurrence
-from duebell_shared.tasks.task import Lateness, Task
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .answers import (
@@ -44,9 +46,11 @@ from .answers import (
     Json,
     KnownWorker,
     Preview,
+    TaskHistory,
     Timeline,
     TimeZones,
     add_answer,
+    backfill_answer,
     bulk_answer,
     page_answer,
     recurring_answer,
@@ -255,6 +259,7 @@ _REQUESTS: dict[str, list[object]] = {
     "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
     "Move": [{"due": "2026-12-31T00:00:00Z"}, {"in": 5400}],
     "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
+    "BackfillRange": [{"start": "2026-01-01T00:00:00Z", "end": "2026-01-31T23:59:59Z", "per_second": 2}],
     "BulkChange": [
         {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
         {"do": "retry", "ids": ["sale-42", "sale-43"]},
@@ -367,6 +372,21 @@ def _answers() -> dict[str, list[object]]:
         "the full minute, 2.5 s until the worker had started",
         lateness=Lateness(rounding=30_000, start=2_500),
     )
+    events = (
+        Event(at=rung, what="add", by="anna@example.org"),
+        Event(
+            at=run,
+            what="attempt",
+            attempt=1,
+            result="failed",
+            ended_at=run + timedelta(seconds=3),
+            run="5f0c3a2e9d7b4c61a8f0e2d4b6c8a0e1",
+            lateness_ms=21482,
+            lateness=Lateness(rounding=20_000, start=1_482),
+            error="TimeoutError: the bank did not answer",
+        ),
+        Event(at=due, what="retry", by="anna@example.org"),
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -375,14 +395,16 @@ def _answers() -> dict[str, list[object]]:
         "TaskPage": [page_answer(Page(tasks=(task,)), brief=False)],
         "SchedulerStatus": [status_fields(status)],
         "Why": [plain_values(late)],
+        "TaskHistory": [TaskHistory(events=events)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
         "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],
         "RecurringPage": [recurring_answer(Page(tasks=(_report(),)))],
         "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=36, occurrences=24),))],
-        "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
+        "PastTimeline": [PastTimeline(buckets=(ended,), is_all=True)],
         "PastCounts": [PastCounts(paused=3, done=1_000, expired=0, cancelled=12)],
         "Failures": [Failures(groups=(group,), is_all=True)],
+        "BackfillAnswer": [backfill_answer(BackfillReport(prefix="report@", dues=(rung,), dry_run=True))],
         "BulkAnswer": [
             BulkAnswer(found=2, is_all=True, dry_run=True, ids=both.ids),
             bulk_answer(both, ChangeReport(changed=(task,), failures=(missing,))),

@@ -283,6 +283,17 @@ class BulkChange(Given):
     )
 
 
+class BackfillRange(Given):
+    """A range that has passed, whose occurrences are added."""
+
+    start: _Instant = Field(description="The first moment of the range")
+    end: _Instant = Field(description="The last moment of the range, not after now")
+    per_second: float | None = Field(
+        default=None, description="Space them: so many are started a second; all at once if not given"
+    )
+    dry_run: bool = Field(default=False, strict=True, description="Only tell the occurrences")
+
+
 class TimeSpan(Given):
     """A span of time, in buckets."""
 

@@ -4,10 +4,12 @@ Several threads' writes at the same time go in one batch. Nothing is written onc
 run waits for `over` of each attempt, so that is set in the end whatever happens.
 """
 
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +17,7 @@ from msgspec.structs import replace
 from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
+from duebell_worker.actions.action import TimedOut
 from duebell_worker.log import attempt_of, end_lines
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
@@ -149,11 +152,53 @@ class Performer:
     def _perform(self, attempt: Attempt) -> None:
         """Call the task's action, or send its delivery, and have the outcome recorded."""
         [started] = self._started([attempt])
-        if started:
-            with attempt.is_over_at_error():
-                attempt.ended = self._ended_with(started, self._call(started))
+        if not started:
+            return
+        if attempt.ends_by:
+            self._perform_in_time(attempt, started, attempt.ends_by)
+            return
+        with attempt.is_over_at_error():
+            attempt.ended = self._ended_with(started, self._call(started))
         if attempt.ended:
             self._outcomes(attempt)
+
+    def _perform_in_time(self, attempt: Attempt, started: Task, ends_by: datetime) -> None:
+        """Call the action of an attempt that has a time-out. What comes of it later does not count."""
+        error = self._call(started)
+        with self._starting:
+            attempt.has_returned = True
+            if attempt.ended:
+                return
+            if self._context.now() >= ends_by and (timeout := self._actions[started.action].timeout):
+                error = TimedOut(timeout)
+            with attempt.is_over_at_error():
+                attempt.ended = self._ended_with(started, error)
+        if attempt.ended:
+            self._outcomes(attempt)
+
+    def time_out(self, attempts: Iterable[Attempt]) -> None:
+        """End these attempts, whose time-outs are over, as failed. For the run's own thread.
+
+        Each keeps its thread until its action returns, and so its place. Their outcomes are recorded in this
+        thread: those of the pool may all be kept.
+        """
+        late = []
+        for attempt in attempts:
+            with self._starting:
+                if attempt.ended or not (started := attempt.started):
+                    continue
+                if timeout := self._actions[started.action].timeout:
+                    attempt.ended = self._ended_with(started, TimedOut(timeout))
+                    late.append(attempt)
+        if not late:
+            return
+        overrunning = self._context.overrunning
+        overrunning[:] = [one for one in overrunning if not one.has_returned] + late
+        for attempt in late:
+            self._context.log("timed_out", level=logging.WARNING, id=attempt.key.id, lost=len(overrunning))
+        if self._context.host:
+            self._context.host.note_lost_places()
+        self.record(late)
 
     def _started(self, attempts: Sequence[Attempt]) -> Sequence[Task | None]:
         """Note that these attempts are started, unless the run has left; return their tasks."""
@@ -164,6 +209,9 @@ class Performer:
                     if self._has_left:
                         attempt.over.set_result(None)
                     else:
+                        action = self._actions[task.action]
+                        if action.timeout:
+                            attempt.ends_by = self._context.now() + action.timeout
                         attempt.started = task
         return [attempt.started for attempt in attempts]
 

@@ -14,9 +14,18 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
+from duebell_editor.http.answers import (
+    BulkAnswer,
+    Json,
+    TaskHistory,
+    add_answer,
+    backfill_answer,
+    bulk_answer,
+    page_answer,
+)
 from duebell_editor.http.description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
 from duebell_editor.http.requests import (
+    BackfillRange,
     BulkChange,
     Filters,
     Move,
@@ -266,10 +275,33 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
     )
 
 
+@router.post(
+    f"{_TASK}/backfill",
+    summary="Backfill a recurring task",
+    responses=answers("BackfillAnswer", 400, 404, 422, *AWS),
+)
+def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
+    """Adds the occurrences of a range that has passed as tasks of their own, at most 10,000.
+
+    A repeated request adds none of them twice: their ids are made of the occurrences.
+    """
+    return Json(backfill_answer(editor.backfill(id, **body.given())))
+
+
 @router.get(f"{_TASK}/why", summary="Explain why a task waits", responses=answers("Why", 404, 422, *AWS))
 def explain_task(id: Id, editor: VisitorsEditor) -> Json:
     """The cause of its wait and what to do, or the parts of the lateness of its last attempt."""
     return Json(plain_values(editor.why(id)))
+
+
+@router.get(
+    f"{_TASK}/history",
+    summary="Tell what happened to a task",
+    responses=answers("TaskHistory", 404, 422, *AWS),
+)
+def tell_history(id: Id, editor: VisitorsEditor) -> Json:
+    """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
+    return Json(TaskHistory(events=editor.history(id)))
 
 
 @router.get(

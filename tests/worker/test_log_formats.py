@@ -259,9 +259,13 @@ def test_the_entry_sets_up_the_log_of_a_lambda_and_of_nothing_else(*, is_lambda:
 
 def test_what_an_action_logs_tells_its_task_with_any_handler() -> None:
     records: list[logging.LogRecord] = []
-    keep = logging.Handler()
-    keep.emit = records.append  # type: ignore[method-assign]
-    log = logging.getLogger("shop")
+    log, keep = logging.getLogger("shop"), logging.StreamHandler(io.StringIO())
+
+    def kept(record: logging.LogRecord) -> bool:
+        records.append(record)
+        return True
+
+    keep.addFilter(kept)
     worker = Worker(concurrency=2)
 
     @worker.action("mail")

@@ -1,5 +1,6 @@
 """The log as Lambda and a process of one's own have it: both formats, the time, the level and the request."""
 
+import asyncio
 import io
 import json
 import logging
@@ -16,7 +17,7 @@ from typing import Any, cast
 
 import pytest
 
-from duebell import Worker
+from duebell import Task, Worker
 from duebell_infra.testing import Rehearsal
 from duebell_worker.log import LogFormat, WholeLines, emit, invocation, keep_lines_whole, to_stdout
 from tests.worker.log_lines import Log
@@ -254,3 +255,62 @@ def test_the_entry_sets_up_the_log_of_a_lambda_and_of_nothing_else(*, is_lambda:
     )
     assert (b"shown" in done.stdout) == is_lambda
     assert not done.stderr
+
+
+def test_what_an_action_logs_tells_its_task_with_any_handler() -> None:
+    records: list[logging.LogRecord] = []
+    log, keep = logging.getLogger("shop"), logging.StreamHandler(io.StringIO())
+
+    def kept(record: logging.LogRecord) -> bool:
+        records.append(record)
+        return True
+
+    keep.addFilter(kept)
+    worker = Worker(concurrency=2)
+
+    @worker.action("mail")
+    def mail() -> None:
+        log.warning("a function")
+
+    @worker.action("bill", attempts=2)
+    async def bill(payload: object, task: Task) -> None:
+        await asyncio.to_thread(log.warning, "a thread of a coroutine")
+        log.warning("a coroutine", extra={"task_id": "the user's own"})
+        if task.attempt == 1:
+            raise ValueError
+
+    log.addHandler(keep)
+    try:
+        with Rehearsal(worker) as rehearsal:
+            mail.using(due=rehearsal.now, id="one").add()
+            bill.using(due=rehearsal.now, id="two").add({})
+            log.warning("outside")
+            rehearsal.let_time_pass(timedelta(minutes=5))
+            log.warning("outside")
+    finally:
+        log.removeHandler(keep)
+    told = {
+        (
+            record.getMessage(),
+            *(getattr(record, f"duebell_{name}", None) for name in ("task", "action", "attempt")),
+        )
+        for record in records
+    }
+    assert told == {
+        ("outside", None, None, None),
+        ("a function", "one", "mail", 1),
+        *{(f"a {what}", "two", "bill", n) for what in ("coroutine", "thread of a coroutine") for n in (1, 2)},
+    }
+
+
+def test_the_json_format_has_the_task_of_the_action(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(LogFormat.JSON)
+    worker = Worker()
+    worker.action("mail")(lambda: logging.getLogger("shop").info("sent"))
+    with Rehearsal(worker) as rehearsal:
+        rehearsal.editor.add("mail", due=rehearsal.now, id="one")
+        rehearsal.let_time_pass(timedelta(minutes=2))
+    lines = [json.loads(line) for line in written(capsys)]
+    [sent] = [line for line in lines if line.get("logger") == "shop"]
+    assert (sent["duebell_task"], sent["duebell_action"], sent["duebell_attempt"]) == ("one", "mail", 1)
+    assert not any("duebell_task" in line for line in lines if line is not sent)

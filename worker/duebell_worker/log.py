@@ -11,12 +11,15 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cache
 from typing import Any, TextIO, cast
 
 from duebell_shared import log_lines
 from duebell_shared.instants import render
+from duebell_shared.tasks.task import Task
 
 
 class WholeLines:
@@ -119,6 +122,39 @@ def invocation(request: str | None) -> Iterator[None]:
         end_lines()
         # Not the one before: of runs that overlap, one would leave its id for good.
         _Invocation.request = None
+
+
+#: The task whose action is called, in its thread and in its coroutines.
+_ATTEMPT: ContextVar[Task | None] = ContextVar("duebell_attempt", default=None)
+
+
+@contextmanager
+def attempt_of(task: Task) -> Iterator[None]:
+    """Have each record that is logged inside carry `duebell_task`, `duebell_action`, `duebell_attempt`.
+
+    Records are made by a factory, so that each handler and format of the user's has these attributes, and
+    Lambda's JSON format writes them. Outside of actions records do not have them.
+    """
+    _mark_records()
+    token = _ATTEMPT.set(task)
+    try:
+        yield
+    finally:
+        _ATTEMPT.reset(token)
+
+
+@cache
+def _mark_records() -> None:
+    make = logging.getLogRecordFactory()
+
+    def make_marked(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = make(*args, **kwargs)
+        if task := _ATTEMPT.get():
+            record.duebell_task, record.duebell_action = task.id, task.action
+            record.duebell_attempt = task.attempt
+        return record
+
+    logging.setLogRecordFactory(make_marked)
 
 
 def to_stdout(format: LogFormat | None = None) -> None:

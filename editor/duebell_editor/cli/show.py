@@ -229,6 +229,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         "finished": when(task.finished_at, now),
         "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
         "run": task.run or "-",
+        **({"trace": task.traceparent.split("-")[1]} if task.traceparent else {}),
         "deleted": when(task.expires_at, now),
         "payload": plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
         if task.payload_dropped is None

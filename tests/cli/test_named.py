@@ -1,4 +1,4 @@
-"""A scheduler by its name: its settings, where it is, and the list of all."""
+"""A scheduler by its name: its settings, and where it is."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,6 @@ from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.settings import Color, Settings
-from tests.cli.program import Duebell, lines
 
 pytestmark = pytest.mark.usefixtures("duebell")
 
@@ -38,11 +37,11 @@ def function(account: str = "111111111111", **more: Any) -> dict[str, Any]:
 
 
 class Aws:
-    """Lambda and the tagging API, as far as commands ask them."""
+    """Lambda, as far as commands ask it."""
 
     def __init__(self) -> None:
         self._stubs: dict[str, Stubber] = {}
-        for service in ("lambda", "resourcegroupstaggingapi", "sts"):
+        for service in ("lambda",):
             self._stubs[service] = Stubber(boto3.client(service, region_name="eu-north-1"))
             self._stubs[service].activate()
 
@@ -118,7 +117,6 @@ def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
         aws.has("lambda", "get_function_configuration", function(Environment=error))
     else:
         aws.refuses("lambda", "get_function_configuration", "AccessDeniedException")
-        aws.has("sts", "get_caller_identity", {"Account": "111111111111"})
     assert Context(name="sales", region="eu-north-1").account.settings == Settings(
         table="sales", rule="sales", function="sales", name="sales"
     )
@@ -197,45 +195,3 @@ def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.
     context.account.export_account()
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert "AWS_PROFILE" not in os.environ
-
-
-def tagged(*names: str) -> dict[str, Any]:
-    arn = "arn:aws:lambda:eu-north-1:111111111111:function:"
-    return {"ResourceTagMappingList": [{"ResourceARN": f"{arn}{name}"} for name in names]}
-
-
-def test_environments_are_those_here_and_the_local_one(
-    duebell: Duebell, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    local_stack(tmp_path / ".duebell")
-    for _ in range(2):
-        aws.has("resourcegroupstaggingapi", "get_resources", tagged("sales"))
-        aws.has("lambda", "get_function_configuration", function())
-    found = lines(duebell("environments", "--json", "--region", "eu-north-1").out)
-    told = [(one["name"], one["label"], one["region"], one["where"]) for one in found]
-    assert told == [
-        ("local", "local", "", "this machine"),
-        ("sales", "production", "eu-north-1", "here"),
-    ]
-    status, out, err = duebell("environments", "--region", "eu-north-1")
-    assert (status, err) == (0, "")
-    assert out.splitlines()[0].split() == ["NAME", "LABEL", "REGION", "ACCOUNT", "WHERE"]
-    assert out.splitlines()[2].split() == [
-        "sales",
-        "production",
-        "eu-north-1",
-        "111111111111",
-        "here",
-    ]
-
-
-def test_environments_that_aws_does_not_tell_are_a_warning(
-    duebell: Duebell, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    aws.refuses("resourcegroupstaggingapi", "get_resources", "AccessDeniedException")
-    status, out, err = duebell("environments", "--region", "eu-north-1")
-    assert (status, out) == (0, "")
-    assert err.startswith("warning: AWS could not be asked: ")
-    assert "`duebell local` starts one" in err.splitlines()[1]

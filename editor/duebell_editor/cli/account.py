@@ -7,7 +7,7 @@ import getpass
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_editor.library.editor import Editor
 from duebell_shared.aws.aws_session import QuickLoader, default_session
-from duebell_shared.aws.endpoints import is_here, way_out
+from duebell_shared.aws.endpoints import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted
@@ -217,12 +217,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """A scheduler that was found.
 
     settings  those of its worker; if they may not be read, what the templates name its parts by
-    account   the account that it is in; empty if that is unknown
     why_not   why the settings could not be read; empty if they could
     """
 
     settings: Settings
-    account: str = ""
     why_not: str = ""
 
 
@@ -242,12 +240,12 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
         if code == "ResourceNotFoundException":
             raise NotDeployed(
                 f"there is no scheduler {quoted(name)} in {session.region_name}: give its --region and "
-                f"--profile; `duebell environments` lists those here"
+                f"--profile"
             ) from error
         if code not in _REFUSED:
             raise AwsRefused(str(error)) from error
         settings = Settings.from_env({**by_name, **own, **given})
-        return Found(settings=settings, account=_account(session), why_not=str(error))
+        return Found(settings=settings, why_not=str(error))
     except BotoCoreError as error:
         raise AwsUnavailable(f"{error}{way_out(error)}") from error
     environment = function.get("Environment", {})
@@ -259,27 +257,5 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
     }
     return Found(
         settings=Settings.from_env({**by_name, **variables, **own, **given}),
-        account=function["FunctionArn"].split(":")[4],
         why_not=unreadable,
     )
-
-
-def deployed_names(session: boto3.Session) -> Iterator[str]:
-    """The names of the schedulers in the session's account and region, by the tag that all templates set."""
-    pages = session.client("resourcegroupstaggingapi").get_paginator("get_resources")
-    for page in pages.paginate(TagFilters=[{"Key": "duebell"}], ResourceTypeFilters=["lambda:function"]):
-        for resource in page["ResourceTagMappingList"]:
-            yield resource["ResourceARN"].rpartition(":")[2]
-
-
-def is_embedded(session: boto3.Session) -> bool:
-    """Tell whether the session's AWS is an emulator on this machine, whose place is not worth a note."""
-    return is_here(session.client("lambda").meta.endpoint_url)
-
-
-def _account(session: boto3.Session) -> str:
-    """The account of the session's credentials: everybody may ask for that."""
-    try:
-        return session.client("sts").get_caller_identity()["Account"]
-    except (ClientError, BotoCoreError):
-        return ""

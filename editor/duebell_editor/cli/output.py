@@ -22,8 +22,8 @@ from duebell_shared.instants import as_text
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 
-#: The beginning of a command in a text. These two are about this machine, and what has options is in full.
-_COMMAND = re.compile(r"`duebell (?!-|local\b|environments\b)")
+#: The beginning of a command in a text. That is about this machine, and what has options is in full.
+_COMMAND = re.compile(r"`duebell (?!-|local\b)")
 
 #: A spreadsheet takes a cell that begins so for a formula: https://owasp.org/www-community/attacks/CSV_Injection
 #: One apostrophe more masks it, so that it can be taken away again.

@@ -49,7 +49,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
         "actions": (f"{_TASKS}.worker", "List the actions of the worker, and their limits."),
-        "environments": (f"{_TASKS}.queue", "List the schedulers that --name finds."),
         "editor": (f"{_TASKS}.queue", "Serve the HTTP API and its page."),
     },
     "Operate": {

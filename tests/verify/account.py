@@ -57,7 +57,6 @@ class Account:
         destination = {"OnFailure": {"Destination": self.arn("failed-runs")}}
         self.answer("GetFunctionEventInvokeConfig", {"DestinationConfig": destination})
         self.answer("GetFunctionConfiguration", {"Role": "arn:aws:iam::123456789012:role/worker"})
-        self.answer("SimulatePrincipalPolicy", {"EvaluationResults": [{"EvalDecision": "allowed"}]})
 
     @staticmethod
     def arn(queue: str) -> str:

@@ -10,14 +10,12 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_infra.aws import answer_unless
-from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
+from duebell_shared.aws.intake_queue import is_missing
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.function import Function, qualifier_of
-from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
-from duebell_shared.errors import InvalidSettings, TaskNotFound
+from duebell_shared.errors import TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import VERIFY
@@ -184,41 +182,6 @@ def _depth(arn: str, attributes: dict[str, str]) -> Found:
     messages = "no message" if not depth else "1 message" if depth == 1 else f"{depth:,} messages"
     text = f"{arn.rpartition(':')[2]}: {messages}"
     return Found(text, way_out=_MESSAGES if depth else None, figures={"messages": depth})
-
-
-def permissions(scene: Scene) -> Found:
-    """Ask IAM whether the worker's role may send its deliveries, and handle the intake's messages.
-
-    IAM counts the role's own policies only, no policy of a queue or of another account.
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_testing-policies.html
-    """
-    record, needed = scene.store.read_worker(consistent=True), dict[tuple[str, str], None]()
-    for action in record.worker.actions if record and record.worker else ():
-        with suppress(InvalidSettings):  # a newer version's
-            target = DeliveryTarget.parse(action.to or "")
-            if target.kind.sends:
-                needed[target.kind.sends, target.kind.resource(target.to)] = None
-    if not needed and scene.backend.intake is None:
-        return Found("the worker has no deliveries and no intake")
-    function = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))
-    role: str = function["Role"]
-    # The roles and secrets of deliveries; of those that code declares, only the targets are known here.
-    variables = function.get("Environment", {}).get("Variables", {})
-    for one in deliveries_in(variables.get(ENVIRONMENT, "")).values():
-        needed |= {(more.action, more.arn): None for more in one.permissions}
-    if scene.backend.intake:
-        region, account = scene.backend.rule.read().place
-        arn = f"arn:{role.split(':')[1]}:sqs:{region}:{account}:{scene.backend.intake.name}"
-        for name in ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"):
-            needed[f"sqs:{name}", arn] = None
-        needed["sqs:SendMessage", arn + DEAD_LETTERS] = None
-    iam, refused = scene.client("iam"), list[str]()
-    for name, arn in needed:
-        told = iam.simulate_principal_policy(PolicySourceArn=role, ActionNames=[name], ResourceArns=[arn])
-        if told["EvaluationResults"][0]["EvalDecision"] != "allowed":
-            refused.append(f"{name} on {arn}")
-    expect(not refused, f"the worker's role {role} may not do {', '.join(refused)}")
-    return Found(f"the worker's role may do all {len(needed)} of it: {', '.join(name for name, _ in needed)}")
 
 
 def intake(scene: Scene) -> Found:

@@ -25,6 +25,14 @@ def test_the_security_scheme_is_described_with_and_without_a_token() -> None:
         assert document["security"] == security
 
 
+def test_the_reference_has_every_request() -> None:
+    document = client_of(Scheduler.start().editor, None).get("/openapi.json").json()
+    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+    for path, operations in document["paths"].items():
+        for method in operations:
+            assert f"### {method.upper()} {path}\n" in reference, "make reference"
+
+
 def test_the_examples_of_the_docs_are_answered() -> None:
     # Given the page of the docs, whose requests build on each other
     page = (Path(__file__).parents[2] / "docs" / "http.md").read_text(encoding="utf-8")

@@ -61,8 +61,6 @@ CHECKS = (
     Check("swaps-lost", queue.swaps_lost),
     Check("limits", queue.limits),
     Check("rule", account.rule),
-    Check("lost-rings", account.lost_rings, "`duebell deploy` sets it up"),
-    Check("failed-runs", account.failed_runs, "`duebell deploy` sets it up"),
     Check("call", account.call, account.LOG),
     Check("intake", account.intake, _INTAKE, waits=True),
     Check("at-once", account.at_once, account.LOG, waits=True),

@@ -12,6 +12,9 @@ from typing import Any
 
 from duebell_shared.instants import render
 
+#: What records that an action logs have beside.
+_OF_ATTEMPT = ("duebell_task", "duebell_action", "duebell_attempt")
+
 
 def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     """Log an event with its fields; those that are None are left out."""
@@ -45,6 +48,7 @@ class JsonLines(logging.Formatter):
             line |= {"message": record.getMessage(), "logger": record.name}
         else:
             line |= {"event": record.getMessage(), **fields}
+        line |= {name: getattr(record, name) for name in _OF_ATTEMPT if hasattr(record, name)}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=_text)

@@ -68,28 +68,3 @@ def test_celery(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
             3,
         )
         assert rehearsal.editor.get("report").runs == 1
-
-
-def test_apscheduler(load: Load) -> None:
-    module = load("from_apscheduler")
-    with Rehearsal(module.worker, now=NOW) as rehearsal:
-        module.plan(rehearsal.editor)
-        assert next_dues(rehearsal.editor) == {"report": "11-20 08:00", "remind-7": "12-31 08:00"}
-        assert rehearsal.editor.get("poll").status is Status.PAUSED
-        # And polls that were missed are left out
-        rehearsal.let_time_pass(timedelta(hours=1, minutes=10))
-        rehearsal.editor.resume("poll")
-        rehearsal.let_time_pass(timedelta(minutes=10))
-        done = [one for one in rehearsal.editor.get("poll").occurrences if one.result == "done"]
-        assert [f"{one.due:%H:%M}" for one in done] == ["13:15"]
-
-
-def test_cron(load: Load) -> None:
-    module = load("from_cron")
-    with Rehearsal(module.worker, now=NOW) as rehearsal:
-        module.plan(rehearsal.editor)
-        module.plan(rehearsal.editor)  # as each start of a service does
-        assert next_dues(rehearsal.editor) == {"poll": "11-19 12:15", "report": "11-20 08:00"}
-        rehearsal.let_time_pass(timedelta(days=7))
-        assert rehearsal.editor.get("report").runs == 5
-        assert rehearsal.editor.get("poll").runs == 7 * 24 * 4

@@ -140,6 +140,7 @@ class AsyncEditor:
     snapshot = _coroutine(Editor.snapshot)
     move = _coroutine(Editor.move)
     move_item = _coroutine(Editor.move_item)
+    past_timeline = _coroutine(Editor.past_timeline)
     past_counts = _coroutine(Editor.past_counts)
     pause = _coroutine(Editor.pause)
     redrive = _coroutine(Editor.redrive)

@@ -27,6 +27,7 @@ def task_fields(task: Task) -> dict[str, Any]:
     }
     del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
     del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
+    del fields["events"]  # shown by the history
     if task.then:
         fields["then"] = {
             "action": task.then.action,

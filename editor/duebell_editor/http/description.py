@@ -60,7 +60,7 @@ from .answers import (
 )
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE, ProblemDocument
-from .requests import EXAMPLES, Limits
+from .requests import EXAMPLES, CalendarsAnswer, Limits
 
 #: The address in the examples; the page puts its own there.
 _SERVER = "http://127.0.0.1:8125"
@@ -232,7 +232,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas(Limits)
+        components["schemas"] |= schemas(Limits, CalendarsAnswer)
         for name, examples in {**_REQUESTS, **_answers(), **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}

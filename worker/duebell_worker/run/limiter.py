@@ -180,6 +180,10 @@ class Limiter:
             self._change(action, *those)
         return free
 
+    def hold_shortly(self, attempt: Attempt) -> None:
+        """Put this claimed task back for some seconds: what it needs cannot be read now."""
+        self._hold(attempt.stored[-1].action, [attempt], [self._soon()])
+
     def renew(self) -> None:
         """Hold the permits as long as the lease, which was renewed; try it again if that failed."""
         if self._renewed_for < self._lease.until:

@@ -76,9 +76,12 @@ def test_a_task_skips_the_holidays_of_its_calendar(
 
 def test_a_rehearsal_moves_to_the_next_working_day() -> None:
     worker, ran = Worker(), list[datetime]()
-    worker.action("report")(lambda: ran.append(rehearsal.now))
-    declare = worker.recurring("0 9 * * TUE", id="weekly", calendar="de-be", holidays="next")
-    declare(worker._actions["report"])  # type: ignore[type-var]
+
+    @worker.recurring("0 9 * * TUE", id="weekly", calendar="de-be", holidays="next")
+    @worker.action("report")
+    def report() -> None:
+        ran.append(rehearsal.now)
+
     rehearsal = Rehearsal(worker, now=at(21))
     rehearsal.editor.import_calendar("de-be", CALENDAR)
     rehearsal.deploy()

@@ -1,8 +1,7 @@
 """The worker's log: one JSON object a line, with a stable `event`. Payloads are never logged.
 
 Lambda's runtime writes the lines that the user's actions log with `logging`, in the function's format:
-`AWS_LAMBDA_LOG_FORMAT`, Text or JSON. Without that runtime, as on the embedded stack, this module writes them
-in the same form.
+Text or JSON. Without that runtime, as on the embedded stack, this module writes them in JSON.
 """
 
 import logging
@@ -12,13 +11,10 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
-from enum import StrEnum
 from functools import cache
 from typing import Any, TextIO, cast
 
 from duebell_shared import log_lines
-from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
 
 
@@ -94,13 +90,6 @@ _LOGGER = logging.getLogger("duebell.worker")
 _LEVEL = "AWS_LAMBDA_LOG_LEVEL"
 
 
-class LogFormat(StrEnum):
-    """The format of a function's log, in Lambda's words."""
-
-    TEXT = "Text"
-    JSON = "JSON"
-
-
 class _Invocation:
     """The id of the request that this process serves. Lambda gives a process one request at a time."""
 
@@ -157,15 +146,13 @@ def _mark_records() -> None:
     logging.setLogRecordFactory(make_marked)
 
 
-def to_stdout(format: LogFormat | None = None) -> None:
+def to_stdout() -> None:
     """Write the log to standard output, where Lambda picks it up. Only the owner of the process calls this.
 
     Lines that actions print at the same time come one after the other, too.
 
     What others log is written from INFO on, unless Lambda was given a level, or the user's code sets one. Of
     the SDK only warnings are.
-
-    format  of what others log; Lambda's own setting, and else text, if not given
     """
     keep_lines_whole()
     log_lines.to_stdout(_OURS)
@@ -177,9 +164,8 @@ def to_stdout(format: LogFormat | None = None) -> None:
     if not os.environ.get(_LEVEL):
         root.setLevel(logging.INFO)
     if not root.handlers:
-        is_json = (format or os.environ.get("AWS_LAMBDA_LOG_FORMAT", "")).upper() == "JSON"
         handler = logging.StreamHandler(sys.stdout)
-        handler.setFormatter(log_lines.JsonLines() if is_json else _LambdaText())
+        handler.setFormatter(log_lines.JsonLines())
         handler.addFilter(_with_request)
         root.addHandler(handler)
 
@@ -187,16 +173,3 @@ def to_stdout(format: LogFormat | None = None) -> None:
 def _with_request(record: logging.LogRecord) -> bool:
     record.aws_request_id = _Invocation.request
     return True
-
-
-class _LambdaText(logging.Formatter):
-    """Formats a record as Lambda's runtime does in the format Text.
-
-    https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
-    """
-
-    def __init__(self) -> None:
-        super().__init__("[%(levelname)s]\t%(asctime)s\t%(aws_request_id)s\t%(message)s")
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        return render(datetime.fromtimestamp(record.created, UTC))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from duebell_editor.library.calendars import country_calendar, ics_calendar
 from duebell_editor.library.json_fields import plain_values
@@ -18,7 +19,7 @@ from duebell_shared.schedules.calendars import Calendar, ends_soon
 from .context import Context
 from .errors import Exit, words_of
 from .options import opened
-from .output import Grid, console, plain
+from .output import console, plain, table
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -75,7 +76,7 @@ def calendar(
         if context.out.as_json:
             context.out.print_json(plain_values(found[name] if name else found))
         else:
-            _print(_days(found[name]) if name else _list(found, context.now()))
+            console().print(_days(found[name]) if name else _list(found, context.now()))
 
 
 def _of_file(file: Path) -> Calendar:
@@ -96,17 +97,12 @@ def _import(context: Context, name: str, made: Calendar) -> None:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _print(grid: Grid) -> None:
-    out = console()
-    out.print(grid.table(out.width))
-
-
-def _days(calendar: Calendar) -> Grid:
+def _days(calendar: Calendar) -> Table:
     rows = [(str(day), f"{day:%a}", plain(name)) for day, name in sorted(calendar.days.items())]
-    return Grid(("day", "", "holiday"), rows, may_be_cut=True)
+    return table(("day", "", "holiday"), rows)
 
 
-def _list(calendars: Mapping[str, Calendar], now: datetime) -> Grid:
+def _list(calendars: Mapping[str, Calendar], now: datetime) -> Table:
     rows = [
         (
             plain(name),
@@ -116,7 +112,7 @@ def _list(calendars: Mapping[str, Calendar], now: datetime) -> Grid:
         )
         for name, one in sorted(calendars.items())
     ]
-    return Grid(("calendar", "holidays", "from", "ends"), rows, may_be_cut=True)
+    return table(("calendar", "holidays", "from", "ends"), rows)
 
 
 def _years(text: str) -> range:

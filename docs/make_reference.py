@@ -42,8 +42,8 @@ GROUPS = {
         "ChangeReport ChangeFailure"
     ),
     "Tasks": (
-        "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule Holidays Calendar "
-        "make_schedule"
+        "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule "
+        "Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (
         "Page Bucket Step PastCounts Snapshot Ended PastTimeline FailureGroup Failures ActionLimit"

@@ -46,7 +46,7 @@ class CalendarVerb(StrEnum):
 def calendar(
     context: Context,
     verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list, show or delete.")],
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The calendar's name; not for list.")] = "",
+    id: Annotated[str, typer.Argument(metavar="[NAME]", help="The calendar's name; not for list.")] = "",
     *,
     country: Annotated[str, typer.Option(metavar="CODE", help="Import its holidays, such as DE.")] = "",
     subdivision: Annotated[str, typer.Option(metavar="CODE", help="Of this part of the country.")] = "",
@@ -59,24 +59,24 @@ def calendar(
 
     It also plans the tasks that use the calendar anew. The exit status is 7 if some could not be.
     """
-    if bool(name) == (verb is CalendarVerb.LIST):
-        raise InvalidInput("NAME", "goes without list" if name else f"is missing: {verb} needs it")
+    if bool(id) == (verb is CalendarVerb.LIST):
+        raise InvalidInput("NAME", "goes without list" if id else f"is missing: {verb} needs it")
     if verb is CalendarVerb.IMPORT:
         if bool(country) == bool(file):
             raise InvalidInput("calendar", "needs --country with --years, or --file")
         made = _of_file(file) if file else country_calendar(country, subdivision or None, _years(years))
-        _import(context, name, made)
+        _import(context, id, made)
     elif verb is CalendarVerb.DELETE:
-        context.editor().delete_calendar(name)
-        print(plain(f"{name}: deleted"))
+        context.editor().delete_calendar(id)
+        print(plain(f"{id}: deleted"))
     else:
         found = context.editor().calendars()
-        if name and name not in found:
-            raise InvalidInput("NAME", f"is unknown, {quoted(name)}: there are {', '.join(found) or 'none'}")
+        if id and id not in found:
+            raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
         if context.out.as_json:
-            context.out.print_json(plain_values(found[name] if name else found))
+            context.out.print_json(plain_values(found[id] if id else found))
         else:
-            console().print(_days(found[name]) if name else _list(found, context.now()))
+            console().print(_days(found[id]) if id else _list(found, context.now()))
 
 
 def _of_file(file: Path) -> Calendar:

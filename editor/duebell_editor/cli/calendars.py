@@ -108,7 +108,7 @@ def _list(calendars: Mapping[str, Calendar], now: datetime) -> Table:
             plain(name),
             str(len(one.days)),
             plain(one.source),
-            ends_soon(one.ends, now) or f"ends on {one.ends}",
+            ends_soon(one.ends, now) or str(one.ends),
         )
         for name, one in sorted(calendars.items())
     ]

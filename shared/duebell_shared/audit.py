@@ -41,7 +41,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     at      when it was stored, by the clock of whoever made it
     what    the verb; also add, replace, push, import, reserve, confirm, limit, relane, repair, redrive,
-            delete_letters
+            delete_letters, import_calendar, delete_calendar
     who     the author, as on the task; None if unknown
     where   the command line's machine, the address of the page's visitor, the host or the function
     id      the task; None for a change of something else

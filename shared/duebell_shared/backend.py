@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -29,6 +30,8 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     import boto3
+
+    from .schedules.calendars import KnownCalendars
 
 _LOG = logging.getLogger("duebell.backend")
 
@@ -110,6 +113,13 @@ class Backend:
         )
         object.__setattr__(self, "armer", armer)
         object.__setattr__(self, "audit", Audit(self.store, self.settings, self.clock))
+
+    @cached_property
+    def calendars(self) -> "KnownCalendars":
+        """The calendars of holidays, read when they are first needed."""
+        from duebell_shared.schedules.calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
+
+        return KnownCalendars(self.store, self.clock)
 
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""

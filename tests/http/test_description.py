@@ -63,6 +63,8 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/dead-letters",
         "/api/dead-letters/{queue}/delete",
         "/api/dead-letters/{queue}/redrive",
+        "/api/calendars",
+        "/api/calendars/{name}",
         "/api/changes",
         "/api/counts",
         "/api/doctor",

@@ -61,6 +61,8 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "then": None,
         "owes": None,
         "follow_up_error": None,
+        "batch": None,
+        "members": None,
         "can": ["move", "update", "cancel", "pause", "run_now"],
     }
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)

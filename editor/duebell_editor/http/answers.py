@@ -129,7 +129,7 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "reservation", "intake"),
+    hidden=("payload_json", "begun", "counted", "reservation", "intake"),
     payload=_described(Any, "Any JSON value"),
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),

@@ -83,6 +83,14 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The number of those that have ended."""
         return self.done + self.failed + self.cancelled + self.expired
 
+    @property
+    def words(self) -> str:
+        """The progress, for people."""
+        return (
+            f"{self.ended:,} of {self.ended + self.left:,} have ended, {self.failed:,} failed"
+            f"{'; open for more' if self.open else ''}"
+        )
+
     def told(self, id: str) -> dict[str, Any]:
         """The counts as the follow-up of this batch is told of them."""
         counts = {name: getattr(self, name) for name in ("done", "failed", "cancelled", "expired")}

@@ -42,7 +42,7 @@ GROUPS = {
         "ChangeReport ChangeFailure"
     ),
     "Tasks": (
-        "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule "
+        "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Members Owed Schedule "
         "make_schedule"
     ),
     "Looking into the queue": (

@@ -70,6 +70,7 @@ def test_the_names_of_duebell() -> None:
         "LastRun",
         "LateRing",
         "Lateness",
+        "Members",
         "Missed",
         "NewTask",
         "NotArmed",

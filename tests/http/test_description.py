@@ -91,6 +91,7 @@ def test_every_answer_and_header_is_described_by_fields_of_openapi(client: TestC
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
+        "/api/batches",
         "/api/bulk",
         "/api/changes",
         "/api/counts",
@@ -107,6 +108,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/tasks",
         "/api/tasks/{id}",
         "/api/tasks/{id}/backfill",
+        "/api/tasks/{id}/close",
         "/api/tasks/{id}/move",
         "/api/tasks/{id}/pause",
         "/api/tasks/{id}/resume",

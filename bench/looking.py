@@ -83,7 +83,7 @@ def _looks(editor: Editor) -> dict[str, Callable[[], object]]:
         "`past_counts()`": editor.past_counts,
         "`status()`": editor.status,
         "the page's timeline, a day back and ahead": lambda: editor.timeline(now - _DAY, count=48),
-        "the same of what has been": lambda: editor.history(now - _DAY, count=48),
+        "the same of what has been": lambda: editor.past_timeline(now - _DAY, count=48),
         "the page's schedules": editor.schedules,
         "the page's stream, each look": lambda: snapshot(editor.queue, after=now),
     }

@@ -12,7 +12,7 @@ from duebell_editor.library.sync import SyncVerb as SyncVerb
 from duebell_editor.listing.failures import FailureGroup as FailureGroup
 from duebell_editor.listing.failures import Failures as Failures
 from duebell_editor.listing.history import Ended as Ended
-from duebell_editor.listing.history import TaskHistory as TaskHistory
+from duebell_editor.listing.history import PastTimeline as PastTimeline
 from duebell_editor.listing.listing import Page as Page
 from duebell_editor.listing.queue_counts import PastCounts as PastCounts
 from duebell_editor.listing.queue_counts import Snapshot as Snapshot
@@ -64,6 +64,8 @@ from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision
 from duebell_shared.settings import Settings as Settings
+from duebell_shared.tasks.events import Event as Event
+from duebell_shared.tasks.events import Lateness as Lateness
 from duebell_shared.tasks.failure import FailedAttempt as FailedAttempt
 from duebell_shared.tasks.failure import Failure as Failure
 from duebell_shared.tasks.fields import IfExists as IfExists
@@ -79,7 +81,6 @@ from duebell_shared.tasks.recurrence import Missed as Missed
 from duebell_shared.tasks.recurrence import Recurrence as Recurrence
 from duebell_shared.tasks.status import Status as Status
 from duebell_shared.tasks.status import Verb as Verb
-from duebell_shared.tasks.task import Lateness as Lateness
 from duebell_shared.tasks.task import Task as Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload as DoubtfulPayload
 from duebell_shared.tasks.task_warnings import UnknownAction as UnknownAction

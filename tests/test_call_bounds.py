@@ -35,7 +35,7 @@ LOOKS: dict[str, Callable[[Editor], object]] = {
     "status": lambda editor: editor.status(),
     "timeline": lambda editor: editor.timeline(NOON - timedelta(hours=24), count=48),
     "timeline of a hundred minutes": lambda editor: editor.timeline(NOON, step="minute", count=100),
-    "history": lambda editor: editor.history(NOON - timedelta(hours=24), count=25),
+    "past_timeline": lambda editor: editor.past_timeline(NOON - timedelta(hours=24), count=25),
     "schedules": lambda editor: editor.schedules(),
 }
 

@@ -24,7 +24,6 @@ from duebell_editor.status import status
 from duebell_editor.transactions import task_writes
 from duebell_infra import cost
 from duebell_infra.bundle import bundle
-from duebell_infra.deploy import artifacts
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
 from duebell_infra.verify import account, scene
@@ -235,14 +234,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(SETTINGS.retention, DAY)],
     ),
     ("how-it-works", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
-    ("how-it-works", "its last {:w} occurrences", [N(packed_occurrences.MAX_OCCURRENCES)]),
-    ("how-it-works", "usually 170 bytes, {} at most", [N(packed_occurrences.MAX_PACKED)]),
     (
         "how-it-works",
         "DynamoDB lets a lane hold {} GB",
         [N(LANE_GB)],
     ),
-    ("how-it-works", "one run in {:w} minutes does", [N(arming._COUNT_HOLDS, MINUTE)]),
     ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
     (
         "how-it-works",
@@ -296,8 +292,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "JSON, {} MB, within {} seconds (408)",
         [N(http_limits.MAX_BODY / 2**20), N(http_limits.BODY_SECONDS)],
     ),
-    ("http", "| requests under way | {}; more get 503", [N(http_limits.MAX_REQUESTS)]),
-    ("http", "| streams of changes | {}; more", [N(http_limits.MAX_STREAMS)]),
     ("http", "| connections | {}; more are cut off", [N(http_limits._MOST)]),
     ("http", "| headers of a client | {} seconds", [N(http_limits._HEAD_SECONDS)]),
     ("http", "reads up to {} tasks in full", [N(history._READ)]),
@@ -369,7 +363,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "at one second {} million units a month",
         [N(round(cost.MONTH / SECOND / 1e6, 1))],
     ),
-    ("how-to/deploy", "deleted {} days after its upload", [N(artifacts._KEPT_DAYS)]),
     ("how-to/django", "{} KB at most", [N(payload.MAX_BYTES / 1024)]),
     ("how-to/django", "tried again with back-off, {} times in all", [N(ATTEMPTS)]),
     ("how-to/django", "{} days after its end", [N(SETTINGS.retention, DAY)]),

@@ -120,7 +120,7 @@ def day(number: int) -> datetime:
 
 def greet(url: str) -> None:
     """Say where the editor is."""
-    say(f"the editor is open at {url}, Ctrl-C ends it and forgets what is in it")
+    say(f"the page is at {url}, Ctrl-C ends the demo and deletes its queue")
 
 
 def say(line: str) -> None:

@@ -13,7 +13,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from msgspec.structs import replace
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import examples, with_json
@@ -33,52 +32,10 @@ class Price(msgspec.Struct, frozen=True):
     dated: str
 
 
-_NO_DATE = "a stored copy without a date"
-_DYNAMODB = ("https://airbyte.com/data-engineering-resources/dynamodb-pricing", "21 July 2025")
-_PROVISIONED = ("https://wring.co/blog/aws-dynamodb-pricing-guide", "8 March 2026")
-_LAMBDA = ("https://cloudchipr.com/blog/aws-lambda-pricing", "2024")
-_SNAPSTART = ("https://awsnegotiations.com/blog/lambda-snapstart-cost-impact/", "May 2026")
-_SCHEDULER = ("https://cloudburn.io/blog/amazon-eventbridge-pricing", "13 March 2026")
-_SQS = ("https://cloudburn.io/blog/amazon-sqs-pricing", "14 March 2026")
-_STATES = ("https://aws.amazon.com/step-functions/pricing/", _NO_DATE)
-_CLOUDWATCH = (
-    "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/",
-    "13 June 2026",
-)
-_METRICS = ("https://signoz.io/guides/cloudwatch-pricing", "15 February 2026")
-_ALARMS = ("https://c3x.dev/resources/aws/aws_cloudwatch_metric_alarm", _NO_DATE)
-_CONFIG = ("https://cloudgauge.app/blog/governance-cost-trap.html", _NO_DATE)
-
-# fmt: off
-PRICES = {
-    "write": Price(0.625, "a million write request units, DynamoDB on demand", *_DYNAMODB),
-    "read": Price(0.125, "a million read request units, DynamoDB on demand", *_DYNAMODB),
-    "write_hour": Price(0.00065, "a write unit for an hour, DynamoDB provisioned", *_PROVISIONED),
-    "read_hour": Price(0.00013, "a read unit for an hour, DynamoDB provisioned", *_PROVISIONED),
-    "invocation": Price(0.20, "a million Lambda requests", *_LAMBDA),
-    "gb_second": Price(13.3334, "a million Lambda GB-seconds, arm64", *_LAMBDA),
-    "snapshot": Price(
-        1.5046, "a million GB-seconds of a snapshot that Lambda keeps (SnapStart)", *_SNAPSTART),
-    "restore": Price(139.7998, "a million GB that Lambda restores from a snapshot", *_SNAPSTART),
-    "schedule": Price(
-        1.00, "a million EventBridge Scheduler invocations; 14 million a month are free", *_SCHEDULER),
-    "request": Price(
-        0.40, "a million SQS requests, standard queues, each of up to 64 KB; 1 million a month are free",
-        *_SQS),
-    "transition": Price(25.0, "a million Step Functions state transitions, standard workflows", *_STATES),
-    "log": Price(0.50, "a GB of log taken in by CloudWatch", *_CLOUDWATCH),
-    "dashboard": Price(3.00, "a CloudWatch dashboard, a month", *_CLOUDWATCH),
-    "metric": Price(0.30, "a custom metric of CloudWatch, a month", *_METRICS),
-    "alarm": Price(0.10, "a CloudWatch alarm, a month", *_ALARMS),
-    "change": Price(0.003, "a change that AWS Config records continuously", *_CONFIG),
-    "day": Price(0.012, "a day that AWS Config records once", *_CONFIG),
-}
-# fmt: on
+#: The prices, by what they are of.
+PRICES = msgspec.json.decode(Path(__file__).with_name("cost_prices.json").read_bytes(), type=dict[str, Price])
 
 MONTH = timedelta(days=30)
-
-#: EventBridge Scheduler is compared twice: its API alone, and with a table to list and search tasks.
-SCHEDULER, SCHEDULER_WITH_TABLE = "EventBridge Scheduler", "EventBridge Scheduler with a table"
 
 UNITS_FILE = Path(__file__).with_name("cost_units.json")
 
@@ -95,9 +52,6 @@ _SERVICES = 2
 
 #: Assumed: Lambda keeps a process for so long after an invocation. It gives no figure.
 KEPT_WARM = timedelta(minutes=5)
-
-#: Assumed: the time that is billed for an invocation of a warm Lambda that runs one task and no duebell.
-_OTHERS_SECONDS = 0.005
 
 #: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
 INVOCATION_BYTES = 300
@@ -256,25 +210,6 @@ def cost(usage: Usage, of: Measured) -> Cost:
     )
 
 
-def scheduler_cost(usage: Usage, of: Measured) -> Cost:
-    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table, which is `dynamodb`.
-
-    Each task invokes the Lambda by itself; of those of one minute, the first starts a process. The table is
-    for what its API cannot do: list by time, search, show what is in a task. It takes a put when a task is
-    added and a delete when it has run, and no index.
-    """
-    tasks = usage.tasks / 1e6
-    starting, cold = billed_seconds(usage.memory_mb, of.start_ms, services=1), usage.is_cold / usage.at_a_time
-    seconds = cold * starting + (1 - cold) * _OTHERS_SECONDS
-    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
-    return Cost(
-        dynamodb=tasks * writes * PRICES["write"].dollars,
-        function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
-        log=log_dollars(usage.tasks * INVOCATION_BYTES),
-        others=tasks * PRICES["schedule"].dollars,
-    )
-
-
 def idle_dollars(*, alarms: bool, intake: bool, snapshot_mb: int | None) -> dict[str, float]:
     """Dollars a month that are paid even if nothing runs, by what they are for.
 
@@ -391,8 +326,8 @@ def cost_command(
         memory_mb=memory,
         snap_start=snap_start,
     )
-    parts, with_table = _parts(cost(usage, of)), scheduler_cost(usage, of)
-    theirs = {SCHEDULER: replace(with_table, dynamodb=0.0), SCHEDULER_WITH_TABLE: with_table}
+    computed = cost(usage, of)
+    parts = {"DynamoDB": computed.dynamodb, "Lambda": computed.function, "log": computed.log}
     if intake and not recurring:
         parts["SQS"] = _REQUESTS * tasks / 1e6 * PRICES["request"].dollars
     metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
@@ -401,25 +336,10 @@ def cost_command(
     parts |= idle
     parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
     if context.out.as_json:
-        told = {
-            name.lower().replace(" ", "_"): _rounded({**_parts(one), "total": one.dollars})
-            for name, one in theirs.items()
-        }
-        typer.echo(json.dumps({"usd_a_month": _rounded(parts), **told}))
+        typer.echo(json.dumps({"usd_a_month": {name: round(each, 4) for name, each in parts.items()}}))
         return
     typer.echo(
         f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
     )
     for name, dollars in parts.items():
         typer.echo(f"{name:<14} ${dollars:,.2f}")
-    for name, one in theirs.items():
-        typer.echo(f"{name}: ${one.dollars:,.2f}")
-
-
-def _parts(cost: Cost) -> dict[str, float]:
-    parts = {"DynamoDB": cost.dynamodb, "Lambda": cost.function, "log": cost.log}
-    return parts | ({"schedules": cost.others} if cost.others else {})
-
-
-def _rounded(dollars: dict[str, float]) -> dict[str, float]:
-    return {name: round(each, 4) for name, each in dollars.items()}

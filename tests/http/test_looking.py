@@ -184,7 +184,7 @@ def test_of_many_recurring_tasks_some_stand_for_all(
     for task in tasks:
         scheduler.become(task, Status.DONE)
     # Then all are counted, and it is said that these are estimates
-    found = scheduler.editor.history(NOON, count=4)
+    found = scheduler.editor.past_timeline(NOON, count=4)
     assert sum(bucket.done for bucket in found.buckets) == 9
     assert all(bucket.is_estimate for bucket in found.buckets)
 
@@ -196,7 +196,7 @@ def test_in_a_long_history_one_lane_stands_for_all_and_failures_are_counted(
     tasks = [scheduler.editor.add("x", due=timedelta(0), id=f"t{n}") for n in range(60)]
     for number, task in enumerate(tasks):
         scheduler.become(task, Status.FAILED if number < 7 else Status.DONE)
-    [bucket] = scheduler.editor.history(NOON, count=1).buckets
+    [bucket] = scheduler.editor.past_timeline(NOON, count=1).buckets
     assert bucket.done == 4 * sum(task.lane == 0 for task in tasks[7:])
     assert (bucket.failed, bucket.is_estimate) == (7, True)
 
@@ -208,8 +208,8 @@ def test_the_latest_are_counted_where_there_are_too_many(
     for number in range(40):
         scheduler.become(scheduler.editor.add("x", due=timedelta(0), id=f"t{number}"), Status.DONE)
         scheduler.clock.advance(timedelta(minutes=1 if number < 4 else 60))
-    found = scheduler.editor.history(NOON, count=48)
+    found = scheduler.editor.past_timeline(NOON, count=48)
     assert [bucket.done for bucket in found.buckets][-16:-12] == [1, 1, 1, 1]
     assert not found.is_all
-    [first] = scheduler.editor.history(NOON, count=1).buckets
+    [first] = scheduler.editor.past_timeline(NOON, count=1).buckets
     assert first.done == 5

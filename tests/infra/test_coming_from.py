@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from duebell import Editor, Status, Worker
+from duebell import Editor, Status
 from duebell.testing import Rehearsal
 from tests.infra.documented import ROOT, written
 
@@ -39,16 +39,6 @@ def next_dues(editor: Editor) -> dict[str, str]:
     return {task.id: f"{task.due:%m-%d %H:%M}" for task in editor.list().tasks}
 
 
-def test_eventbridge_scheduler(load: Load) -> None:
-    with Rehearsal(Worker(), now=NOW) as rehearsal:
-        load("from_scheduler").plan(rehearsal.editor)
-        assert next_dues(rehearsal.editor) == {"report": "11-20 08:00", "sale-42": "12-30 23:00"}
-        report = rehearsal.editor.get("report")
-        assert report.queued
-        assert timedelta(0) < report.queued - report.due < timedelta(minutes=15)
-        assert rehearsal.editor.get("sale-42").payload == {"item": 42}
-
-
 def test_celery(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     module = load("from_celery")
     with Rehearsal(module.worker, now=NOW) as rehearsal:
@@ -68,28 +58,3 @@ def test_celery(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
             3,
         )
         assert rehearsal.editor.get("report").runs == 1
-
-
-def test_apscheduler(load: Load) -> None:
-    module = load("from_apscheduler")
-    with Rehearsal(module.worker, now=NOW) as rehearsal:
-        module.plan(rehearsal.editor)
-        assert next_dues(rehearsal.editor) == {"report": "11-20 08:00", "remind-7": "12-31 08:00"}
-        assert rehearsal.editor.get("poll").status is Status.PAUSED
-        # And polls that were missed are left out
-        rehearsal.let_time_pass(timedelta(hours=1, minutes=10))
-        rehearsal.editor.resume("poll")
-        rehearsal.let_time_pass(timedelta(minutes=10))
-        done = [one for one in rehearsal.editor.get("poll").occurrences if one.result == "done"]
-        assert [f"{one.due:%H:%M}" for one in done] == ["13:15"]
-
-
-def test_cron(load: Load) -> None:
-    module = load("from_cron")
-    with Rehearsal(module.worker, now=NOW) as rehearsal:
-        module.plan(rehearsal.editor)
-        module.plan(rehearsal.editor)  # as each start of a service does
-        assert next_dues(rehearsal.editor) == {"poll": "11-19 12:15", "report": "11-20 08:00"}
-        rehearsal.let_time_pass(timedelta(days=7))
-        assert rehearsal.editor.get("report").runs == 5
-        assert rehearsal.editor.get("poll").runs == 7 * 24 * 4

@@ -87,11 +87,12 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.cancel("a")
     editor.change_many("cancel", editor.select("cancel", action="act", limit=1).ids)
     editor.timeline(NOON)
-    editor.history(NOON)
+    editor.past_timeline(NOON)
     editor.schedules()
     editor.snapshot(ids=["a"])
     editor.status(thorough=True)
     editor.why("t")
+    editor.history("t")
     assert editor.worker() is None
     with pytest.raises(WorkerNotStarted):
         editor.sync()

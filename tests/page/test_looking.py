@@ -95,7 +95,7 @@ def test_a_snoozed_task_says_so_and_when_it_starts(open_page: Open, url: str, sc
     task = scene.editor.add("poll", due=at - timedelta(hours=1), id="poll", payload={"page": 1})
     for number in (1, 2):
         running = scene.claimed(task, at)
-        task = running.snoozed(at + number * timedelta(hours=3), '{"page": 2}')
+        task = running.snoozed(at + number * timedelta(hours=3), '{"page": 2}', now=at)
         assert scene.store.save(running, task)
     # When it is looked at
     page = open_page(f"{url}#task=poll", **PHONE)

@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from duebell import Editor, Worker
-from duebell_editor.listing.history import history
+from duebell_editor.listing.history import past_timeline
 from duebell_editor.listing.timeline import Step, timeline
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
@@ -49,7 +49,7 @@ def test_every_read_is_consistent_and_none_is_a_scan(
     clock.advance(timedelta(minutes=20))
     worker.run()
     editor.list(status=["done", "failed", "cancelled", "expired", "paused"], latest_first=True)
-    history(editor.queue, clock.now - timedelta(days=1), Step.HOUR, 25, zone=ZoneInfo("UTC"))
+    past_timeline(editor.queue, clock.now - timedelta(days=1), Step.HOUR, 25, zone=ZoneInfo("UTC"))
     timeline(editor.queue, clock.now, Step.DAY, 9, zone=ZoneInfo("UTC"))
     assert list(editor.export_tasks())
     editor.ensure_armed()

@@ -1,12 +1,12 @@
 """The commands `show`, `preview`, `status` and `doctor`."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
+from msgspec.structs import asdict
 from rich.table import Table
 from rich.text import Text
 
@@ -14,9 +14,11 @@ from duebell_editor.library.json_fields import plain_values, status_fields, task
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import SchedulerStatus
+from duebell_editor.status.why import WORTH_SAYING
 from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
+from duebell_shared.tasks.events import ATTEMPT, FORGOTTEN, Event
 from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
@@ -28,15 +30,13 @@ from .errors import Exit
 from .options import Id, with_fields
 from .output import (
     COLORS,
-    Grid,
-    block,
     console,
-    first_that_fits,
     in_one_line,
     local,
     plain,
     relative,
     short,
+    table,
     when,
 )
 from .program import examples, with_json
@@ -65,9 +65,9 @@ def show(context: Context, id: Id) -> None:
         return
     out.print(_table(_task_facts(task, context.now())))
     if task.failures:
-        out.print("", attempts_table(task.failures, out.width), sep="\n")
+        out.print("", attempts_table(task.failures), sep="\n")
     if task.occurrences:
-        out.print("", occurrences_table(task.occurrences, out.width), sep="\n")
+        out.print("", occurrences_table(task.occurrences), sep="\n")
 
 
 @app.command(epilog=examples("why sale-42", "why sale-42 --json"))
@@ -84,6 +84,36 @@ def why(context: Context, id: Id) -> None:
         out.print(Text(f"  {context.out.in_full(plain(found.way_out))}"))
     if found.starts_by and not found.is_late:
         out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing is in trouble"))
+
+
+@app.command(epilog=examples("history sale-42", "history sale-42 --json"))
+@with_json()
+def history(context: Context, id: Id) -> None:
+    """The latest is at the end. Earlier changes and attempts are kept as far as they cost nothing."""
+    events, out = context.editor().history(id), console()
+    if context.out.as_json:
+        context.out.print_json(plain_values(events))
+        return
+    rows = [
+        (local(one.at), _happened(one), plain(one.by or one.run or ""), in_one_line(_event_words(one)))
+        for one in events
+    ]
+    out.print(table(("at", "what", "by, or run", ""), rows))
+
+
+def _happened(one: Event) -> str:
+    return f"attempt {one.attempt} {one.result}" if one.what == ATTEMPT else one.what
+
+
+def _event_words(one: Event) -> str:
+    """How long an attempt took, how late it was and why, and its error."""
+    took = f"took {(one.ended_at - one.at).total_seconds():,.1f} s" if one.attempt and one.ended_at else ""
+    late = f"{one.lateness_ms / 1000:,.1f} s late" if one.lateness_ms is not None else ""
+    if one.lateness:
+        parts = asdict(one.lateness).items()
+        late += f" ({', '.join(f'{name} {ms / 1000:,.1f}' for name, ms in parts if ms >= WORTH_SAYING)})"
+    lost = "changes and attempts before are not kept" if one.what == FORGOTTEN else ""
+    return ", ".join(filter(None, [took, late, one.error, lost]))
 
 
 @app.command(
@@ -112,7 +142,7 @@ def preview(
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))
-    out.print(times_table(occurrences, meant.timezone, now, out.width))
+    out.print(times_table(occurrences, meant.timezone, now))
 
 
 @app.command(epilog=examples("status", "--name shop status --json"))
@@ -199,6 +229,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         "finished": when(task.finished_at, now),
         "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
         "run": task.run or "-",
+        **({"trace": task.traceparent.split("-")[1]} if task.traceparent else {}),
         "deleted": when(task.expires_at, now),
         "payload": plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
         if task.payload_dropped is None
@@ -370,79 +401,42 @@ def _table(facts: Mapping[str, str | Text]) -> Table:
     return grid
 
 
-_One = TypeVar("_One")
-
-
-def attempts_table(attempts: Sequence[FailedAttempt], width: int) -> RenderableType:
+def attempts_table(attempts: Sequence[FailedAttempt]) -> Table:
     """The attempts that failed, the latest first."""
-
-    def why(one: FailedAttempt) -> str:
-        return in_one_line(f"{one.type}: {one.message}")
-
-    def row(one: FailedAttempt, time: Callable[[datetime], str]) -> Sequence[str]:
-        times = [time(one.due), *_times(time, one)]
-        return (str(one.attempt), *times, why(one))
-
-    def narrow(one: FailedAttempt) -> Iterator[RenderableType]:
-        started, ended = _times(short, one)
-        title = Text(f"failed attempt {one.attempt}, due {short(one.due)}", style="bold")
-        return block(title, f"started {started}, ended {ended}", why(one))
-
-    headings = ("failed attempt", "due", "started", "ended", "failure")
-    return _latest_first(attempts, headings, row, narrow, width)
+    rows = [
+        (
+            str(one.attempt),
+            local(one.due),
+            local(one.started_at) if one.started_at else "-",
+            local(one.finished_at) if one.finished_at else "-",
+            in_one_line(f"{one.type}: {one.message}"),
+        )
+        for one in reversed(attempts)
+    ]
+    return table(("failed attempt", "due", "started", "ended", "failure"), rows)
 
 
-def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> RenderableType:
+def occurrences_table(occurrences: Sequence[Occurrence]) -> Table:
     """The occurrences that are over, the latest first."""
-
-    def result(one: Occurrence) -> str:
-        return f"{one.result}{' (extra)' if one.extra else ''}"
-
-    def late(one: Occurrence) -> str:
-        return "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
-
-    def row(one: Occurrence, time: Callable[[datetime], str]) -> Sequence[str]:
-        missed = f"{one.missed:,}" if one.missed else ""
-        failure = in_one_line(one.failure or "")
-        return (time(one.due), result(one), str(one.attempts), late(one), missed, failure)
-
-    def narrow(one: Occurrence) -> Iterator[RenderableType]:
-        missed = f", {one.missed:,} missed before it" if one.missed else ""
-        lines = [f"{one.attempts} attempts, {late(one)} late{missed}", *filter(None, [one.failure])]
-        return block(Text(f"{short(one.due)} {result(one)}", style="bold"), *map(in_one_line, lines))
-
-    headings = ("due", "result", "attempts", "late", "missed", "failure")
-    return _latest_first(occurrences, headings, row, narrow, width)
+    rows = [
+        (
+            local(one.due),
+            f"{one.result}{' (extra)' if one.extra else ''}",
+            str(one.attempts),
+            "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s",
+            f"{one.missed:,}" if one.missed else "",
+            in_one_line(one.failure or ""),
+        )
+        for one in reversed(occurrences)
+    ]
+    return table(("due", "result", "attempts", "late", "missed", "failure"), rows)
 
 
-def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
+def times_table(instants: Iterable[datetime], timezone: str, now: datetime) -> Table:
     """Times to come, as clocks show them in a time zone and here."""
-    there = [(instant, instant.astimezone(zone_of(timezone))) for instant in instants]
-    full = [
-        (f"{shown:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
-        for instant, shown in there
+    zone = zone_of(timezone)
+    rows = [
+        (f"{instant.astimezone(zone):%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
+        for instant in instants
     ]
-    brief = [(f"{shown:%a %Y-%m-%d %H:%M}", short(instant)) for instant, shown in there]
-    layouts = [
-        Grid((timezone, "here", "")[:columns], [row[:columns] for row in rows])
-        for rows, columns in ((full, 3), (full, 2), (brief, 2), (brief, 1))
-    ]
-    return first_that_fits(layouts, width, lambda: [layouts[-1].table(width)])
-
-
-def _latest_first(
-    items: Sequence[_One],
-    headings: Sequence[str],
-    row: Callable[[_One, Callable[[datetime], str]], Sequence[str]],
-    narrow: Callable[[_One], Iterable[RenderableType]],
-    width: int,
-) -> RenderableType:
-    """A table with a row for each item, with times in full or short; on narrow terminals a block for each."""
-    latest_first = items[::-1]
-    layouts = (Grid(headings, [row(one, time) for one in latest_first]) for time in (local, short))
-    return first_that_fits(layouts, width, lambda: (part for one in latest_first for part in narrow(one)))
-
-
-def _times(time: Callable[[datetime], str], one: FailedAttempt) -> tuple[str, str]:
-    started, finished = one.started_at, one.finished_at
-    return (time(started) if started else "-", time(finished) if finished else "-")
+    return table((timezone, "here", ""), rows)

@@ -15,7 +15,7 @@ from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import Failures
-from duebell_editor.listing.history import TaskHistory
+from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
@@ -23,6 +23,7 @@ from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
+from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
@@ -129,7 +130,7 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "counted", "reservation", "intake"),
+    hidden=("payload_json", "begun", "counted", "reservation", "intake", "events"),
     payload=_described(Any, "Any JSON value"),
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
@@ -220,6 +221,12 @@ class KnownWorker(Struct, kw_only=True):
     """The worker as it made itself known when it started; null while none did."""
 
     worker: WorkerDescription | None
+
+
+class TaskHistory(Struct, kw_only=True):
+    """What happened to a task, the latest at the end, as far as it is kept."""
+
+    events: tuple[Event, ...]
 
 
 class Timeline(Struct, kw_only=True):
@@ -357,7 +364,7 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     """The JSON schemas of these answers and of all others, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
-    scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
+    scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     return {
         **schemas_of(*tasks, *changes, *scheduler, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),

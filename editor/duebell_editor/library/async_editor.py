@@ -139,6 +139,7 @@ class AsyncEditor:
     snapshot = _coroutine(Editor.snapshot)
     move = _coroutine(Editor.move)
     move_item = _coroutine(Editor.move_item)
+    past_timeline = _coroutine(Editor.past_timeline)
     past_counts = _coroutine(Editor.past_counts)
     pause = _coroutine(Editor.pause)
     relane = _coroutine(Editor.relane)

@@ -1,6 +1,7 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import copy
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
@@ -21,7 +22,7 @@ from duebell_editor.listing.filters import (
     check_text,
     make_filter,
 )
-from duebell_editor.listing.history import TaskHistory, history
+from duebell_editor.listing.history import PastTimeline, past_timeline
 from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
@@ -37,13 +38,14 @@ from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConfl
 from duebell_shared.instants import NEVER
 from duebell_shared.log_lines import log_change
 from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
+from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
@@ -236,6 +238,14 @@ class Editor:
         """
         return explain(self._backend, self.get(id))
 
+    def history(self, id: str) -> tuple[Event, ...]:
+        """What happened to a task, the latest at the end: its add, changes, attempts and occurrences.
+
+        Changes and earlier attempts are kept as far as they cost no write unit. One read. Raises
+        TaskNotFound.
+        """
+        return self.get(id).history
+
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.
 
@@ -258,14 +268,14 @@ class Editor:
         """
         return timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
 
-    def history(
+    def past_timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
-    ) -> TaskHistory:
+    ) -> PastTimeline:
         """Count the tasks that ended, by result, and how late they started; arguments as for `timeline`.
 
         Cancelled tasks are left out. Raises InvalidQuery, InvalidSchedule.
         """
-        return history(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+        return past_timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
 
     def schedules(self, *, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Page:
         """List the recurring tasks: those that fail first, paused ones last, by id among their kind.
@@ -586,14 +596,14 @@ class Editor:
         The transaction fails if the task has changed since this call read it, or since it was at `rev`.
         Raises TaskNotFound, TaskConflict.
         """
-        return self._item(id, self._cancelled, rev)
+        return self._item(Verb.CANCEL, id, self._cancelled, rev)
 
     def move_item(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> TransactionItem:
         """Move a task to a later due date by a transaction of your own, with what `move` does to it.
 
         Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel_item`.
         """
-        return self._item(id, lambda task: task.moved(due, now=self._clock()), rev)
+        return self._item(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update_item(
         self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]
@@ -602,7 +612,7 @@ class Editor:
 
         Raises as `move_item`, and InvalidSchedule.
         """
-        return self._item(id, self._updated(changes), rev)
+        return self._item(Verb.UPDATE, id, self._updated(changes), rev)
 
     def limit(
         self,
@@ -708,7 +718,11 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         task = self._signed(check_size(new_task(**given, now=self._clock())))
         self._known.check_all(task, given.get("payload"))
-        return task
+        if "opentelemetry.trace" not in sys.modules:
+            return task
+        from duebell_shared.tracing import current_traceparent  # noqa: PLC0415 (few applications have traces)
+
+        return msgspec.structs.replace(task, traceparent=current_traceparent())
 
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
@@ -737,11 +751,16 @@ class Editor:
         marks = {"intake": self.intake_mark} if self.intake_mark else {}
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
 
-    def _item(self, id: str, change: Callable[[Task], Task], rev: int | None) -> TransactionItem:
+    def _noted(self, verb: str, before: Task, changed: Task) -> Task:
+        """The change with its author, and among the task's events."""
+        noted = changed.noted(verb, before, by=self.changed_by, now=self._clock())
+        return with_fitting_events(self._signed(noted))
+
+    def _item(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> TransactionItem:
         rev, task = checked("rev", rev), self.get(id)
         if rev is not None and task.rev != rev:
             raise TaskChanged(id, expected=rev, rev=task.rev)
-        changed = self._signed(change(task))
+        changed = self._noted(verb, task, change(task))
         if changed.queued and (task.queued is None or changed.queued < task.queued):
             raise InvalidTask(
                 "due",
@@ -767,7 +786,7 @@ class Editor:
             if wanted is task:
                 self._rule.arm([task])
                 return task
-            changed = self._signed(wanted)
+            changed = self._noted(verb, task, wanted)
             is_retried = task.counted and not changed.counted
             if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
                 log_change(verb, task, changed)

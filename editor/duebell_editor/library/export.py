@@ -18,6 +18,7 @@ from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.checks import check_changed_by, check_due, check_name
+from duebell_shared.tasks.events import bounded_events
 from duebell_shared.tasks.failure import bounded, bounded_attempts, in_a_line
 from duebell_shared.tasks.fields import FIELDS, STORED, checked
 from duebell_shared.tasks.follow_up import Owed
@@ -177,6 +178,7 @@ def _with_bounded_history(task: Task) -> Task:
         failure=bounded(task.failure) if task.failure else None,
         failures=bounded_attempts(task.failures),
         occurrences=bounded_occurrences(task.occurrences),
+        events=bounded_events(task.events),
         follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
     )
 

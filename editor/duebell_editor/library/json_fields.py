@@ -28,6 +28,7 @@ def task_fields(task: Task) -> dict[str, Any]:
     del fields["payload_json"]  # shown as `payload`
     del fields["begun"], fields["counted"]  # internal to the worker
     del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
+    del fields["events"]  # shown by the history
     if task.members:
         fields["members"] = msgspec.structs.asdict(task.members)
     if task.then:

@@ -43,7 +43,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     is_estimate: bool = False
 
 
-class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
+class PastTimeline(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks that ended, by time; `is_all` is false when there are more than were counted, before these.
 
     Lateness is that of 300 tasks at most, evenly spaced, and of the occurrences of the recurring ones among
@@ -69,7 +69,7 @@ class _End(NamedTuple):
     number: float
 
 
-def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> TaskHistory:
+def past_timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> PastTimeline:
     """`count` buckets; the first is the step that `start` is in. Cancelled tasks are left out.
 
     Raises InvalidQuery.
@@ -83,7 +83,7 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
         if borders[0] <= end.at < borders[-1]:
             buckets[bisect.bisect_right(borders, end.at) - 1].append(end)
     is_estimate = len(recurring) > _READ or any(found.factor > 1 for found in ended)
-    return TaskHistory(
+    return PastTimeline(
         buckets=tuple(
             _summed(begin, stop, ends, is_estimate=is_estimate)
             for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)

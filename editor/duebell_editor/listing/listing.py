@@ -18,7 +18,7 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.items import UNREADABLE
 from duebell_shared.queue.past_index import Past, key_of
-from duebell_shared.queue.task_queue import BATCH, Queue, has_expired
+from duebell_shared.queue.task_queue import BATCH, PAGE, Queue, has_expired
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 
@@ -83,7 +83,7 @@ class Group:
         )
         ends = dict(zip(lanes, (end for _, end in read), strict=True))
         self._begins = {lane: end for lane, end in ends.items() if end is not None}
-        self._step *= 2
+        self._step *= 4
         now = self._queue.clock()
         for tasks, _ in read:
             self.read += sum(1 + len(task.payload_json) // _PAYLOAD for task in tasks)
@@ -238,6 +238,8 @@ def _stream(queue: Queue, which: Filter, source: str, lane: int) -> Iterator[Key
         elif not which.latest_first and at >= which.after:
             begin = bound
     bounds: Any = {"after": begin, "before": end, "latest_first": which.latest_first}
+    if which.prefix:
+        bounds["page_size"] = PAGE  # it reads far, and each call takes a while
     if source == IN_QUEUE:
         return queue.store.queued(lane, **bounds)
     return queue.store.past(lane, Past(source), **bounds)

@@ -12,8 +12,9 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
 from duebell_shared.limits.limits import Limit, Limits
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.events import Lateness
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import STARTS_WITHIN, Lateness, Task
+from duebell_shared.tasks.task import STARTS_WITHIN, Task
 
 from .action_limits import ActionLimit, action_limit, in_line, limit_words
 from .health import Problem, ProblemKind
@@ -81,7 +82,7 @@ _STOPS_ALL = {
 }
 
 #: Milliseconds: a shorter part would be 0.0 seconds.
-_WORTH_SAYING = 50
+WORTH_SAYING = 50
 
 #: The parts of lateness, in words.
 _PARTS = {
@@ -165,10 +166,10 @@ def _started(task: Task, started_at: datetime) -> Why:
     """Explain the lateness of the last attempt."""
     lateness_ms = task.lateness_ms or 0
     delay_ms = (started_at - task.due) // MILLISECOND - lateness_ms
-    delay_ms = delay_ms if delay_ms >= _WORTH_SAYING else 0  # both are rounded
+    delay_ms = delay_ms if delay_ms >= WORTH_SAYING else 0  # both are rounded
     parts = asdict(task.lateness).items() if task.lateness else ()
     words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
-    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= _WORTH_SAYING]
+    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= WORTH_SAYING]
     late = f"{_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,

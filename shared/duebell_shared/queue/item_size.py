@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
+from duebell_shared.tasks.events import MAX_PACKED_EVENTS, bounded_events
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
@@ -30,6 +31,7 @@ _KEYS = ("lane", "id", "queued")
 _WRITTEN_BY_RUNS = (
     "begun",
     "changed_by",
+    "events",
     "expires_at",
     "failure",
     "failures",
@@ -53,6 +55,9 @@ _RESERVED = 42 * 1024
 #: Characters of a payload that certainly fits, at four bytes each: for most payloads nothing is added up.
 _SMALL = 64 * 1024
 
+#: Bytes of a write unit; and those that the first attempt and later ones add to an item, about.
+_UNIT, _FIRST_ATTEMPT, _NEXT_ATTEMPT = 1024, 200, 80
+
 #: Characters of a failure's type and message that the first leaner form keeps.
 _TYPE, _MESSAGE = 40, 100
 
@@ -74,6 +79,16 @@ def check_size(task: Task) -> Task:
     return task
 
 
+def with_fitting_events(task: Task) -> Task:
+    """The task with as many of its events as take no write unit more, now and with its next attempt."""
+    if not task.events:
+        return task
+    item = item_of(replace(task, events=()))
+    left = -_bytes_of(item, item) % _UNIT - len("events")
+    room = left if task.status.is_finished else left - (_NEXT_ATTEMPT if task.run else _FIRST_ATTEMPT)
+    return replace(task, events=bounded_events(task.events, max(0, min(room, MAX_PACKED_EVENTS))))
+
+
 def size_of(item: Item) -> int:
     """The size of an item as DynamoDB counts it: names and values, and the keys once more in the index."""
     return _bytes_of(item, item) + _bytes_of(item, _KEYS) + _INDEX_ENTRY
@@ -89,9 +104,9 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
         return
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
-    yield replace(new, failure=failure, failures=(), occurrences=old.occurrences)
+    yield replace(new, failure=failure, failures=(), occurrences=old.occurrences, events=())
     times = {"started_at": None, "lateness_ms": None, "lateness": None}
-    bare = replace(new, failure=None, failures=(), occurrences=(), run=None, **times)
+    bare = replace(new, failure=None, failures=(), occurrences=(), events=(), run=None, **times)
     yield bare
     if new.owes:
         yield replace(bare.follow_up_settled("its lane is full"), rev=new.rev)

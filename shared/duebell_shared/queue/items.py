@@ -23,7 +23,8 @@ from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 from duebell_shared.errors import InvalidSchedule, UnreadableTask
 from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
+from duebell_shared.tasks.events import Event, Lateness, pack_events, unpack_events
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.packed_occurrences import (
@@ -34,7 +35,7 @@ from duebell_shared.tasks.packed_occurrences import (
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import IntakeMark, Lateness, Task
+from duebell_shared.tasks.task import IntakeMark, Task
 
 from .past_index import key_of, parse_past, render_past
 
@@ -225,6 +226,8 @@ Occurrences = partial(
     retyped=b"",
 )
 
+Events = partial(_Converted[Any], BINARY, pack_events, unpack_events, otherwise=lambda _: (), retyped=b"")
+
 #: The milliseconds of the parts, in their order.
 Late = partial(
     _Converted[Lateness],
@@ -241,6 +244,8 @@ LastMessage = partial(
 )
 
 ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
+
+TraceContext = partial(_Converted[str], STRING, str, fit_traceparent, retyped="")
 
 #: The attributes of fields of these types.
 _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
@@ -260,6 +265,7 @@ _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     tuple[str, ...]: Texts,
     tuple[FailedAttempt, ...]: FailedAttempts,
     tuple[Occurrence, ...]: Occurrences,
+    tuple[Event, ...]: Events,
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
@@ -270,6 +276,7 @@ _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
     "rev": Rev,
     "expires_at": Expiry,
     "changed_by": ChangedBy,
+    "traceparent": TraceContext,
     "past": PastPlace,
 }
 

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +17,8 @@ from duebell_shared.instants import MILLISECOND, Instant, to_utc
 
 from .checks import LARGEST, Count, Milliseconds
 from .failure import in_a_line
+
+_T = TypeVar("_T")
 
 #: The last occurrences that a recurring task remembers.
 MAX_OCCURRENCES = 20
@@ -126,19 +129,29 @@ def pack_occurrences(occurrences: Sequence[Occurrence]) -> bytes:
             )
         )
         before = due
-    return _VERSION + zlib.compress(msgspec.msgpack.encode(packed), 9, wbits=-15)
+    return deflated(packed)
 
 
-def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
-    """The occurrences in these bytes. Raises ValueError, OverflowError for what duebell did not pack."""
+def deflated(values: Sequence[object]) -> bytes:
+    """These values in bytes: MessagePack, compressed."""
+    return _VERSION + zlib.compress(msgspec.msgpack.encode(values), 9, wbits=-15)
+
+
+def inflated(packed: bytes, type: type[_T]) -> _T:
+    """The values in these bytes. Raises ValueError for what `deflated` did not make."""
     if not packed.startswith(_VERSION):
         raise ValueError("another version has packed it")
     try:
         text = zlib.decompressobj(wbits=-15).decompress(packed[len(_VERSION) :], _MOST_UNPACKED)
     except zlib.error as error:
         raise ValueError("it is not compressed as duebell does it") from error
+    return msgspec.msgpack.decode(text, type=type)
+
+
+def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
+    """The occurrences in these bytes. Raises ValueError, OverflowError for what duebell did not pack."""
     latest_first, before = list[Occurrence](), 0
-    for one in msgspec.msgpack.decode(text, type=list[_Packed])[:MAX_OCCURRENCES]:
+    for one in inflated(packed, list[_Packed])[:MAX_OCCURRENCES]:
         due = before - one.due if latest_first else one.due
         began = due + (one.started or 0)
         latest_first.append(

@@ -1,6 +1,6 @@
 """A task, and the changes of it that editors and runs make. Values and pure functions only."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
@@ -17,7 +17,8 @@ from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.status import Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
+from .events import ADD, ATTEMPT, Event, Lateness, bounded_events, in_order
+from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Members, Owed, check_id
 from .packed_occurrences import Occurrence, Result, bounded_occurrences
@@ -48,6 +49,14 @@ class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 #: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
+#: The result of the last attempt, by the status of its task; of others it is not known by that.
+_RESULTS = {
+    Status.RUNNING: "running",
+    Status.DONE: "done",
+    Status.FAILED: "failed",
+    Status.EXPIRED: "expired",
+}
+
 #: Characters that a task keeps of the error of its follow-up.
 _MOST_ERROR = 300
 
@@ -57,23 +66,6 @@ STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
-
-
-class Lateness(msgspec.Struct, frozen=True):
-    """The parts of an attempt's lateness, in milliseconds. They add up to it.
-
-    rounding  until the full minute that the rule was set to
-    ring      from that minute until the rule rang; more than a minute if a ring was lost
-    start     until the worker had started
-    queue     until the attempt's turn in the run
-    limit     the wait for the limit of its action; if a run put the task back, all its lateness
-    """
-
-    rounding: Milliseconds = 0
-    ring: Milliseconds = 0
-    start: Milliseconds = 0
-    queue: Milliseconds = 0
-    limit: Milliseconds = 0
 
 
 class QueueKey(NamedTuple):
@@ -129,6 +121,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     unlisted     whether it is found by its id only when it has ended and did not fail: see History
     payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
     changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
+    traceparent  the W3C trace context of its add; None if the application had no trace
     intake       the mark of the last message of the intake queue that changed it; None if none has
     on_failed    the action of the task that is added when this one has failed for good; None for that of its
                  action, if it has one, and empty for none
@@ -146,6 +139,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     recurrence     how it recurs and where in that it stands; None for a task that runs once. `due`, `attempt`
                    and the like are then those of the occurrence that it stands at
     occurrences    a recurring task's last twenty that are over, the latest at the end
+    events         changes by editors and earlier attempts, the latest at the end: as many as cost nothing
     """
 
     id: str
@@ -180,6 +174,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()
     changed_by: str | None = None
+    traceparent: str | None = None
     intake: IntakeMark | None = None
     on_failed: str | None = None
     then: FollowUp | None = None
@@ -188,6 +183,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     batch: str | None = None
     counted: bool = False
     members: Members | None = None
+    events: tuple[Event, ...] = ()
 
     def __repr__(self) -> str:
         """One short line for logs and consoles: no payload and no traceback, which may be long or secret."""
@@ -230,6 +226,71 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def last(self) -> Occurrence | None:
         """The last occurrence of a recurring task that is over."""
         return self.occurrences[-1] if self.occurrences else None
+
+    @property
+    def history(self) -> tuple[Event, ...]:
+        """What happened to it, the latest at the end, as far as that is kept."""
+        return in_order((*self.events, *self._attempts(), self._added))
+
+    @property
+    def _added(self) -> Event:
+        """Its add, with the author if no other change by an editor is known."""
+        is_unchanged = all(one.what == ATTEMPT for one in self.events)
+        return Event(at=self.created_at, what=ADD, by=self.changed_by if is_unchanged else None)
+
+    def _attempts(self) -> Iterator[Event]:
+        """The occurrences that are over, the last attempt, and the failed ones."""
+        for one in self.occurrences:
+            yield Event(
+                at=one.started_at or one.finished_at,
+                what=ATTEMPT,
+                attempt=one.attempts,
+                result=one.result,
+                due=one.due,
+                ended_at=one.finished_at,
+                lateness_ms=one.lateness_ms,
+                error=one.failure,
+            )
+        if self.status in _RESULTS:
+            failure = self.failure if self.status is Status.FAILED else None
+            yield from self._attempt(_RESULTS[self.status], self.finished_at, failure)
+        at = self.created_at
+        for failed in self.failures:
+            at = failed.started_at or at
+            yield Event(
+                at=at,
+                what=ATTEMPT,
+                attempt=failed.attempt,
+                result=Result.FAILED,
+                due=failed.due if self.recurrence else None,
+                ended_at=failed.finished_at,
+                error=in_a_line(f"{failed.type}: {failed.message}"),
+            )
+
+    def _attempt(self, result: str, ended_at: datetime | None, failure: Failure | None) -> tuple[Event, ...]:
+        """The attempt that was started last, if any."""
+        if self.started_at is None:
+            return ()
+        one = Event(
+            at=self.started_at,
+            what=ATTEMPT,
+            attempt=self.attempt,
+            result=result,
+            ended_at=ended_at,
+            run=self.run,
+            lateness_ms=self.lateness_ms,
+            lateness=self.lateness,
+            error=str(failure) if failure else None,
+        )
+        return (one,)
+
+    def noted(self, verb: str, before: Self, *, by: str | None, now: datetime) -> Self:
+        """With the change that made it of `before` among its events, and the attempts that this erased."""
+        added = (before._added,) if before._added.by is not None else ()
+        ends = before.status in _RESULTS and self.status is not before.status
+        erased = before._attempts() if ends or self.failures != before.failures else ()
+        change = Event(at=to_utc(now), what=verb, by=by)
+        return replace(self, events=bounded_events((*in_order((*added, *before.events, *erased)), change)))
 
     @property
     def can(self) -> tuple[Verb, ...]:
@@ -510,10 +571,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failure=failure,
             failures=self._failures_with(failure, now),
             recurrence=self._with_origin(Origin.RESCHEDULED),
+            events=bounded_events((*self.events, *self._attempt("retried", to_utc(now), failure))),
         )
         return changed._requeued(to_utc(at))
 
-    def snoozed(self, until: datetime, payload_json: str | None = None) -> Self:
+    def snoozed(self, until: datetime, payload_json: str | None = None, *, now: datetime) -> Self:
         """Not started before `until`, perhaps with another payload. The attempt does not count.
 
         The schedule's next occurrence does not wait.
@@ -525,6 +587,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             snoozes=self.snoozes + 1,
             payload_json=self.payload_json if payload_json is None else payload_json,
             recurrence=self._with_origin(Origin.RESCHEDULED),
+            events=bounded_events((*self.events, *self._attempt("snoozed", to_utc(now), None))),
         )
         return changed._requeued(to_utc(until))
 

@@ -16,13 +16,13 @@ from msgspec import UNSET, UnsetType
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.task import Task
-from duebell_worker.actions.action import Action
+from duebell_worker.actions.action import Action, TimedOut
 from duebell_worker.actions.parameters import InvalidPayload
 
 from .report import Outcome
@@ -147,10 +147,10 @@ def after_attempt(
     failure = describe_error(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         failed = task.failed(failure, now=now, keep=keep, on_failed=action.on_failed)
-        return Ended(task, failed, Outcome.FAILED)
+        return Ended(task, with_fitting_events(failed), Outcome.FAILED)
     pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
-    return Ended(task, task.to_retry(now + pause, failure, now=now), Outcome.RETRIED)
+    return Ended(task, with_fitting_events(task.to_retry(now + pause, failure, now=now)), Outcome.RETRIED)
 
 
 def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
@@ -164,12 +164,12 @@ def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
             "too: add a task of its own for the rest of the work",
         )
     pause = min(max(snooze.after, _SHORTEST_SNOOZE), LATEST - now)
-    return check_size(task.snoozed(now + pause, snooze.payload_json))
+    return with_fitting_events(check_size(task.snoozed(now + pause, snooze.payload_json, now=now)))
 
 
 def describe_error(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback."""
-    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | Unfinished | Undelivered)
+    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | TimedOut | Unfinished | Undelivered)
     trace = _from_users_frame(error.__traceback__)
     lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(

@@ -10,7 +10,7 @@ import msgspec
 
 from duebell_shared.bell.run_notes import LastRun, RestingLane
 from duebell_shared.schedules.zones import TZDATA_VERSION
-from duebell_shared.tasks.task import Lateness
+from duebell_shared.tasks.events import Lateness
 
 
 class Outcome(StrEnum):

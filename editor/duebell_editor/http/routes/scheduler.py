@@ -46,10 +46,10 @@ def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
     return Json(Timeline(buckets=editor.timeline(**span.given())))
 
 
-@router.get("/history", summary="Count the tasks that ended", responses=answers("TaskHistory", 422, *AWS))
+@router.get("/history", summary="Count the tasks that ended", responses=answers("PastTimeline", 422, *AWS))
 def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
     """Tasks that were done, failed or skipped, and how late they started."""
-    return Json(editor.history(**span.given()))
+    return Json(editor.past_timeline(**span.given()))
 
 
 @router.get("/status", summary="Read the scheduler's status", responses=_STATUS)

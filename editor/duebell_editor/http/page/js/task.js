@@ -221,6 +221,37 @@ function occurrences(task) {
   return part("What has been", table(["Due", "Result", "Late", "Attempts"], rows));
 }
 
+// What happened to the task before, when the button is pressed.
+function history(task) {
+  const answer = h("div", { role: "status" });
+  const ask = () =>
+    get(taskPath(task.id, "history")).then(
+      ({ events }) =>
+        refill(answer, table(["When", "What", "By, or why"], [...events].reverse().map(eventRow), "table.plain.attempts")),
+      (error) => refill(answer, h("p", {}, `The history cannot be read: ${error.message}`)),
+    );
+  refill(answer, h("button.small", { "data-key": "history", onclick: ask }, "Show the history"));
+  return part("History", answer);
+}
+
+function eventRow(one) {
+  const took = one.ended_at && `took ${lateness(new Date(one.ended_at) - new Date(one.at))}`;
+  const late = one.lateness_ms !== null && `${lateness(one.lateness_ms)} late`;
+  const facts = one.what === "attempt" ? [took, late, one.run && `run ${one.run}`].filter(Boolean).join(", ") : "";
+  return h(
+    "tr",
+    {},
+    h("td", {}, time(one.at, { words: false })),
+    h("td", {}, one.what === "attempt" ? `attempt ${one.attempt} ${one.result}` : one.what.replace("_", " ")),
+    h(
+      "td",
+      {},
+      one.what === "forgotten" ? "changes and attempts before are not kept" : one.by || one.error || "",
+      facts && h("small", {}, facts),
+    ),
+  );
+}
+
 function details(task) {
   return part(
     "Details",
@@ -230,6 +261,7 @@ function details(task) {
       pair("Id", task.id),
       pair("Added", time(task.created_at)),
       task.changed_by && pair("Last changed by", task.changed_by),
+    task.traceparent && pair("Trace", task.traceparent.split("-")[1]),
       task.started_at && pair("Last started", time(task.started_at)),
       task.finished_at && pair("Finished", time(task.finished_at)),
       pair("Attempts", String(task.attempt)),
@@ -267,6 +299,7 @@ function show(task) {
     when(task),
     payload(task),
     occurrences(task),
+    history(task),
     details(task),
   );
   if (hadFocus && !dialog.contains(document.activeElement)) heading.focus({ preventScroll: true });

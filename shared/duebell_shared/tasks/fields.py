@@ -275,7 +275,7 @@ class _AllFields(TypedDict, total=False):
     )]
     on_failed: Annotated[str | None, Field(
         kind=_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
-        means="The action or delivery that is given the task when it has failed for good; empty: none",
+        means="The action or delivery that gets the task when it has failed for good; empty: none",
         unset="that of its action", stored="task",
     )]
     tags: Annotated[Iterable[str] | None, Field(
@@ -284,7 +284,7 @@ class _AllFields(TypedDict, total=False):
     )]
     then: Annotated[Then | Mapping[str, Any] | None, Field(
         kind=_FOLLOW_UP, title="When it is done",
-        means="The task to add when this one is done, due so long `after`", unset="none", stored="task",
+        means="The task to add when this one is done", unset="none", stored="task",
     )]
 
 

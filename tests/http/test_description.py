@@ -60,6 +60,8 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     assert set(document["paths"]) == {
         "/api/batches",
         "/api/bulk",
+        "/api/calendars",
+        "/api/calendars/{name}",
         "/api/changes",
         "/api/counts",
         "/api/doctor",

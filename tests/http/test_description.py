@@ -59,6 +59,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
         "/api/audit",
+        "/api/batches",
         "/api/bulk",
         "/api/dead-letters",
         "/api/dead-letters/{queue}/delete",
@@ -80,6 +81,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/tasks",
         "/api/tasks/{id}",
         "/api/tasks/{id}/backfill",
+        "/api/tasks/{id}/close",
         "/api/tasks/{id}/history",
         "/api/tasks/{id}/move",
         "/api/tasks/{id}/pause",

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from bench import costs
 from bench.drawing import drawn
 from bench.figures import FOLDER, Figures
-from duebell_infra.cost import SCHEDULER, SCHEDULER_WITH_TABLE, Cost
+from duebell_editor.simulation.cost import SCHEDULER, SCHEDULER_WITH_TABLE, Cost
 
 __all__ = ["draw"]
 

@@ -71,6 +71,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "status": {},
     "why": {"id": "one"},
     "history": {"id": "one"},
+    "simulate": {"until": HOUR},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},

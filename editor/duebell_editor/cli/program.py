@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "why": (f"{_TASKS}.show", "Explain why a task waits, or why it started late."),
         "history": (f"{_TASKS}.show", "Show what happened to one task before."),
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
+        "simulate": (f"{_TASKS}.simulate", "Say what will happen, and what if something changes."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
         "watch": (f"{_TASKS}.watch", "Show the status and the next tasks, live."),

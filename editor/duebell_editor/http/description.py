@@ -17,6 +17,8 @@ from duebell_editor.listing.history import Ended, PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
+from duebell_editor.simulation.playing import Start
+from duebell_editor.simulation.simulate import ActionForecast, Forecast, Simulation, Slot
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import WaitCause, Why
 from duebell_shared.bell.run_notes import LastRun, LateRing
@@ -387,6 +389,32 @@ def _answers() -> dict[str, list[object]]:
         ),
         Event(at=due, what="retry", by="anna@example.org"),
     )
+    start = Start(
+        at=due, id="sale-42", action="put_on_sale", due=due, lateness_ms=0, ends_at=end, recurs=False
+    )
+    forecast = Forecast(
+        starts=1,
+        waiting=0,
+        expired=0,
+        late=0,
+        lateness_p50_ms=0,
+        lateness_p90_ms=0,
+        lateness_p99_ms=0,
+        lateness_max_ms=0,
+        at_once=1,
+        peak=1,
+        peak_at=due,
+        rings=1,
+        runs=1,
+        dollars=0.000021,
+        slots=(Slot(start=due, end=end, starts=1, at_once=1, runs=1, lateness_max_ms=0),),
+        actions=(
+            ActionForecast(
+                action="put_on_sale", starts=1, late=0, lateness_max_ms=0, duration_ms=1_200, measured=40
+            ),
+        ),
+        first=(start,),
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -396,6 +424,7 @@ def _answers() -> dict[str, list[object]]:
         "SchedulerStatus": [status_fields(status)],
         "Why": [plain_values(late)],
         "TaskHistory": [TaskHistory(events=events)],
+        "Simulation": [Simulation(start=run, until=due, today=forecast)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
         "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],

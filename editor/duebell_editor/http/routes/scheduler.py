@@ -10,6 +10,7 @@ from duebell_editor.http.description import AWS, answers
 from duebell_editor.http.requests import (
     Limits,
     NewLimit,
+    Proposal,
     RecurringTasks,
     SchedulePreview,
     StatusZone,
@@ -17,6 +18,7 @@ from duebell_editor.http.requests import (
     TimeSpan,
 )
 from duebell_editor.library.json_fields import status_fields
+from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import utc_now
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
@@ -100,6 +102,17 @@ def preview_schedule(body: SchedulePreview) -> Json:
     now = utc_now()
     schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)
     return Json(Preview(words=schedule.describe(), occurrences=schedule.preview(body.count, now)))
+
+
+@router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))
+def simulate(body: Proposal, editor: VisitorsEditor) -> Json:
+    """What the queue does until a time, and what it would do with the changes. Nothing is changed."""
+    given = body.given("add", "limits")
+    if given.get("due") is None:
+        raise InvalidQuery("until", "or `in` is missing: say how far to simulate")
+    add = [{**one.given("if_exists", "max_wait")} for one in body.add]
+    limits = {name: one.given() for name, one in body.limits.items()}
+    return Json(editor.simulate(given.pop("due"), add=add, limits=limits, **given))
 
 
 @router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))

@@ -105,7 +105,7 @@ def preview_schedule(body: SchedulePreview) -> Json:
 
 
 @router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))
-def simulate(body: Proposal, editor: VisitorsEditor) -> Json:
+def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
     """What the queue does until a time, and what it would do with the changes. Nothing is changed."""
     given = body.given("add", "limits")
     if given.get("due") is None:

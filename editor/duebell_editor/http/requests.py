@@ -351,13 +351,17 @@ class NewLimit(Given):
     )
 
 
-class Proposal(_Timed):
+_Until = create_model(
+    "_Until",
+    __base__=_Timed,
+    due=(_Instant | None, Field(default=None, alias="until", description="Until then; or give `in`")),
+    in_=_IN,
+)
+
+
+class Proposal(_Until):  # type: ignore[misc, valid-type]
     """How far to simulate, and changes to simulate; nothing is changed."""
 
-    due: _Instant | None = Field(
-        default=None, alias="until", description="Until then: ISO-8601 with an offset; or give `in`"
-    )
-    in_: Any = _IN[1]
     add: list[NewTask] = Field(default=[], max_length=MAX_MANY, description="Tasks to add")
     limits: dict[str, NewLimit] = Field(default={}, description="Limits to set, by action")
     pause: list[str] = Field(default=[], description="Actions to pause")

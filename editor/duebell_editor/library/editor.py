@@ -282,8 +282,6 @@ class Editor:
         """
         from duebell_editor.simulation.simulate import proposal_of, simulate  # noqa: PLC0415 (few do this)
 
-        now = self._clock()
-        end = now + until if isinstance(until, timedelta) else check_instant("until", until)
         added = tuple(check_all(add, self._check))
         proposal = proposal_of(
             add=added, limits=limits, pause=pause, spread=spread, precision=precision, flatten=flatten
@@ -291,11 +289,11 @@ class Editor:
         return simulate(
             self._backend,
             self.queue,
-            end,
+            until,
             proposal,
-            concurrency=check_limit(concurrency, field="concurrency", most=None),
-            memory=check_limit(memory, field="memory", most=None),
-            most_starts=check_limit(most_starts, field="most_starts", most=None),
+            concurrency=check_limit(concurrency, field="concurrency", most=10_000),
+            memory=check_limit(memory, field="memory", most=10_240),
+            most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
         )
 
     def worker(self) -> WorkerDescription | None:

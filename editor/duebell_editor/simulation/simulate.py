@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from duebell_editor.listing.filters import check_flag
+from duebell_editor.listing.filters import check_flag, check_instant
 from duebell_editor.status.action_limits import declared_limit
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
@@ -181,7 +181,7 @@ def proposal_of(
     for field, given in (("limits", limits), ("spread", spread)):
         if not isinstance(given, Mapping | None):
             raise InvalidQuery(field, f"must be a mapping, not {type(given).__name__}")
-    if precision is not None and precision not in set(Precision):
+    if precision is not None and not (isinstance(precision, str) and precision in set(Precision)):
         raise InvalidQuery("precision", f"must be {' or '.join(Precision)}, not {quoted(precision)}")
     given_limits: Any = limits or {}
     given_spread: Any = spread or {}
@@ -211,7 +211,7 @@ def _limit_of(given: object) -> Limit:
 def simulate(
     backend: Backend,
     queue: Queue,
-    until: datetime,
+    given_until: datetime | timedelta,
     proposal: Proposal,
     *,
     concurrency: int,
@@ -220,8 +220,7 @@ def simulate(
 ) -> Simulation:
     """Do what `Editor.simulate` does, with checked arguments."""
     now, record = backend.clock(), backend.armer.read()
-    if not now < until <= now + _LONGEST:
-        raise InvalidQuery("until", f"must be within {_LONGEST.days} days from now, not {until}")
+    until = _end_of(given_until, now)
     limits = (backend.store.read_limits() if record.limits else None) or Limits()
     parked = limits.parked(now)
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
@@ -281,6 +280,14 @@ def simulate(
         changed=play(changed, of, len(proposal.add)),
         flatten=flattening,
     )
+
+
+def _end_of(until: object, now: datetime) -> datetime:
+    """The end of the simulation. Raises InvalidQuery."""
+    ahead = until if isinstance(until, timedelta) else check_instant("until", until) - now
+    if not timedelta(0) < ahead <= _LONGEST:
+        raise InvalidQuery("until", f"must be within {_LONGEST.days} days from now, not {quoted(until)}")
+    return to_utc(now + ahead)
 
 
 def _read(queue: Queue, lanes: int, until: datetime, parked: Sequence[datetime]) -> list[Task]:

@@ -6,23 +6,10 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import examples, with_json
-from duebell_editor.simulation.cost import (
-    MONTH,
-    PRICES,
-    REQUESTS,
-    SCHEDULER,
-    SCHEDULER_WITH_TABLE,
-    Cost,
-    Usage,
-    cost,
-    idle_dollars,
-    measured,
-    scheduler_cost,
-)
+from duebell_editor.simulation.cost import MONTH, PRICES, REQUESTS, Usage, cost, idle_dollars, measured
 from duebell_shared.settings import Precision
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -82,8 +69,8 @@ def cost_command(
         memory_mb=memory,
         snap_start=snap_start,
     )
-    parts, with_table = _parts(cost(usage, of)), scheduler_cost(usage, of)
-    theirs = {SCHEDULER: replace(with_table, dynamodb=0.0), SCHEDULER_WITH_TABLE: with_table}
+    computed = cost(usage, of)
+    parts = {"DynamoDB": computed.dynamodb, "Lambda": computed.function, "log": computed.log}
     if intake and not recurring:
         parts["SQS"] = REQUESTS * tasks / 1e6 * PRICES["request"].dollars
     metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
@@ -92,25 +79,10 @@ def cost_command(
     parts |= idle
     parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
     if context.out.as_json:
-        told = {
-            name.lower().replace(" ", "_"): _rounded({**_parts(one), "total": one.dollars})
-            for name, one in theirs.items()
-        }
-        typer.echo(json.dumps({"usd_a_month": _rounded(parts), **told}))
+        typer.echo(json.dumps({"usd_a_month": {name: round(each, 4) for name, each in parts.items()}}))
         return
     typer.echo(
         f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
     )
     for name, dollars in parts.items():
         typer.echo(f"{name:<14} ${dollars:,.2f}")
-    for name, one in theirs.items():
-        typer.echo(f"{name}: ${one.dollars:,.2f}")
-
-
-def _parts(cost: Cost) -> dict[str, float]:
-    parts = {"DynamoDB": cost.dynamodb, "Lambda": cost.function, "log": cost.log}
-    return parts | ({"schedules": cost.others} if cost.others else {})
-
-
-def _rounded(dollars: dict[str, float]) -> dict[str, float]:
-    return {name: round(each, 4) for name, each in dollars.items()}

@@ -16,6 +16,7 @@ from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import is_set_for
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
+from duebell_worker.run.context import Pool
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
 
@@ -92,14 +93,23 @@ class Processes:
 class Lambda:
     """Invokes the worker when the rule rings, and again when it failed; the clock moves on with it."""
 
-    def __init__(self, processes: Processes, clock: Clock, actions: Callable[[Worker], None]) -> None:
+    def __init__(
+        self,
+        processes: Processes,
+        clock: Clock,
+        actions: Callable[[Worker], None],
+        *,
+        pool: Pool | None = None,
+    ) -> None:
+        """`pool` is where actions run, one after the other if it is not given."""
+        self._pool = pool or InlinePool()
         self._processes = processes
         self._clock = clock
         self._actions = actions
 
     def invoke(self, backend: Backend) -> bool:
         """One invocation; whether it ended well."""
-        worker = Worker(backend=backend, pool=lambda _: InlinePool())
+        worker = Worker(backend=backend, pool=lambda _: self._pool)
         self._actions(worker)
         context = SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000)
         try:

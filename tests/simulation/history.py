@@ -26,6 +26,7 @@ from .processes import backend_of, context_of
 from .promises import Promises
 from .putting_off import PuttingOff
 from .relaner import Relaner
+from .timing_out import TimingOut
 from .transactor import Transactor
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
@@ -85,12 +86,14 @@ class History:
         transactions: bool | None = None,
         puts_off: bool | None = None,
         follows: bool | None = None,
+        times_out: bool = False,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
         `outage` is what is out, `relanes` whether the queue is given more lanes, `transactions` whether tasks
         are added in transactions as well, `puts_off` whether actions snooze and users push tasks, and
-        `follows` whether tasks have follow-ups, if that is not left to chance.
+        `follows` whether tasks have follow-ups, if that is not left to chance. `times_out` says whether
+        actions have time-outs.
         """
         self.seed = seed
         self.faults = faults
@@ -134,6 +137,7 @@ class History:
             if (is_followed if follows is None else follows)
             else None
         )
+        self.timing_out = TimingOut(seed) if times_out else None
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -314,8 +318,15 @@ class History:
 
     def _declare(self, worker: Worker, process: Process) -> None:
         """Declare the actions of a worker in this process."""
-        for name, attempts in LIMITS.items():
-            worker.action(name, attempts=attempts)(self._action(name, process))
+        for name in LIMITS:
+            act = self._action(name, process)
+            if self.timing_out:
+                act = self.timing_out.watched(name, process, act)
+            worker.action(name, **self._declared(name))(act)
+
+    def _declared(self, name: str) -> dict[str, Any]:
+        """The options of this action."""
+        return {"attempts": LIMITS[name], **(self.timing_out.options(name) if self.timing_out else {})}
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
         chance = self.random

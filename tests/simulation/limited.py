@@ -5,11 +5,10 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from duebell import Editor, Task, Worker
+from duebell import Editor, Task
 
 from .history import History
 from .long_running import ACTIONS, LongRunning
-from .notes import LIMITS
 from .world import Process
 
 __all__ = ["ACTIONS", "AT_MOST", "PER_SECOND", "Changed", "Limited", "LimitedProcesses"]
@@ -49,15 +48,13 @@ class Limited(History):
             if last - first + 1 > rate * (times[last] - times[first] + slack).total_seconds() + max(rate, 1)
         ]
 
-    def _declare(self, worker: Worker, process: Process) -> None:
-        for name, attempts in LIMITS.items():
-            worker.action(
-                name,
-                attempts=attempts,
-                at_most=AT_MOST.get(name),
-                per_second=PER_SECOND.get(name),
-                closed=self.closed.get(name),
-            )(self._action(name, process))
+    def _declared(self, name: str) -> dict[str, Any]:
+        limits = {
+            "at_most": AT_MOST.get(name),
+            "per_second": PER_SECOND.get(name),
+            "closed": self.closed.get(name),
+        }
+        return {**super()._declared(name), **limits}
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
         act = super()._action(name, process)

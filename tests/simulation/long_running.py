@@ -22,8 +22,8 @@ from .world import Process, SimulatedPool
 
 __all__ = ["LongRunning"]
 
-#: An action that never returns has its place, and its lane, as long as the process lives: nobody promises
-#: when what is behind it starts.
+#: An action that never returns and has no time-out has its place, and its lane, as long as the process lives:
+#: nobody promises when what is behind it starts.
 ACTIONS = tuple(name for name in LIMITS if name != "hangs")
 
 #: How often the processes look, in seconds, and how long they drain.
@@ -37,6 +37,7 @@ class LongRunning(History):
     """A history with one process or more.
 
     drained      how many processes came to their end in order
+    worn_out     how many of them because half of their places were lost
     in_processes  how many starts there were in processes, of those in `starts`
     """
 
@@ -53,18 +54,28 @@ class LongRunning(History):
         lives: int | None = None,
         look_every: float | None = None,
         start_within: float = 60.0,
+        times_out: bool = False,
     ) -> None:
         """`processes` is how many there are, `lives` how often each is started at most.
 
         Where a process dies after a minute or two, it is started again often.
         """
-        super().__init__(seed, faults, actions=actions, settings=settings, over=over, relanes=relanes)
+        super().__init__(
+            seed,
+            faults,
+            actions=actions,
+            settings=settings,
+            over=over,
+            relanes=relanes,
+            times_out=times_out,
+        )
         self._chance = Random(seed + 5)
         self._number = processes or self._chance.choice([1, 1, 2, 3])
         self._start_within = start_within
         self._lives = lives or self._chance.choice([3, 40] if faults.any else [1, 3])
         self._looks = _LOOKS if look_every is None else (look_every,)
         self.drained = 0
+        self.worn_out = 0
         self.in_processes = 0
 
     def run(self) -> "LongRunning":
@@ -89,6 +100,7 @@ class LongRunning(History):
                     self.world.after(chance.uniform(1, 4 * 3600), hosted.drain)
                 hosted.run()
                 self.drained += 1
+                self.worn_out += hosted.is_worn_out
                 self.last_healed = self.world.now
             except (AwsError, NotArmed, NotDeployed):
                 pass

@@ -39,6 +39,16 @@ def test_it_holds_over_the_wire() -> None:
     play(range(8), ROUGH, over=Over.WIRE)
 
 
+def test_it_holds_with_actions_that_hang_until_processes_are_worn_out() -> None:
+    histories = [
+        LongRunning(seed, ROUGH, actions=("hangs", "hangs", "slow", "quick"), times_out=True).run()
+        for seed in range(15)
+    ]
+    assert not [history.problems() for history in histories if history.problems()]
+    assert any(history.worn_out for history in histories)
+    assert all(history.timing_out and history.timing_out.late for history in histories[:3])
+
+
 def test_it_holds_while_a_lane_is_out() -> None:
     play(range(10), ONE_LANE_OUT)
 

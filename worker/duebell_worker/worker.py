@@ -51,7 +51,7 @@ from .actions.handles import (
 from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
-from .run.attempt import Wake
+from .run.attempt import Attempt, Wake
 from .run.context import RESERVE, Deliver, Host, RunContext, end_of_run
 from .run.lease import new_run_id
 from .run.report import RunReport
@@ -115,6 +115,7 @@ class Worker:
         self._is_registered = False
         self._editor: Editor | None = None
         self._deliver: Deliver | None = None
+        self._overrunning: list[Attempt] = []
 
     @classmethod
     def from_env(cls) -> Self:
@@ -191,6 +192,7 @@ class Worker:
         *,
         attempts: int = 5,
         backoff: Backoff = ...,
+        timeout: timedelta | None = None,
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
@@ -221,6 +223,7 @@ class Worker:
         *,
         attempts: int = 5,
         backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+        timeout: timedelta | None = None,
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
@@ -237,6 +240,9 @@ class Worker:
         An error that it raises is a failed attempt, retried after the `backoff` until `attempts` are used up;
         `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
+
+        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. What comes of it later is
+        not recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
         together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".
@@ -255,6 +261,7 @@ class Worker:
                 function,
                 attempts=attempts,
                 backoff=backoff,
+                timeout=timeout,
                 on_failed=on_failed,
                 limit=limit,
                 editor=lambda: self.editor,
@@ -406,6 +413,11 @@ class Worker:
         answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer
 
+    @property
+    def lost_places(self) -> int:
+        """The number of places of attempts that still run after their time-out, in this process."""
+        return sum(not attempt.has_returned for attempt in self._overrunning)
+
     def _run(
         self,
         id: str,
@@ -423,7 +435,9 @@ class Worker:
             backend=backend,
             actions={**BUILT_IN, **self._actions},
             pool=self._make_pool(self._concurrency),
-            places=self._concurrency,
+            # At least one: a process of Lambda whose places are all lost goes on with it.
+            places=max(self._concurrency, self.lost_places + 1),
+            overrunning=self._overrunning,
             random=Random(random()),
             wake=Wake(backend.clock(), rang_at),
             ends=end_of_run(backend.clock(), time_left),

@@ -39,6 +39,7 @@ class Exit(IntEnum):
     AWS = 5
     WRONG = 6
     SOME_FAILED = 7
+    WORN_OUT = 8
     INTERRUPTED = 130
 
 
@@ -67,6 +68,7 @@ Exit status:
   5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
   6    status, doctor, actions, sync, verify: something is wrong
   7    some of many failed; the others are done
+  8    worker: half of its places are lost to actions that run on after their time-out; start it again
   130  ended by Ctrl-C
 
 Errors are one line on standard error; with --json, one JSON object there.

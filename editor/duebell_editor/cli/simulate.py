@@ -18,7 +18,7 @@ from duebell_shared.tasks.fields import NewTask
 from .add import Reader
 from .context import Context, flag, option
 from .errors import WrongUsage
-from .options import actions, duration, instant, opened
+from .options import duration, instant, opened
 from .output import console, plain, short, when
 from .program import examples, with_json
 
@@ -48,9 +48,7 @@ def simulate(
     limit: Annotated[
         list[str] | None, option("--limit", "ACTION=N", "With N attempts at a time, or N/s a second.")
     ] = None,
-    pause: Annotated[
-        list[str] | None, option("--pause", "ACTION", "With this action paused.", autocompletion=actions)
-    ] = None,
+    pause: Annotated[list[str] | None, option("--pause", "ACTION", "With this action paused.")] = None,
     spread: Annotated[
         list[str] | None, option("--spread", "ID=DURATION", "With another spread of a recurring task.")
     ] = None,

@@ -16,7 +16,7 @@ from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescript
 
 from .context import Context, flag
 from .errors import Exit, describe_as_json, words_of
-from .output import Grid, console, in_one_line, plain, when
+from .output import console, in_one_line, plain, table, when
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -160,14 +160,14 @@ def _print_worker(worker: WorkerDescription, limits: Mapping[str, str], context:
         if limits:
             names = (*names, "limits")
             rows = [(*row, limits.get(one.name, "")) for row, one in zip(rows, worker.actions, strict=True)]
-        grid = Grid(names, rows, may_be_cut=True)
-        out.print("", grid.table(out.width), sep="\n")
+        out.print("", table(names, rows), sep="\n")
 
 
 def _row(action: ActionDescription) -> tuple[str, ...]:
     recurring = ", ".join(action.recurring)
     kind = _kind(action)
-    return plain(action.name), plain(kind), str(action.attempts), plain(recurring), plain(_payload(action))
+    attempts = f"{action.attempts}, {action.timeout:g} s each" if action.timeout else str(action.attempts)
+    return plain(action.name), plain(kind), attempts, plain(recurring), plain(_payload(action))
 
 
 def _kind(action: ActionDescription) -> str:

@@ -70,9 +70,6 @@ PRICES = {
 
 MONTH = timedelta(days=30)
 
-#: EventBridge Scheduler is compared twice: its API alone, and with a table to list and search tasks.
-SCHEDULER, SCHEDULER_WITH_TABLE = "EventBridge Scheduler", "EventBridge Scheduler with a table"
-
 UNITS_FILE = Path(__file__).with_name("cost_units.json")
 
 #: A Lambda with so much memory has one processor; with less it has the same part of one.
@@ -88,9 +85,6 @@ _SERVICES = 2
 
 #: Assumed: Lambda keeps a process for so long after an invocation. It gives no figure.
 KEPT_WARM = timedelta(minutes=5)
-
-#: Assumed: the time that is billed for an invocation of a warm Lambda that runs one task and no duebell.
-_OTHERS_SECONDS = 0.005
 
 #: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
 INVOCATION_BYTES = 300
@@ -246,25 +240,6 @@ def cost(usage: Usage, of: Measured) -> Cost:
         dynamodb=tasks * life + runs * (run_dynamodb + wait_dynamodb),
         function=tasks * of_tasks + runs * (run_function + wait_function),
         log=log_dollars(usage.tasks * of.task_bytes + usage.runs * (of.run_bytes + INVOCATION_BYTES)),
-    )
-
-
-def scheduler_cost(usage: Usage, of: Measured) -> Cost:
-    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table, which is `dynamodb`.
-
-    Each task invokes the Lambda by itself; of those of one minute, the first starts a process. The table is
-    for what its API cannot do: list by time, search, show what is in a task. It takes a put when a task is
-    added and a delete when it has run, and no index.
-    """
-    tasks = usage.tasks / 1e6
-    starting, cold = billed_seconds(usage.memory_mb, of.start_ms, services=1), usage.is_cold / usage.at_a_time
-    seconds = cold * starting + (1 - cold) * _OTHERS_SECONDS
-    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
-    return Cost(
-        dynamodb=tasks * writes * PRICES["write"].dollars,
-        function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
-        log=log_dollars(usage.tasks * INVOCATION_BYTES),
-        others=tasks * PRICES["schedule"].dollars,
     )
 
 

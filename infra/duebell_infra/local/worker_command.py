@@ -72,7 +72,8 @@ def worker(
     Those that do not end in time are retried later. A second signal ends it at once. The log goes to standard
     output, a JSON object to a line.
 
-    The exit status is 7 if actions did not end in time.
+    The exit status is 7 if actions did not end in time. It is 8 if actions that run on after their time-out
+    keep half of the places: have it started again then.
     """
     from duebell_worker.process.process import Process  # noqa: PLC0415
 
@@ -91,6 +92,7 @@ def worker(
         running.enter_context(_drained_by_signal(process.drain))
         try:
             status = Exit.DONE if process.run() else Exit.SOME_FAILED
+            status = Exit.WORN_OUT if process.is_worn_out else status
         except Exception as error:
             if not _has_actions():
                 raise
@@ -157,9 +159,9 @@ def worker_here(context: Context, actions: str) -> Worker:
     context.account.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415
-    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
+    from duebell_worker.log import to_stdout  # noqa: PLC0415
 
-    to_stdout(LogFormat.JSON)
+    to_stdout()
     try:
         return load(without_none(actions) or "")
     except DuebellError:

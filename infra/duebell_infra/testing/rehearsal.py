@@ -147,6 +147,10 @@ class Rehearsal:
         self._set(max(self.now, until))
         return self.reports[first:]
 
+    def work(self, duration: timedelta) -> None:
+        """For an action under test: let this time pass, as if its work took so long; see `timeout`."""
+        self._set(self.now + duration)
+
     @contextmanager
     def _adding_here(self) -> Iterator[None]:
         """Have the actions add here, although another rehearsal of the same worker may have begun later."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.instants import Instant, to_json
@@ -40,6 +41,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     recurring  ids of the recurring tasks that are declared for it in code
     kind       what it is: `function`, or the kind of a delivery's target, such as `queue`: see Kind
     at_most, per_second, closed  the limits that it declares; None for none
+    timeout    seconds that an attempt may take; unset if any time
     to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
     """
 
@@ -53,6 +55,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     at_most: int | None = None
     per_second: float | None = None
     closed: str | None = None
+    timeout: float | UnsetType = UNSET
 
 
 class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,8 @@
 import inspect
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
@@ -35,6 +36,13 @@ _R = TypeVar("_R")
 
 #: The place of a fault at the beginning of pydantic's message.
 _BEGINS_WITH_PLACE = re.compile(r"(payload[^:\s]*): ")
+
+
+class TimedOut(Exception):
+    """The error of an attempt that took longer than its action's time-out."""
+
+    def __init__(self, timeout: timedelta) -> None:
+        super().__init__(f"took longer than its time-out of {timeout.total_seconds():g} seconds")
 
 
 class TaskOptions(AddFields, total=False):
@@ -97,6 +105,7 @@ class Action(Generic[_P, _R]):
     name      its name, which a task gives as its `action`
     attempts  how often it is tried
     backoff   the wait between a failed attempt and the next
+    timeout   how long an attempt may take; None for any time
     function  the function itself
     limit     how many attempts at a time and a second are started, over all runs together
     delivery  what is sent, and where to, instead of a call of the function; None for all others
@@ -116,6 +125,7 @@ class Action(Generic[_P, _R]):
         *,
         attempts: int,
         backoff: Backoff,
+        timeout: timedelta | None = None,
         on_failed: str | None = None,
         editor: "Callable[[], Editor]",
     ) -> None:
@@ -124,6 +134,7 @@ class Action(Generic[_P, _R]):
         self.function = function
         self.attempts = attempts
         self.backoff = backoff
+        self.timeout = timeout
         self.on_failed = on_failed
         self._parameters = parameters
         self._editor = editor
@@ -133,12 +144,15 @@ class Action(Generic[_P, _R]):
         return self.function(*args, **kwargs)
 
     def handle(self, task: Task) -> None:
-        """Call the function for this task. Raises InvalidPayload, and whatever the function raises."""
+        """Call the function for this task. Raises InvalidPayload, and whatever the function raises.
+
+        A coroutine is cancelled at the time-out. Then it raises TimedOut.
+        """
         result = self._parameters.call(self.function, task)
         if inspect.iscoroutine(result):
             import asyncio  # noqa: PLC0415 (a tenth of a cold start, and few actions need it)
 
-            asyncio.run(result)
+            asyncio.run(_within(self.timeout, result) if self.timeout else result)
 
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of the payload; None if the function takes none.
@@ -219,3 +233,16 @@ class Action(Generic[_P, _R]):
         if found := _BEGINS_WITH_PLACE.match(reason):
             place, reason = found[1], reason[found.end() :]
         return InvalidTask(place, f"{reason}, for the action {quoted(self.name)}")
+
+
+async def _within(timeout: timedelta, coroutine: Coroutine[Any, Any, _R]) -> _R:
+    """Await the coroutine, and cancel it at the time-out. Raises TimedOut."""
+    import asyncio  # noqa: PLC0415
+
+    try:
+        async with asyncio.timeout(timeout.total_seconds()) as limit:
+            return await coroutine
+    except TimeoutError:
+        if limit.expired():
+            raise TimedOut(timeout) from None
+        raise

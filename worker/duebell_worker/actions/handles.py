@@ -1,6 +1,7 @@
 """How a function becomes an action, and what type checkers know of it."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -96,6 +97,7 @@ def new_action(
     *,
     attempts: int,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+    timeout: timedelta | None = None,
     on_failed: str | None = None,
     limit: Limit = _NO_LIMIT,
     editor: "Callable[[], Editor]" = _no_editor,
@@ -111,6 +113,9 @@ def new_action(
     given: object = backoff
     if not isinstance(given, Backoff):
         raise TypeError(f"action {name!r}: backoff must be a Backoff(first=…), not {quoted(given)}")
+    duration: object = timeout
+    if duration is not None and not (isinstance(duration, timedelta) and duration > timedelta(0)):
+        raise ValueError(f"action {name!r}: timeout must be a timedelta above 0, not {quoted(duration)}")
     if isinstance(function, Action):  # one function may be several actions
         function = function.function
     parameters = Parameters.of(name, function)
@@ -121,6 +126,7 @@ def new_action(
         parameters,
         attempts=attempts,
         backoff=backoff,
+        timeout=timeout,
         on_failed=None if on_failed is None else check_name("on_failed", on_failed),
         editor=editor,
     )

@@ -16,6 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
@@ -142,6 +143,7 @@ class Registration:
                 at_most=action.limit.at_most,
                 per_second=action.limit.per_second,
                 closed=action.limit.closed,
+                timeout=action.timeout.total_seconds() if action.timeout else UNSET,
                 **_kind_of(action),
             )
             for name, action in sorted(actions.items())

@@ -46,6 +46,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     looked_at  when it read or wrote the record last; None if it never did
     run        the id of the run that is under way
     error      the error of its last call, if that failed
+    lost_places  how many of its places attempts keep that still run after their time-out
     """
 
     is_well: bool
@@ -53,6 +54,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     looked_at: datetime | None = None
     run: str | None = None
     error: str | None = None
+    lost_places: int = 0
 
 
 #: A process claims lanes this long before something is due in them: time enough to set the rule, and to try
@@ -76,6 +78,7 @@ class Process:
     stop_at     from then on no task is started; None until the process is told to end
     leave_at    attempts that still run then are ended as failed, and retried later
     unfinished  how many attempts were ended so
+    is_worn_out  whether it ends because half of its places are lost, so that another is to be started
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Process:
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None
         self.unfinished = 0
+        self.is_worn_out = False
         self._worker = worker
         self._backend = worker.backend
         self._now = worker.backend.clock
@@ -144,6 +148,7 @@ class Process:
             looked_at=looked_at,
             run=self._run_id if self._is_running else None,
             error=self._error,
+            lost_places=self._worker.lost_places,
         )
 
     # For its runs.
@@ -160,6 +165,14 @@ class Process:
         actions at a time than it has places; and when it ends, they have the time that others have.
         """
         self._outliving += attempts
+
+    def note_lost_places(self) -> None:
+        """End if attempts that still run after their time-out keep half of the places, or more."""
+        lost, places = self._worker.lost_places, self._worker._concurrency  # noqa: SLF001
+        if 2 * lost >= places and not self.is_worn_out:
+            self.is_worn_out = True
+            emit("places_lost", level=logging.ERROR, lost=lost, places=places)
+            self.drain()
 
     def note_contact(self) -> None:
         """Note that the arming record was read or written now."""
@@ -188,13 +201,19 @@ class Process:
 
     def _outlive(self) -> list[Attempt]:
         """The attempts that still run, although their run lost its lease."""
-        self._outliving = [attempt for attempt in self._outliving if attempt.is_running]
+        now, running = self._now(), [attempt for attempt in self._outliving if attempt.is_running]
+        late = [attempt for attempt in running if attempt.ends_by and attempt.ends_by <= now]
+        self._outliving = [attempt for attempt in running if attempt not in late]
+        if late:
+            self._worker._overrunning += late  # noqa: SLF001 (its own package)
+            self.note_lost_places()
         return self._outliving
 
     def _go_on(self) -> timedelta:
         """Read the record, and make a run if it is time. Returns how long to wait before the next read."""
         claim_in = self._read_record() - self._now()
-        could_start = self._run_id or self.kept_places < self._worker._concurrency  # noqa: SLF001
+        kept = self.kept_places + self._worker.lost_places
+        could_start = self._run_id or kept < self._worker._concurrency  # noqa: SLF001
         if not could_start:
             return self.look_every
         if claim_in > timedelta(0):

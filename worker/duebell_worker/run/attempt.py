@@ -49,6 +49,8 @@ class Attempt:
     is_ahead   whether it waited for its action's limit, and is started before its place
     has_place  whether it takes one of the run's places: not once it waits to go in a batch with others,
                or for others of its action to end
+    ends_by    the end of its time-out, once its action is called; None if it has none
+    has_returned  whether its action has returned, if it has a time-out
     waits_since  since when it waits in the run for its action's limit
     waited     how long it waited so
     """
@@ -64,6 +66,8 @@ class Attempt:
         self.recorded: Ended | None = None
         self.over: Future[Ended | None] = Future()
         self.has_place = True
+        self.ends_by: datetime | None = None
+        self.has_returned = False
         self.waits_since: datetime | None = None
         self.waited = timedelta(0)
 

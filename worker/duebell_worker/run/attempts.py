@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
+from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.status import Status
@@ -23,6 +24,9 @@ from .report import Outcome, Tally
 #: Outcomes after which the same occurrence is tried again.
 _AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}
 
+#: The time between two looks for attempts whose time-out is over.
+_LOOK_AGAIN = timedelta(seconds=1)
+
 #: The tasks that may be under way in batches beside those in places.
 _IN_BATCHES = 100
 
@@ -35,6 +39,7 @@ class Attempts:
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
     superseded    whether an outcome was, since the run read the queue
+    has_left      whether no action is called any more: see `leave`
     put_back      the tasks that are in the queue again after an attempt, with the time of the next one; the
                   run removes them when it reads the queue, so that they are few
     """
@@ -44,6 +49,7 @@ class Attempts:
         self.not_deployed: NotDeployed | None = None
         self.not_claimed: list[QueueKey] = []
         self.superseded = False
+        self.has_left = False
         self.put_back: dict[tuple[int, str], QueueKey] = {}
         self._context = context
         self._lease = lease
@@ -53,6 +59,7 @@ class Attempts:
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
         users = [action for name, action in context.actions.items() if not is_reserved(name)]
+        self._has_timeouts = any(action.timeout for action in users)
         self._sends_batches_only = bool(users) and all(action.batch for action in users)
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
@@ -76,8 +83,7 @@ class Attempts:
         A worker that does nothing but send batches needs no place for a task before its claim tells what it
         is. Then claims are full ones: a claim costs as much time for a few tasks as for many.
         """
-        host = self._context.host
-        places = self._context.places - (host.kept_places if host else 0)
+        places = self._context.free_places
         if self._sends_batches_only:
             room = places + _IN_BATCHES - len(self._under_way)
             return room >= (1 if self._to_claim else AT_ONCE)
@@ -85,6 +91,25 @@ class Attempts:
             return True
         in_places = sum(attempt.has_place for attempt in self._under_way.values())
         return in_places < places and len(self._under_way) < places + _IN_BATCHES
+
+    @property
+    def has_lost_all(self) -> bool:
+        """True if attempts that still run after their time-out have taken the last place."""
+        return bool(self._context.overrunning) and self._context.free_places <= 0
+
+    def watch(self) -> datetime:
+        """End the attempts whose time-out is over; return when to look again.
+
+        Problem: an attempt begins in a thread of the pool, unknown to the run's own. Solution: while anything
+        is under way in a worker that has time-outs, the run looks every second.
+        """
+        if not self._has_timeouts or not self._under_way:
+            return NEVER
+        now = self._context.now()
+        late = [one for one in self._under_way.values() if one.ends_by and one.ends_by <= now]
+        if late:
+            self._performer.time_out(late)
+        return now + _LOOK_AGAIN
 
     @property
     def is_claiming(self) -> bool:
@@ -140,7 +165,9 @@ class Attempts:
         for attempt in attempts:
             attempt.over = Future()
             self._under_way[attempt.over] = attempt
-        if attempts:
+        if attempts and self.has_lost_all:  # no thread is left
+            self._performer.record(attempts)
+        elif attempts:
             self._context.pool.submit(self._performer.record, attempts)
 
     def wait(self, patience: timedelta) -> list[Task]:
@@ -163,7 +190,7 @@ class Attempts:
         Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
         back.
         """
-        self.tally.stopped_early = True
+        self.tally.stopped_early = self.has_left = True
         for future in [future for future in self._under_way if future.done()]:
             self._take_result(future)
         for attempt, recorded in self._performer.leave(list(self._under_way.values())):

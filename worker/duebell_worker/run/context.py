@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random
@@ -67,6 +67,7 @@ class Host(Protocol):
     def claim_at(self, record: ArmingRecord, now: datetime) -> datetime: ...
     def ahead(self, record: ArmingRecord) -> timedelta: ...
     def is_long(self, began: datetime) -> bool: ...
+    def note_lost_places(self) -> None: ...
 
 
 #: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
@@ -88,6 +89,7 @@ class RunContext:
     deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
               action is a delivery
     host      the long-running process that it belongs to; None for an invocation's, or one by hand
+    overrunning  the attempts of this process that still ran after their time-out; some may have returned
 
     A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
     nothing with further runs.
@@ -104,6 +106,7 @@ class RunContext:
     metrics: Metrics | None = None
     deliver: Deliver | None = None
     host: Host | None = None
+    overrunning: "list[Attempt]" = field(default_factory=list)
 
     @property
     def stop_at(self) -> datetime | None:
@@ -114,6 +117,12 @@ class RunContext:
     def leave_at(self) -> datetime | None:
         """Attempts that still run then are ended as failed, and retried later."""
         return self.host.leave_at if self.host else self.ends[1]
+
+    @property
+    def free_places(self) -> int:
+        """The places without those that earlier attempts keep: they outlived their run, or their time-out."""
+        lost = sum(not attempt.has_returned for attempt in self.overrunning) if self.overrunning else 0
+        return self.places - lost - (self.host.kept_places if self.host else 0)
 
     @cached_property
     def now(self) -> Callable[[], datetime]:

@@ -22,7 +22,7 @@ from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.task import Task
-from duebell_worker.actions.action import Action
+from duebell_worker.actions.action import Action, TimedOut
 from duebell_worker.actions.parameters import InvalidPayload
 
 from .report import Outcome
@@ -169,7 +169,7 @@ def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
 
 def describe_error(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback."""
-    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | Unfinished | Undelivered)
+    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | TimedOut | Unfinished | Undelivered)
     trace = _from_users_frame(error.__traceback__)
     lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(

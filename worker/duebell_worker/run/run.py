@@ -256,8 +256,9 @@ class _Run:
     @property
     def _is_time_to_stop(self) -> bool:
         """True if no task is started any more in this run."""
-        must_stop = self._attempts.not_deployed is not None or self._context.is_out_of_time
-        return must_stop or self._lease.must_leave
+        attempts = self._attempts
+        must_stop = attempts.not_deployed is not None or attempts.has_left or attempts.has_lost_all
+        return must_stop or self._context.is_out_of_time or self._lease.must_leave
 
     def _may_start(self, key: QueueKey, status: Status) -> bool:
         """Tell whether to claim this task: its lane is held and in no trouble, and it is no stray copy."""

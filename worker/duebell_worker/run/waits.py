@@ -122,7 +122,8 @@ class Waits:
         not watch meanwhile: what is added now would be taken for seen by the read that is under way.
         """
         by = self._context.now() + _LONG if self._context.host else NEVER
-        return self._wait(lambda: self._attempts.has_place, by, watches=False)
+        attempts = self._attempts
+        return self._wait(lambda: attempts.has_place or attempts.has_lost_all, by, watches=False)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`.
@@ -161,11 +162,12 @@ class Waits:
             leave_at = self._context.leave_at or NEVER
             if now >= self._renew_at:
                 self._renew()
+            look_at = self._attempts.watch()
             if is_over():
                 return True
             if self._attempts.claim():
                 continue
-            if self._attempts and now >= leave_at:
+            if self._attempts and (now >= leave_at or self._attempts.has_lost_all):
                 self._attempts.leave()
                 return True
             if now >= by or (is_idle and self._context.is_out_of_time):
@@ -173,7 +175,9 @@ class Waits:
             if watches and self._must_end(by, is_idle=is_idle):
                 return False
             notice_at = host.wake_at(now) if host else NEVER
-            wake_at = min(self._renew_at, leave_at, by, notice_at, self._watch_at if watches else NEVER)
+            wake_at = min(
+                self._renew_at, leave_at, by, look_at, notice_at, self._watch_at if watches else NEVER
+            )
             for task in self._attempts.wait(wake_at - now):
                 self._go_on_with(task)
             if not is_idle:

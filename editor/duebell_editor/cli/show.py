@@ -23,7 +23,7 @@ from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import Task, starts_by
 
 from .context import Context, flag, option
 from .errors import Exit
@@ -138,7 +138,8 @@ def preview(
     meant = make_schedule(schedule, timezone=zone, start=given["start"], end=given["end"], now=now)
     occurrences = meant.preview(count, now)
     if context.out.as_json:
-        context.out.print_json({"words": meant.describe(), "occurrences": occurrences})
+        times = {"occurrences": occurrences, "starts_by": list(map(starts_by, occurrences))}
+        context.out.print_json({"words": meant.describe(), **times})
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))

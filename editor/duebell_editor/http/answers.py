@@ -216,6 +216,9 @@ class Preview(Struct, kw_only=True):
 
     words: str
     occurrences: list[Instant]
+    starts_by: Annotated[
+        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+    ]
 
 
 class KnownWorker(Struct, kw_only=True):

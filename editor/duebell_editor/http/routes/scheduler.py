@@ -22,6 +22,7 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import utc_now
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
+from duebell_shared.tasks.task import starts_by
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
@@ -101,7 +102,8 @@ def preview_schedule(body: SchedulePreview) -> Json:
     """The schedule in words, and its next times. Nothing is stored."""
     now = utc_now()
     schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)
-    return Json(Preview(words=schedule.describe(), occurrences=schedule.preview(body.count, now)))
+    times = schedule.preview(body.count, now)
+    return Json(Preview(words=schedule.describe(), occurrences=times, starts_by=list(map(starts_by, times))))
 
 
 @router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))

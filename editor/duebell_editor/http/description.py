@@ -45,8 +45,8 @@ _PROBLEMS = {
     422: "Something given cannot be right",
     500: "A fault of duebell's own, or an item of the table that is no task",
     502: "AWS refused",
-    503: "AWS does not answer, nothing is deployed, the rule could not be confirmed, or too many requests "
-    "are at work. Retry-After says when to ask again, where that may help",
+    503: "AWS does not answer, nothing is deployed, or the rule could not be confirmed. Retry-After says "
+    "when to ask again, where that may help",
     507: "The lane of the task holds as much as DynamoDB lets it hold",
 }
 

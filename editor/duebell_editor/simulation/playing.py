@@ -200,6 +200,7 @@ class Played:
             self._now = began = begins
             self._run()
             self.runs.append(RunPlayed(began, self._now, is_rung))
+            self.runs += [RunPlayed(self._shared_at, self._now, is_rung=False)] * self._helpers
             self._hold_lanes(began, self._now)
             self._record = self._record.released(_OWNER, {0: self._read()})
             self._settle(self._now)
@@ -242,7 +243,8 @@ class Played:
         self._in_run: defaultdict[str, list[_Waiting]] = defaultdict(list)
         self._held: defaultdict[str, list[tuple[datetime, int, _Waiting]]] = defaultdict(list)
         self._takes: dict[str, timedelta] = {}
-        self._last_place = self._watch_at = self._now
+        self._last_place = self._watch_at = self._shared_at = self._now
+        self._helpers = 0
         while True:
             while True:
                 next_due = self._start_due()
@@ -309,7 +311,7 @@ class Played:
         runs = min(self._of.runs, -int(-(due - len(self._under_way)) // in_time))
         if runs > 1:
             self._places = self._of.concurrency * runs
-            self.runs += [RunPlayed(self._now, self._stop_at, is_rung=False)] * (runs - 1)
+            self._shared_at, self._helpers = self._now, runs - 1
 
     def _wait(self, by: datetime) -> None:
         """Let attempts end until then, or until none is under way."""

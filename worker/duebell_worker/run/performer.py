@@ -18,7 +18,7 @@ from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
-from duebell_worker.log import attempt_of, end_lines
+from duebell_worker.log import attempt_of
 from duebell_worker.run.attempt import Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.follow_ups import FollowUps
@@ -228,8 +228,6 @@ class Performer:
                 action.handle(task)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             error = raised
-        finally:
-            end_lines()
         _end(spans, [error])
         return error
 

@@ -13,7 +13,7 @@ from .answers import (
 )
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE
-from .requests import EXAMPLES, Limits
+from .requests import EXAMPLES, CalendarsAnswer, Limits
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -103,7 +103,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas(Limits)
+        components["schemas"] |= schemas(Limits, CalendarsAnswer)
         for name, examples in {**_REQUESTS, **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}

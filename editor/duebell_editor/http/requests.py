@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Coroutine
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -35,6 +35,7 @@ from duebell_shared.limits.limits import (
     check_per_second,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
@@ -172,7 +173,7 @@ _Schedule = create_model(
     "_Schedule",
     __base__=Given,
     schedule=_field("schedule", default=..., is_nullable=False),
-    **{name: _field(name) for name in ("timezone", "start", "end")},
+    **{name: _field(name) for name in ("timezone", "start", "end", "calendar", "holidays")},
 )
 
 
@@ -377,6 +378,23 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     most_starts: int = Field(
         default=100, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
     )
+
+
+class NewCalendar(Given):
+    """A calendar of holidays; it replaces the one of its name."""
+
+    days: dict[date, str] = Field(description="The holidays, and their names")
+    ends: date = Field(description="The last day that it knows")
+    weekend: tuple[int, ...] = Field(
+        default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
+    )
+    source: str = Field(default="", max_length=200, description="Where it comes from")
+
+
+class CalendarsAnswer(Struct, kw_only=True):
+    """The calendars of holidays, by name."""
+
+    calendars: dict[str, Calendar]
 
 
 class Limits(Struct, kw_only=True):

@@ -42,7 +42,7 @@ def cost_command(
     size: Annotated[float, typer.Option("--size", metavar="KB", min=0.0, help="The size of a task.")] = 1.0,
     memory: Annotated[int, typer.Option(metavar="MB", min=128, help="The worker's memory.")] = 512,
     snap_start: Annotated[
-        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, as deployed so.")
+        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, with SnapStart.")
     ] = False,
     intake: Annotated[
         bool, typer.Option("--intake", help="The tasks are added by the intake queue.")

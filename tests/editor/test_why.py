@@ -280,6 +280,11 @@ def test_its_follow_up_is_being_added(editor: Editor, scheduler: Scheduler) -> N
     [
         (Status.PAUSED, WaitCause.PAUSED, "it is paused by ann, and waits until it is resumed"),
         (Status.RESERVED, WaitCause.RESERVED, "it is reserved: it waits for its transaction to be committed"),
+        (
+            Status.BLOCKED,
+            WaitCause.BLOCKED,
+            "it is a batch, and waits for its tasks: 1 of 3 have ended, 0 failed; open",
+        ),
         (Status.RUNNING, WaitCause.RUNNING, "attempt 1 runs since 2026-11-21T12:00:00.000Z, in run run"),
         (Status.CANCELLED, WaitCause.NEVER_STARTED, "it is cancelled, and was never started"),
     ],

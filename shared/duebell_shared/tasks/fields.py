@@ -286,7 +286,7 @@ class _AllFields(TypedDict, total=False):
     )]
     on_failed: Annotated[str | None, Field(
         kind=_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
-        means="The action or delivery that is given the task when it has failed for good; empty: none",
+        means="The action or delivery that gets the task when it has failed for good; empty: none",
         unset="that of its action", stored="task",
     )]
     tags: Annotated[Iterable[str] | None, Field(
@@ -295,7 +295,7 @@ class _AllFields(TypedDict, total=False):
     )]
     then: Annotated[Then | Mapping[str, Any] | None, Field(
         kind=_FOLLOW_UP, title="When it is done",
-        means="The task to add when this one is done, due so long `after`", unset="none", stored="task",
+        means="The task to add when this one is done", unset="none", stored="task",
     )]
 
 
@@ -339,6 +339,10 @@ class _NewFields(_Fields, total=False):
     schedule: Annotated[str | None, _SCHEDULE]
     id: Annotated[str | None, Field(
         kind=_name("text"), title="Id", means="Its id, of printable characters", unset="one is made",
+    )]
+    batch: Annotated[str | None, Field(
+        kind=_name("text"), title="Batch", means="The id of the batch that waits for this task to end",
+        unset="none", stored="task", goes="once",
     )]
     unique: Annotated[bool | Iterable[str] | None, Field(
         kind=Kind(

@@ -19,6 +19,7 @@ from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
+from duebell_editor.simulation.simulate import Simulation
 from duebell_editor.status.dead_letters import DeadLetter
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
@@ -230,6 +231,9 @@ class Preview(Struct, kw_only=True):
 
     words: str
     occurrences: list[Instant]
+    starts_by: Annotated[
+        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+    ]
     on_holidays: tuple[OnHoliday, ...] = ()
 
 
@@ -383,6 +387,6 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     operator = (Changes, DeadLetterList, Handled)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, *operator, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, *operator, Simulation, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

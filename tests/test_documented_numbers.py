@@ -21,9 +21,9 @@ from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
 from duebell_editor.library import async_editor, backfill, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
+from duebell_editor.simulation import cost
 from duebell_editor.status import status
 from duebell_editor.transactions import task_writes
-from duebell_infra import cost
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text

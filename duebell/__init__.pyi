@@ -18,6 +18,12 @@ from duebell_editor.listing.queue_counts import PastCounts as PastCounts
 from duebell_editor.listing.queue_counts import Snapshot as Snapshot
 from duebell_editor.listing.timeline import Bucket as Bucket
 from duebell_editor.listing.timeline import Step as Step
+from duebell_editor.simulation.playing import Start as Start
+from duebell_editor.simulation.simulate import ActionForecast as ActionForecast
+from duebell_editor.simulation.simulate import Flattening as Flattening
+from duebell_editor.simulation.simulate import Forecast as Forecast
+from duebell_editor.simulation.simulate import Simulation as Simulation
+from duebell_editor.simulation.simulate import Slot as Slot
 from duebell_editor.status.action_limits import ActionLimit as ActionLimit
 from duebell_editor.status.health import Diagnosis as Diagnosis
 from duebell_editor.status.health import Problem as Problem
@@ -60,6 +66,8 @@ from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
 from duebell_shared.queue.adding import Added as Added
 from duebell_shared.retention import History as History
+from duebell_shared.schedules.calendars import Calendar as Calendar
+from duebell_shared.schedules.schedule import Holidays as Holidays
 from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision
@@ -72,6 +80,7 @@ from duebell_shared.tasks.fields import IfExists as IfExists
 from duebell_shared.tasks.fields import NewTask as NewTask
 from duebell_shared.tasks.fields import TaskChange as TaskChange
 from duebell_shared.tasks.follow_up import FollowUp as FollowUp
+from duebell_shared.tasks.follow_up import Members as Members
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
 from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence

@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Change tasks": {
         "add": (f"{_TASKS}.add", "Add a task, or many from a file."),
         **{verb.replace("_", "-"): (f"{_TASKS}.change", verb.rule.means) for verb in Verb},
+        "batch": (f"{_TASKS}.change", "Make, close or show a batch of tasks."),
         "backfill": (f"{_TASKS}.change", "Add past occurrences of a recurring task as tasks."),
     },
     "Look at the queue": {
@@ -46,6 +47,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "why": (f"{_TASKS}.show", "Explain why a task waits, or why it started late."),
         "history": (f"{_TASKS}.show", "Show what happened to one task before."),
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
+        "simulate": (f"{_TASKS}.simulate", "Say what will happen, and what if something changes."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
         "actions": (f"{_TASKS}.worker", "List the actions of the worker, and their limits."),
@@ -55,6 +57,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": (f"{_TASKS}.show", "Find what is wrong; repair it with --fix."),
         "dead-letters": (f"{_TASKS}.queue", "List, redrive or delete dead letters."),
         "limit": (f"{_TASKS}.worker", "Limit or pause an action."),
+        "calendar": (f"{_TASKS}.calendars", "Import, list, show or delete calendars of holidays."),
         "sync": (f"{_TASKS}.worker", "Add, change and cancel recurring tasks as the code declares."),
         "relane": (f"{_TASKS}.queue", "Give the queue more lanes while it is in use."),
         "export": (f"{_TASKS}.queue", "Write every task to standard output, as JSON lines."),

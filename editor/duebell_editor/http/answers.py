@@ -19,10 +19,12 @@ from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
+from duebell_editor.simulation.simulate import Simulation
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
+from duebell_shared.schedules.calendars import OnHoliday
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
@@ -130,7 +132,7 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "reservation", "intake", "events"),
+    hidden=("payload_json", "begun", "counted", "reservation", "intake", "events"),
     payload=_described(Any, "Any JSON value"),
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
@@ -211,10 +213,14 @@ class TimeZones(Struct, kw_only=True):
 
 
 class Preview(Struct, kw_only=True):
-    """A schedule in words, and its next times."""
+    """A schedule in words, its next times, and those up to then that fall on holidays."""
 
     words: str
     occurrences: list[Instant]
+    starts_by: Annotated[
+        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+    ]
+    on_holidays: tuple[OnHoliday, ...] = ()
 
 
 class KnownWorker(Struct, kw_only=True):
@@ -366,6 +372,6 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, Simulation, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

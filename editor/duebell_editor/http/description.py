@@ -13,7 +13,7 @@ from .answers import (
 )
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE
-from .requests import EXAMPLES, Limits
+from .requests import EXAMPLES, CalendarsAnswer, Limits
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -103,7 +103,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas(Limits)
+        components["schemas"] |= schemas(Limits, CalendarsAnswer)
         for name, examples in {**_REQUESTS, **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}
@@ -128,8 +128,13 @@ _REQUESTS: dict[str, list[object]] = {
     ],
     "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
     "Move": [{"due": "2026-12-31T00:00:00Z"}, {"in": 5400}],
+    "Proposal": [{"in": 86_400, "limits": {"mail": {"at_most": 5}}, "flatten": True}],
     "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
     "BackfillRange": [{"start": "2026-01-01T00:00:00Z", "end": "2026-01-31T23:59:59Z", "per_second": 2}],
+    "NewBatch": [
+        {"id": "import-7", "then": {"action": "report"}, "on_failed": "alarm"},
+        {"tasks": [{"action": "work", "in": 60, "payload": {"row": 1}}], "then": {"action": "report"}},
+    ],
     "BulkChange": [
         {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
         {"do": "retry", "ids": ["sale-42", "sale-43"]},

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Coroutine
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -35,6 +35,8 @@ from duebell_shared.limits.limits import (
     check_per_second,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.schedules.calendars import Calendar
+from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
 from duebell_shared.tasks.fields import FIELDS, IfExists, described, names_of
@@ -171,7 +173,7 @@ _Schedule = create_model(
     "_Schedule",
     __base__=Given,
     schedule=_field("schedule", default=..., is_nullable=False),
-    **{name: _field(name) for name in ("timezone", "start", "end")},
+    **{name: _field(name) for name in ("timezone", "start", "end", "calendar", "holidays")},
 )
 
 
@@ -184,6 +186,27 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
         description=f"{described('if_exists')}. With an id of your own and `keep`, a request can be repeated "
         "without harm",
     )
+
+
+_NewBatch = create_model(
+    "_NewBatch",
+    __base__=Given,
+    id=_field("id"),
+    tasks=(
+        list[NewTask] | None,
+        Field(
+            default=None,
+            max_length=MAX_MANY,
+            description="Its tasks; then it is closed. Null for an open one: tasks name it as their `batch`",
+        ),
+    ),
+    then=_field("then", means="The task that comes when all have ended; its payload is an object"),
+    on_failed=_field("on_failed", means="The action that comes instead if any has failed"),
+)
+
+
+class NewBatch(_NewBatch):  # type: ignore[misc, valid-type]
+    """A batch to make."""
 
 
 #: One task to add, or a list of them. The tags stand in the places of errors; no field has the first's name.
@@ -348,6 +371,51 @@ class NewLimit(Given):
         default=None,
         description="Hours in which nothing starts, such as `22:00-06:00 Europe/Berlin`; `never` for none",
     )
+
+
+_Until = create_model(
+    "_Until",
+    __base__=_Timed,
+    due=(_Instant | None, Field(default=None, alias="until", description="Until then; or give `in`")),
+    in_=_IN,
+)
+
+
+class Proposal(_Until):  # type: ignore[misc, valid-type]
+    """How far to simulate, and changes to simulate; nothing is changed."""
+
+    add: list[NewTask] = Field(default=[], max_length=MAX_MANY, description="Tasks to add")
+    limits: dict[str, NewLimit] = Field(default={}, description="Limits to set, by action")
+    pause: list[str] = Field(default=[], description="Actions to pause")
+    spread: dict[
+        str, Annotated[Any, BeforeValidator(partial(_read, "spread")), WithJsonSchema({"type": "number"})]
+    ] = Field(default={}, description="Spreads in seconds, by the id of a recurring task or by action")
+    precision: Precision | None = Field(default=None, description="Another precision")
+    flatten: bool = Field(
+        default=False, strict=True, description="Spread recurring tasks so that the peak halves, and say how"
+    )
+    concurrency: int = Field(default=16, strict=True, ge=1, description="Actions that a run has at a time")
+    memory: int = Field(default=512, strict=True, ge=128, description="The worker's memory in MB")
+    most_starts: int = Field(
+        default=100, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
+    )
+
+
+class NewCalendar(Given):
+    """A calendar of holidays; it replaces the one of its name."""
+
+    days: dict[date, str] = Field(description="The holidays, and their names")
+    ends: date = Field(description="The last day that it knows")
+    weekend: tuple[int, ...] = Field(
+        default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
+    )
+    source: str = Field(default="", max_length=200, description="Where it comes from")
+
+
+class CalendarsAnswer(Struct, kw_only=True):
+    """The calendars of holidays, by name."""
+
+    calendars: dict[str, Calendar]
 
 
 class Limits(Struct, kw_only=True):

@@ -2,8 +2,9 @@
 
 import copy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from uuid import uuid4
 
@@ -34,7 +35,7 @@ from duebell_editor.status.why import Why, explain
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskNotFound
+from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskExists, TaskNotFound
 from duebell_shared.instants import NEVER
 from duebell_shared.log_lines import log_change
 from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
@@ -42,11 +43,13 @@ from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
+from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.settings import Settings
-from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
+from duebell_shared.settings import Precision, Settings
+from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
+from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
@@ -54,6 +57,7 @@ from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .adder import Adder, check_all
 from .backfill import BackfillReport, backfill
+from .batches import Joiner, members_of, new_batch
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -71,6 +75,10 @@ from .limit_setter import all_limits, set_limit
 if TYPE_CHECKING:
     import boto3
 
+    from duebell_editor.simulation.simulate import Simulation
+    from duebell_shared.schedules.calendars import Calendar, OnHoliday
+
+    from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
 
@@ -112,6 +120,7 @@ class Editor:
         self._clock = backend.clock
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
+        self._joiner = Joiner(backend, self.queue, self._adder)
         self._known = KnownWorker(backend)
 
     @classmethod
@@ -243,6 +252,52 @@ class Editor:
         """
         return self.get(id).history
 
+    def simulate(
+        self,
+        until: datetime | timedelta,
+        *,
+        add: Iterable[NewTask | Mapping[str, Any]] = (),
+        limits: Mapping[str, Mapping[str, Any]] | None = None,
+        pause: Iterable[str] = (),
+        spread: Mapping[str, timedelta] | None = None,
+        precision: Precision | str | None = None,
+        flatten: bool = False,
+        concurrency: int = 16,
+        memory: int = 512,
+        most_starts: int = 100,
+    ) -> "Simulation":
+        """Say what the queue does until then if nothing fails, and what it would do with these changes.
+
+        until        a time, or a length of time from now; at most 62 days
+        add          tasks to add, as for `add_many`
+        limits       other limits, by action: `{"mail": {"at_most": 5}}`, or per_second, closed
+        pause        actions to pause
+        spread       other spreads, by the id of a recurring task or by action
+        precision    another precision, minute or second
+        flatten      spread recurring tasks so that the peak halves, and say how
+        concurrency  how many actions a run has under way at a time
+        memory       the worker's memory in MB, for the cost
+        most_starts  how many starts to list, in order
+
+        It reads the queue, the limits and some done tasks, and writes nothing. Each attempt takes the median
+        time of past attempts of its action, or a second. Raises InvalidQuery, InvalidTask, InvalidSchedule.
+        """
+        from duebell_editor.simulation.simulate import proposal_of, simulate  # noqa: PLC0415 (few do this)
+
+        added = tuple(check_all(add, self._check))
+        proposal = proposal_of(
+            add=added, limits=limits, pause=pause, spread=spread, precision=precision, flatten=flatten
+        )
+        return simulate(
+            self._backend,
+            self.queue,
+            until,
+            proposal,
+            concurrency=check_limit(concurrency, field="concurrency", most=10_000),
+            memory=check_limit(memory, field="memory", most=10_240),
+            most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
+        )
+
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.
 
@@ -319,6 +374,9 @@ class Editor:
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
                        five cron fields, or `at(2026-12-31T09:00:00)`; 1 KB at most
         timezone       the schedule's, an IANA name; UTC if not given
+        calendar       the name of a calendar of holidays that the schedule heeds: see `import_calendar`
+        holidays       an occurrence on a holiday is skipped (the default), or runs on the next or the
+                       previous working day: see Holidays
         start, end     the schedule's first and last possible moment, aware; a rate counts from its start
         missed         the policy for occurrences that passed while nothing could run: make up for them once
                        (the default), for all, or skip them: see Missed
@@ -338,6 +396,8 @@ class Editor:
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
+        batch          the id of a batch that waits for this task to end, and is open: see `batch`. Then
+                       `if_exists` is fail or keep
         unique         make the id of the action and the payload instead: True for all of it, or the names of
                        those of its fields that count. `if_exists` then says what the same task does again
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
@@ -368,7 +428,12 @@ class Editor:
         given = fields_of(NewTask, task)
         is_generated = given.get("id") is None
         new = policy.first(self._check(given), is_generated=is_generated)
-        return self._adder.add(new, policy, is_generated=is_generated)
+        if new.batch is None:
+            return self._adder.add(new, policy, is_generated=is_generated)
+        report = self._joiner.add([new], policy)
+        if report.failures:
+            raise report.failures[0].error
+        return Added(self.get(new.id), "kept" if report.there_already else "added")
 
     def add_many(
         self,
@@ -396,7 +461,13 @@ class Editor:
             chosen.update([] if is_generated else [task.id])
             return task
 
-        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress)
+        every = check_all(tasks, check)
+        members = [task for task in every if task.batch is not None]
+        if not members:
+            return self._adder.add_many(every, chosen, policy, progress)
+        others = [task for task in every if task.batch is None]
+        report = self._adder.add_many(others, chosen, policy, progress)
+        return report.and_those(self._joiner.add(members, policy), [task.id for task in every])
 
     def backfill(
         self,
@@ -431,6 +502,53 @@ class Editor:
             now=self._clock(),
             changed_by=self.changed_by,
         )
+
+    def batch(
+        self,
+        id: str | None = None,
+        tasks: Iterable[NewTask | Mapping[str, Any]] | None = None,
+        *,
+        then: Then | Mapping[str, Any] | None = None,
+        on_failed: str | None = None,
+    ) -> Task:
+        """Make a batch: a task that is blocked until all tasks of the batch have ended, and then does `then`.
+
+        tasks      its tasks, as for `add_many`; one without an id gets that of its place, `import-7/1`. The
+                   batch is closed then. None for an open one: tasks are added with `batch=id`, until
+                   `close_batch`
+        then       what comes after them: `Then("report", {"month": 1})`. Its payload is an object; it gets
+                   counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
+        on_failed  the action that comes instead if a task has failed; None: `then` comes all the same
+
+        Returns the batch: `members` has the counts so far. A call that raised can be repeated, with an id of
+        yours. A batch of this id that is closed is returned as it is. Raises InvalidTask before anything is
+        written, TaskExists if another task has the id, TaskConflict, NotArmed.
+        """
+        new = new_batch(id, then, on_failed, now=self._clock())
+        new = self._signed(check_size(new))
+        if new.action != NO_FOLLOW_UP:
+            self._known.check_all(new, None)
+        given = members_of(new.id, tasks) if tasks is not None else None
+        if given:
+            check_all(given, self._check)
+        there = self._adder.add(new, Policy(IfExists.KEEP)).task
+        if there.members is None:
+            raise TaskExists(there.id)
+        if given is None or not there.is_blocked or not there.members.open:
+            return there
+        report = self.add_many(given, if_exists=IfExists.KEEP)
+        if report.failures:
+            raise report.failures[0].error
+        return self.close_batch(there.id)
+
+    def close_batch(self, id: str) -> Task:
+        """Close a batch: it takes no more tasks, and goes on when those that it has have ended.
+
+        One without any goes on at once. To close it again does nothing.
+        Raises TaskNotFound, TaskConflict if it is no batch, NotArmed.
+        """
+        keep = self._backend.settings.retention_policy
+        return self._change("close", id, lambda task: task.closed(now=self._clock(), keep=keep), None)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
@@ -652,8 +770,49 @@ class Editor:
         self._backend.armer.verify()
         return self.status()
 
+    def import_calendar(self, name: str, calendar: "Calendar") -> "CalendarReport":
+        """Store a calendar of holidays under this name, and plan the tasks that use it anew.
+
+        Raises InvalidInput, TaskConflict.
+        """
+        from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
+
+        replan = partial(self.update, calendar=name)
+        return import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+
+    def preview(
+        self, count: int = 10, **schedule: Any
+    ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
+        """A schedule, its next occurrences, and those up to the last of them that fall on holidays.
+
+        It takes the arguments of `add` that make a schedule. Nothing is stored. Raises InvalidSchedule.
+        """
+        now = self._clock()
+        meant = make_schedule(
+            schedule.pop("schedule"),
+            **{
+                name: checked(name, value) if name == "holidays" else value
+                for name, value in schedule.items()
+            },
+            calendars=self._calendar_of,
+            now=now,
+        )
+        found = meant.preview(count, now)
+        return meant, found, meant.on_holidays(now, found[-1] if found else now, 100)
+
+    def calendars(self) -> "Mapping[str, Calendar]":
+        """The calendars of holidays, by name. One read."""
+        found = self._store.read_calendars()
+        return found.calendars if found else {}
+
+    def delete_calendar(self, name: str) -> None:
+        """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
+        from .calendars import delete_calendar  # noqa: PLC0415
+
+        delete_calendar(self._backend, self.queue, name)
+
     def _check(self, given: NewTask) -> Task:
-        task = self._signed(check_size(new_task(**given, now=self._clock())))
+        task = self._signed(check_size(new_task(**given, now=self._clock(), calendars=self._calendar_of)))
         self._known.check_all(task, given.get("payload"))
         if "opentelemetry.trace" not in sys.modules:
             return task
@@ -661,8 +820,13 @@ class Editor:
 
         return msgspec.structs.replace(task, traceparent=current_traceparent())
 
+    def _calendar_of(self, name: str) -> "Calendar":
+        return self._backend.calendars.named(name)
+
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
+        if task.batch is not None:
+            raise InvalidTask("batch", "goes without a reservation: add the task itself")
         reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
         return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 
@@ -675,7 +839,7 @@ class Editor:
         check_change(change)
 
         def apply(task: Task) -> Task:
-            changed = check_size(changed_task(task, change, now=self._clock()))
+            changed = check_size(changed_task(task, change, now=self._clock(), calendars=self._calendar_of))
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
                 self._known.check_all(changed, change.get("payload"))
             return changed
@@ -686,7 +850,7 @@ class Editor:
         marks = {"intake": self.intake_mark} if self.intake_mark else {}
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
 
-    def _noted(self, verb: Verb, before: Task, changed: Task) -> Task:
+    def _noted(self, verb: str, before: Task, changed: Task) -> Task:
         """The change with its author, and among the task's events."""
         noted = changed.noted(verb, before, by=self.changed_by, now=self._clock())
         return with_fitting_events(self._signed(noted))
@@ -705,7 +869,7 @@ class Editor:
             )
         return TransactionItem(self._backend, TaskWrite(task, changed))
 
-    def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
+    def _change(self, verb: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
         rev = checked("rev", rev)
         for _ in range(TRIES):
@@ -722,7 +886,8 @@ class Editor:
                 self._rule.arm([task])
                 return task
             changed = self._noted(verb, task, wanted)
-            if self._store.save(task, changed):
+            is_retried = task.counted and not changed.counted
+            if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
                 log_change(verb, task, changed)
                 # Even if this call did not change the time: an earlier one may have, and failed to arm.
                 self._rule.arm([changed])

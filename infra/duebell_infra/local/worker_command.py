@@ -48,7 +48,7 @@ def worker(
             min=0.1,
             max=60,
             metavar="SECONDS",
-            help="Time between two reads of the record, a unit each.",
+            help="Time between two reads of the arming record, a read unit each.",
         ),
     ] = 1.0,
     drain_seconds: Annotated[
@@ -56,10 +56,11 @@ def worker(
         typer.Option(min=0, max=86_400, metavar="SECONDS", help="How long actions may go on at the end."),
     ] = 20.0,
     health_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Tell the health over HTTP there; 0 is any port.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Port that answers with the health over HTTP; 0 is any port."),
     ] = None,
     health_host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to tell it on.")
+        str, typer.Option(metavar="ADDRESS", help="The address of the health port.")
     ] = "127.0.0.1",
 ) -> None:
     """It starts tasks to the second, and ends with SIGTERM or Ctrl-C. The rule stays set, as a watchdog.

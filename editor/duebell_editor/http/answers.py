@@ -19,7 +19,7 @@ from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
-from duebell_editor.simulation.simulate import Simulation
+from duebell_editor.simulation.simulate import Flattening, Simulation
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
 from duebell_shared.errors import AddFailure, AddReport
@@ -141,6 +141,22 @@ _TASK = _struct(
         Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
     ),
     can=_CAN,
+)
+
+_FLATTENING = _struct(
+    "Flattening",
+    Flattening,
+    spread=_described(float, "The spread to give it, in seconds"),
+    later=_described(float, "How many seconds later it is then, each time"),
+)
+
+_SIMULATION = _struct(
+    "Simulation",
+    Simulation,
+    flatten=_described(
+        tuple[_FLATTENING, ...],  # type: ignore[valid-type]
+        "The recurring tasks to move so that the peak halves",
+    ),
 )
 
 #: Characters of a payload that a list shows.
@@ -372,6 +388,6 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, Simulation, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, _SIMULATION, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

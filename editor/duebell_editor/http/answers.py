@@ -27,7 +27,7 @@ from duebell_shared.instants import Instant, as_text
 from duebell_shared.schedules.calendars import OnHoliday
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
-from duebell_shared.tasks.follow_up import FollowUp
+from duebell_shared.tasks.follow_up import FollowUp, Members
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
@@ -123,6 +123,10 @@ _THEN = _struct(
     after=_described(float, "It is due so many seconds later"),
 )
 
+_MEMBERS = _struct(
+    "Members", Members, after=_described(float, "How many seconds after the last has ended the batch is due")
+)
+
 _DURATIONS: Any = {
     name: _described(float if FIELDS[name].default is not None else float | None, described(name))
     for name in STORED
@@ -137,6 +141,7 @@ _TASK = _struct(
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
+    members=_described(_MEMBERS | None, "The tasks that a batch waits for; null if it is none"),
     starts_by=_described(
         Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
     ),

@@ -9,18 +9,21 @@ import msgspec
 from bench.capacity import Path
 from bench.figures import Figures
 from duebell_infra import cost
-from duebell_infra.cost import PRICES, UNITS_FILE, Measured, Units, Usage, scheduler_cost
+from duebell_infra.cost import PRICES, UNITS_FILE, Measured, Units, Usage
 from duebell_shared.settings import Precision
 
 __all__ = [
     "ALONE",
     "BURST",
     "MEMORY_MB",
+    "SCHEDULER",
+    "SCHEDULER_WITH_TABLE",
     "Row",
     "measured_in",
     "memories",
     "rows",
     "save_units",
+    "scheduler_cost",
     "state_machine",
 ]
 
@@ -46,6 +49,13 @@ _CASES = (
     ("of 1,000 hourly tasks, all at a time", 1_000, _HOUR, True),
     ("a minutely task's occurrences", 1, _MINUTE, True),
 )
+
+
+#: EventBridge Scheduler is compared twice: its API alone, and with a table to list and search tasks.
+SCHEDULER, SCHEDULER_WITH_TABLE = "EventBridge Scheduler", "EventBridge Scheduler with a table"
+
+#: Assumed: the time that is billed for an invocation of a warm Lambda that runs one task and no duebell.
+_OTHERS_SECONDS = 0.005
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +123,28 @@ def rows(of: Measured) -> Iterator[Row]:
             second=cost.cost(to_the_second, of),
             with_table=at(scheduler_cost, usage, of),
         )
+
+
+def scheduler_cost(usage: Usage, of: Measured) -> cost.Cost:
+    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table, which is `dynamodb`.
+
+    Each task invokes the Lambda by itself; of those of one minute, the first starts a process. The table is
+    for what its API cannot do: list by time, search, show what is in a task. It takes a put when a task is
+    added and a delete when it has run, and no index.
+    """
+    tasks = usage.tasks / 1e6
+    starting, cold = (
+        cost.billed_seconds(usage.memory_mb, of.start_ms, services=1),
+        usage.is_cold / usage.at_a_time,
+    )
+    seconds = cold * starting + (1 - cold) * _OTHERS_SECONDS
+    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
+    return cost.Cost(
+        dynamodb=tasks * writes * PRICES["write"].dollars,
+        function=tasks * (cost.lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
+        log=cost.log_dollars(usage.tasks * cost.INVOCATION_BYTES),
+        others=tasks * PRICES["schedule"].dollars,
+    )
 
 
 def _at_random(compute: Callable[[Usage, Measured], cost.Cost], usage: Usage, of: Measured) -> cost.Cost:

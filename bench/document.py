@@ -24,6 +24,7 @@ from bench import (
     schedules,
     waiting,
 )
+from bench.costs import SCHEDULER, SCHEDULER_WITH_TABLE
 from bench.figures import Figures
 from bench.words import (
     ADDING,
@@ -51,8 +52,6 @@ from duebell_infra.cost import (
     ALARMS,
     CALL_SECONDS,
     PRICES,
-    SCHEDULER,
-    SCHEDULER_WITH_TABLE,
     billed_seconds,
     idle_dollars,
     snapshot_dollars,

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from matplotlib.axes import Axes
 
 from bench import costs
+from bench.costs import SCHEDULER, SCHEDULER_WITH_TABLE
 from bench.drawing import drawn
 from bench.figures import FOLDER, Figures
-from duebell_infra.cost import SCHEDULER, SCHEDULER_WITH_TABLE, Cost
+from duebell_infra.cost import Cost
 
 __all__ = ["draw"]
 

@@ -101,6 +101,20 @@ def _page() -> Iterator[str]:
         yield f"## {module.__name__}\n"
         for name in module.__all__:
             yield from _thing(name, getattr(module, name))
+    yield from _requests()
+
+
+def _requests() -> Iterator[str]:
+    """The requests of the HTTP API, from its OpenAPI description."""
+    with duebell.testing.Rehearsal(duebell.Worker()) as rehearsal:
+        paths = duebell.http.create_app(rehearsal.editor).openapi()["paths"]
+    yield "## HTTP requests\n\n[The page and the HTTP API](http.md) explains them.\n"
+    for path, operations in paths.items():
+        for method, said in operations.items():
+            yield f"### {method.upper()} {path}\n\n{said['summary']}. {said['description']}\n"
+            queries = [f"`{one['name']}`" for one in said.get("parameters", ()) if one["in"] == "query"]
+            if queries:
+                yield f"Parameters: {', '.join(queries)}\n"
 
 
 def commands_page() -> str:
@@ -110,6 +124,9 @@ def commands_page() -> str:
 
 def _commands() -> Iterator[str]:
     program: Any = typer.main.get_command(app)
+    for title, names in GROUPS_OF_COMMANDS.items():
+        listed = [f"| [`{name}`](#duebell-{name}) | {summary} |" for name, (_, summary) in names.items()]
+        yield "\n".join([f"| {title.lower()} | |", "|---|---|", *listed]) + "\n"
     for title, names in GROUPS_OF_COMMANDS.items():
         yield f"## {title}\n"
         for name in names:

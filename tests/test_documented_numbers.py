@@ -24,7 +24,6 @@ from duebell_editor.status import status
 from duebell_editor.transactions import task_writes
 from duebell_infra import cost
 from duebell_infra.bundle import bundle
-from duebell_infra.deploy import artifacts
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
 from duebell_infra.verify import account, scene
@@ -366,7 +365,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "at one second {} million units a month",
         [N(round(cost.MONTH / SECOND / 1e6, 1))],
     ),
-    ("how-to/deploy", "deleted {} days after its upload", [N(artifacts._KEPT_DAYS)]),
     ("how-to/django", "{} KB at most", [N(payload.MAX_BYTES / 1024)]),
     ("how-to/django", "tried again with back-off, {} times in all", [N(ATTEMPTS)]),
     ("how-to/django", "{} days after its end", [N(SETTINGS.retention, DAY)]),

@@ -6,12 +6,21 @@ from datetime import timedelta
 from types import FrameType
 from typing import Any
 
+import pytest
+
 import duebell_editor
 import duebell_shared
 import duebell_worker
 from duebell import Worker
 from duebell_infra.testing import InlinePool
 from tests.editor.memory import Scheduler
+
+
+@pytest.fixture(autouse=True)
+def without_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application does not use OpenTelemetry, though FastAPI imports it in other tests."""
+    monkeypatch.delitem(sys.modules, "opentelemetry.trace", raising=False)
+
 
 OURS = tuple(package.__path__[0] for package in (duebell_shared, duebell_editor, duebell_worker))
 

@@ -7,14 +7,12 @@ that the simulation counted, the lines that Lambda writes to the log, and price 
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
-from bench.costs import ALONE, BURST, rows
+from bench.costs import ALONE, BURST, SCHEDULER, SCHEDULER_WITH_TABLE, rows
 from bench.costs import Row as Dollars
 
 from duebell_infra.cost import (
     INVOCATION_BYTES,
     PRICES,
-    SCHEDULER,
-    SCHEDULER_WITH_TABLE,
     Cost,
     Price,
     idle_dollars,

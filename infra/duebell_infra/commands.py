@@ -14,7 +14,6 @@ import typer
 from duebell_editor.cli.context import Context, with_options
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import examples, with_json
-from duebell_editor.cli.schedulers import forget_place
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
@@ -220,7 +219,6 @@ def deploy(
         typer.echo(
             f"intake: {outputs['IntakeUrl']}, for whoever may sqs:SendMessage on {outputs['IntakeArn']}"
         )
-    context.account.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
 
 
 @app.command(epilog=examples("verify", "verify --no-probe --json", more=_VERIFY))
@@ -269,4 +267,3 @@ def destroy(
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
     session = context.account.session
     destroy_stack(session, name, delete_table=delete_table, say=typer.echo, progress=typer.echo)
-    forget_place(name)

@@ -13,7 +13,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from msgspec.structs import replace
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import examples, with_json
@@ -77,9 +76,6 @@ PRICES = {
 
 MONTH = timedelta(days=30)
 
-#: EventBridge Scheduler is compared twice: its API alone, and with a table to list and search tasks.
-SCHEDULER, SCHEDULER_WITH_TABLE = "EventBridge Scheduler", "EventBridge Scheduler with a table"
-
 UNITS_FILE = Path(__file__).with_name("cost_units.json")
 
 #: A Lambda with so much memory has one processor; with less it has the same part of one.
@@ -95,9 +91,6 @@ _SERVICES = 2
 
 #: Assumed: Lambda keeps a process for so long after an invocation. It gives no figure.
 KEPT_WARM = timedelta(minutes=5)
-
-#: Assumed: the time that is billed for an invocation of a warm Lambda that runs one task and no duebell.
-_OTHERS_SECONDS = 0.005
 
 #: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
 INVOCATION_BYTES = 300
@@ -256,25 +249,6 @@ def cost(usage: Usage, of: Measured) -> Cost:
     )
 
 
-def scheduler_cost(usage: Usage, of: Measured) -> Cost:
-    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table, which is `dynamodb`.
-
-    Each task invokes the Lambda by itself; of those of one minute, the first starts a process. The table is
-    for what its API cannot do: list by time, search, show what is in a task. It takes a put when a task is
-    added and a delete when it has run, and no index.
-    """
-    tasks = usage.tasks / 1e6
-    starting, cold = billed_seconds(usage.memory_mb, of.start_ms, services=1), usage.is_cold / usage.at_a_time
-    seconds = cold * starting + (1 - cold) * _OTHERS_SECONDS
-    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
-    return Cost(
-        dynamodb=tasks * writes * PRICES["write"].dollars,
-        function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
-        log=log_dollars(usage.tasks * INVOCATION_BYTES),
-        others=tasks * PRICES["schedule"].dollars,
-    )
-
-
 def idle_dollars(*, alarms: bool, intake: bool, snapshot_mb: int | None) -> dict[str, float]:
     """Dollars a month that are paid even if nothing runs, by what they are for.
 
@@ -391,8 +365,8 @@ def cost_command(
         memory_mb=memory,
         snap_start=snap_start,
     )
-    parts, with_table = _parts(cost(usage, of)), scheduler_cost(usage, of)
-    theirs = {SCHEDULER: replace(with_table, dynamodb=0.0), SCHEDULER_WITH_TABLE: with_table}
+    computed = cost(usage, of)
+    parts = {"DynamoDB": computed.dynamodb, "Lambda": computed.function, "log": computed.log}
     if intake and not recurring:
         parts["SQS"] = _REQUESTS * tasks / 1e6 * PRICES["request"].dollars
     metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
@@ -401,25 +375,10 @@ def cost_command(
     parts |= idle
     parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
     if context.out.as_json:
-        told = {
-            name.lower().replace(" ", "_"): _rounded({**_parts(one), "total": one.dollars})
-            for name, one in theirs.items()
-        }
-        typer.echo(json.dumps({"usd_a_month": _rounded(parts), **told}))
+        typer.echo(json.dumps({"usd_a_month": {name: round(each, 4) for name, each in parts.items()}}))
         return
     typer.echo(
         f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
     )
     for name, dollars in parts.items():
         typer.echo(f"{name:<14} ${dollars:,.2f}")
-    for name, one in theirs.items():
-        typer.echo(f"{name}: ${one.dollars:,.2f}")
-
-
-def _parts(cost: Cost) -> dict[str, float]:
-    parts = {"DynamoDB": cost.dynamodb, "Lambda": cost.function, "log": cost.log}
-    return parts | ({"schedules": cost.others} if cost.others else {})
-
-
-def _rounded(dollars: dict[str, float]) -> dict[str, float]:
-    return {name: round(each, 4) for name, each in dollars.items()}

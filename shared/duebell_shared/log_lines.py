@@ -19,6 +19,9 @@ _LOG = logging.getLogger("duebell.editor")
 
 _T = TypeVar("_T")
 
+#: What records that an action logs have beside.
+_OF_ATTEMPT = ("duebell_task", "duebell_action", "duebell_attempt")
+
 
 def added_as(task: Task) -> str:
     """The verb of a new task for its log line."""
@@ -85,6 +88,7 @@ class JsonLines(logging.Formatter):
             line |= {"message": record.getMessage(), "logger": record.name}
         else:
             line |= {"event": record.getMessage(), **fields}
+        line |= {name: getattr(record, name) for name in _OF_ATTEMPT if hasattr(record, name)}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=_text)

@@ -1,11 +1,8 @@
-"""`add --from`: checked before anything is written, or added as it comes; repeated without harm."""
+"""`add --from`: checked before anything is written; repeated without harm."""
 
-import io
 import json
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -15,7 +12,6 @@ from duebell_editor.cli import add as add_file
 from duebell_shared import errors
 from duebell_shared.errors import DuebellError
 from tests.cli.program import Duebell, lines
-from tests.support import Clock
 
 
 @pytest.fixture
@@ -97,15 +93,11 @@ def test_what_was_there_is_not_counted_as_added(duebell: Duebell, editor: Editor
     assert document == {"added": 0, "there_already": 2, "failures": []}
 
 
-def test_standard_input_is_added_as_it_comes(duebell: Duebell, editor: Editor) -> None:
-    # Given a line among others that cannot be right
-    given = "\n".join([line("a"), "oops", line("b")])
-    # When it comes through a pipe, which can be read only once
-    status, out, err = duebell("add", "--from", "-", stdin=given)
-    # Then the others are added
-    assert (status, out) == (7, "2 added, 1 failed\n")
+def test_standard_input_is_checked_like_a_file(duebell: Duebell, editor: Editor) -> None:
+    status, out, err = duebell("add", "--from", "-", stdin="\n".join([line("a"), "oops", line("b")]))
+    assert (status, out) == (2, "0 added, 1 failed\n")
     assert err.startswith("line 2: is not JSON")
-    assert {task.id for task in editor.list().tasks} == {"a", "b"}
+    assert editor.list().tasks == ()
 
 
 def test_chunks_are_written_before_the_next_is_read(
@@ -125,20 +117,6 @@ def test_chunks_are_written_before_the_next_is_read(
     # And that is so
     status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
     assert (status, out) == (0, "3 added, 2 there already, 0 failed\n")
-
-
-def test_a_line_is_stored_without_waiting_for_the_next(duebell: Duebell, editor: Editor) -> None:
-    # Given someone who writes the next line only when the first is stored
-    seen: list[int] = []
-
-    class Slow(io.BytesIO):
-        def read1(self, _size: int | None = -1) -> bytes:
-            seen.append(len(editor.list().tasks))
-            return next(given, b"")
-
-    given = iter([line("a").encode() + b"\n" + line("b")[:9].encode(), line("b")[9:].encode() + b"\n"])
-    status, out, _ = duebell("add", "--from", "-", stdin=Slow())
-    assert (status, out, seen) == (0, "2 added, 0 failed\n", [0, 1, 2])
 
 
 def test_lines_without_an_id_are_warned_of_or_get_one(duebell: Duebell, editor: Editor, file: Path) -> None:
@@ -177,43 +155,23 @@ def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch
     insert = mock.Mock(side_effect=lambda tasks: [errors.AwsUnavailable("throttled")] * len(tasks))
     with mock.patch.object(editor._store, "insert_many", insert):
         status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(60)))
-    # Then after some more than one call would write the rest is not tried
-    assert (status, out, insert.call_count) == (5, "0 added, 30 failed\n", 3)
+    # Then the rest is not tried
+    assert (status, out, insert.call_count) == (5, "0 added, 10 failed\n", 1)
     assert err.splitlines()[-1] == "error: throttled"
 
 
 def test_one_line_that_aws_does_not_take_stops_no_other(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Given lines that come one by one, and AWS that does not answer for the second
-    monkeypatch.setattr(add_file, "_CHUNK", 1)
     insert = editor._store.insert_many
 
     def but_one(tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        return [errors.AwsUnavailable("throttled")] if tasks[0].id == "t1" else insert(tasks)
+        there = iter(insert([task for task in tasks if task.id != "t1"]))
+        return [errors.AwsUnavailable("throttled") if task.id == "t1" else next(there) for task in tasks]
 
     monkeypatch.setattr(editor._store, "insert_many", but_one)
     status, out, _ = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(4)))
     assert (status, out) == (7, "3 added, 1 failed\n")
-
-
-def test_a_line_whose_time_has_passed_meanwhile_stops_no_other(
-    duebell: Duebell, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given lines that were right when they were read, and an hour until they are written
-    add_many = editor.add_many
-
-    def an_hour_later(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr(editor, "add_many", add_many)
-        clock.advance(timedelta(hours=1))
-        return add_many(*given, **named)
-
-    monkeypatch.setattr(editor, "add_many", an_hour_later)
-    late = '{"action": "x", "due": "2026-11-21T12:01:00Z", "expires_after": 60, "id": "late"}'
-    # Then those that are right still are added, and the line that is not is told
-    status, out, err = duebell("add", "--from", "-", stdin="\n".join((line("a"), late, line("b"))))
-    assert (status, out) == (7, "2 added, 1 failed\n")
-    assert "line 2: expires_after: has passed already" in err
 
 
 def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, editor: Editor) -> None:

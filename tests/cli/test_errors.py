@@ -173,18 +173,7 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
         PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["logs"], "'history'"),
-        (["explain"], "'why'"),
-        (["describe"], "'show'"),
-        (["lits"], "'list'"),
-        (["list", "--failed"], "--status failed"),
-        (["add", "x", "--at", "2026-12-31"], "--due"),
-    ],
-)
-def test_a_word_of_another_tool_is_answered_with_ours(duebell: Duebell, words: list[str], meant: str) -> None:
-    status, out, err = duebell(*words)
+def test_a_misspelt_command_is_answered_with_the_nearest(duebell: Duebell) -> None:
+    status, out, err = duebell("lits")
     assert (status, out) == (2, "")
-    assert f"Did you mean {meant}" in err
+    assert "Did you mean 'list'" in err

@@ -1,121 +1,15 @@
-"""The commands that go on, and the one that mends."""
+"""The command that mends, and what status says."""
 
-import signal
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from unittest import mock
 
 import pytest
-from rich.console import Console
 
-from duebell import Editor, Worker
-from duebell_editor.cli import watch
-from duebell_shared import errors
+from duebell import Worker
 from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
 from tests.cli.program import Duebell, lines
-from tests.support import NOON, Clock
-
-
-@pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Have `watch` do these, one after each look, instead of waiting; then Ctrl-C."""
-
-    def set_up(*each: Callable[[], object]) -> None:
-        left = iter(each)
-
-        def sleep(_seconds: float) -> None:
-            step = next(left, None)
-            if step is None:
-                raise KeyboardInterrupt
-            step()
-
-        monkeypatch.setattr("duebell_editor.cli.watch.sleep", sleep)
-
-    return set_up
-
-
-def test_watch_is_a_line_for_each_change_when_nobody_looks(
-    duebell: Duebell, editor: Editor, steps: Callable[..., None]
-) -> None:
-    # Given a queue in which something changes, and AWS that is away once
-    duebell("add", "x", "--in", "1h", "--id", "later")
-    away = mock.patch.object(editor, "status", side_effect=errors.AwsUnavailable("throttled"))
-    steps(
-        lambda: None,
-        lambda: editor.add("x", due=NOON, id="new"),
-        away.start,
-        away.stop,
-    )
-    # When it is watched, and ended with Ctrl-C, which is how it ends
-    status, out, err = duebell("watch", "--every", "5")
-    # Then each change is a line, and what did not change is none
-    assert (status, err) == (0, "")
-    now = "2026-11-21T12:00:00.000Z"
-    told = [line.split("\t") for line in out.splitlines()]
-    assert told[0] == [now, "2026-11-21T13:00:00.000Z", "later", "2026-11-21T13:00:00.000Z", "healthy"]
-    assert (told[1][2], told[1][4]) == ("new", "healthy")
-    assert (told[2][2], told[2][4]) == ("new", "AWS does not answer: throttled")
-    assert told[3] == told[1]
-    assert len(told) == 4
-
-
-def test_watch_waits_for_aws_from_the_first_look_on(
-    duebell: Duebell, editor: Editor, steps: Callable[..., None]
-) -> None:
-    away = mock.patch.object(editor, "status", side_effect=errors.AwsUnavailable("throttled"))
-    away.start()
-    steps(away.stop)
-    first, second = (line.split("\t") for line in duebell("watch").out.splitlines())
-    assert first[1:] == ["", "", "", "AWS does not answer, trying again: throttled"]
-    assert second[1:] == ["parked", "", "", "healthy"]
-
-
-def test_watch_shows_only_what_is_asked_for(duebell: Duebell, steps: Callable[..., None]) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "a")
-    duebell("add", "y", "--in", "2h", "--id", "b")
-    steps()
-    assert duebell("watch", "--action", "y").out.split("\t")[2] == "b"
-    assert duebell("watch", "--prefix", "b").out.split("\t")[2] == "b"
-    assert duebell("watch", "--status", "paused").out.split("\t")[2] == ""
-
-
-def test_watch_draws_what_fits_and_counts_the_rest(
-    duebell: Duebell, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given more tasks than a small terminal has lines
-    for number in range(30):
-        duebell("add", "x", "--in", f"{number + 1}h", "--id", f"t{number:02}")
-    view = watch._View(clock(), editor.status(), editor.list())
-    away = replace(view, trouble="throttled")
-
-    def drawn(shown: watch._View, width: int, height: int) -> list[str]:
-        console = Console(width=width, height=height, force_terminal=True, no_color=True)
-        with console.capture() as capture:
-            console.print(shown)
-        return [line.rstrip() for line in capture.get().splitlines()]
-
-    # When it is drawn
-    screen = drawn(view, 80, 24)
-    # Then it says as of when, shows what fits, and how many more there are
-    assert len(screen) <= 24
-    assert "as of 2026-11-21 12:00:00 UTC" in screen[0]
-    shown = sum("scheduled" in line for line in screen)
-    assert f"and {30 - shown} that are not shown" in screen[-1]
-    # And while AWS is away, what was seen stays, with the error below
-    assert "trying again: throttled" in drawn(away, 80, 24)[-1]
-    assert any("t00" in line for line in drawn(away, 80, 24))
-    # And in a terminal of another size, it is laid out for that
-    assert len(drawn(view, 60, 60)) > 24
-
-
-def test_sigterm_ends_watch_through_its_own_doors(duebell: Duebell, steps: Callable[..., None]) -> None:
-    steps(lambda: signal.raise_signal(signal.SIGTERM))
-    before = signal.getsignal(signal.SIGTERM)
-    assert duebell("watch").status == 128 + signal.SIGTERM
-    assert signal.getsignal(signal.SIGTERM) is before
+from tests.support import Clock
 
 
 def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(

@@ -1,6 +1,5 @@
-"""A scheduler by its name: its settings, where it is, what is noted of it, and the list of all."""
+"""A scheduler by its name: its settings, and where it is."""
 
-import json
 import os
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,10 +13,9 @@ from botocore.stub import Stubber
 from duebell_editor.cli import account
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
-from duebell_editor.cli.schedulers import LocalStack, Place, known_places, note_place
+from duebell_editor.cli.schedulers import LocalStack
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.settings import Color, Settings
-from tests.cli.program import Duebell, lines
 
 pytestmark = pytest.mark.usefixtures("duebell")
 
@@ -39,11 +37,11 @@ def function(account: str = "111111111111", **more: Any) -> dict[str, Any]:
 
 
 class Aws:
-    """Lambda and the tagging API, as far as commands ask them."""
+    """Lambda, as far as commands ask it."""
 
     def __init__(self) -> None:
         self._stubs: dict[str, Stubber] = {}
-        for service in ("lambda", "resourcegroupstaggingapi", "sts"):
+        for service in ("lambda",):
             self._stubs[service] = Stubber(boto3.client(service, region_name="eu-north-1"))
             self._stubs[service].activate()
 
@@ -102,46 +100,12 @@ def test_variables_count_before_the_worker_if_the_name_is_one_of_them(
     assert (settings.table, settings.rule) == ("another", "sales")
 
 
-@pytest.mark.usefixtures("profiles")
-def test_a_place_is_noted_and_taken_the_next_time(aws: Aws) -> None:
-    # Given a scheduler that was named once with where it is
-    aws.has("lambda", "get_function_configuration", function())
-    assert Context(name="sales", region="eu-north-1", profile="shop").account.settings.name == "sales"
-    assert known_places() == {"sales": Place(region="eu-north-1", account="111111111111", profile="shop")}
-
-    # When it is named alone, then it is found there, whatever the environment says
-    aws.has("lambda", "get_function_configuration", function())
-    context = Context(name="sales")
-    assert context.account.settings.name == "sales"
-    assert (context.account.session.region_name, context.account.session.profile_name) == (
-        "eu-north-1",
-        "shop",
-    )
-    # And a program that makes clients of its own finds it, too
-    context.account.export_account()
-    assert (os.environ["AWS_REGION"], os.environ["AWS_PROFILE"]) == ("eu-north-1", "shop")
-
-
-def test_another_account_is_not_taken_for_it(aws: Aws) -> None:
-    note_place("sales", Place(region="eu-north-1", account="111111111111"))
-    aws.has("lambda", "get_function_configuration", function("222222222222"))
-    with pytest.raises(
-        WrongUsage, match=r"account 111111111111, .* 222222222222: give --profile, or --region"
-    ):
-        _ = Context(name="sales").account.settings
-    # Unless one says so
-    aws.has("lambda", "get_function_configuration", function("222222222222"))
-    assert Context(name="sales", region="eu-north-1").account.settings.name == "sales"
-    assert known_places()["sales"].account == "222222222222"
-
-
 def test_one_that_is_not_there_says_how_to_find_it(aws: Aws) -> None:
     aws.refuses("lambda", "get_function_configuration", "ResourceNotFoundException")
     with pytest.raises(
         NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
     ):
         _ = Context(name="sales", region="eu-north-1").account.settings
-    assert known_places() == {}
 
 
 @pytest.mark.parametrize("is_encrypted", [True, False])
@@ -153,7 +117,6 @@ def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
         aws.has("lambda", "get_function_configuration", function(Environment=error))
     else:
         aws.refuses("lambda", "get_function_configuration", "AccessDeniedException")
-        aws.has("sts", "get_caller_identity", {"Account": "111111111111"})
     assert Context(name="sales", region="eu-north-1").account.settings == Settings(
         table="sales", rule="sales", function="sales", name="sales"
     )
@@ -212,23 +175,6 @@ def test_without_a_region_the_stack_of_this_folder_is_told_of(tmp_path: Path) ->
     assert str(raised.value) == (
         "AWS_REGION is not set: give --region, or --name local, the stack of `duebell local` here"
     )
-    note_place("sales", Place(region="eu-north-1", account="111111111111"))
-    with pytest.raises(WrongUsage, match=r"--name local, .* here \(sales is known, too\)"):
-        _ = Context().account.backend
-
-
-@pytest.mark.usefixtures("_no_region")
-def test_a_misspelt_name_without_a_region_is_told_with_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(WrongUsage, match=r"no scheduler 'locl' is known here\. AWS_REGION is not set"):
-        _ = Context(name="locl").account.settings
-    local_stack(tmp_path / ".duebell")
-    note_place("sales", Place(region="eu-north-1", account="111111111111"))
-    with pytest.raises(WrongUsage) as raised:
-        _ = Context(name="locl").account.settings
-    assert str(raised.value) == (
-        "no scheduler 'locl' is known here: did you mean local? AWS_REGION is not set: give --region, or "
-        "--name local, the stack of `duebell local` here (sales is known, too)"
-    )
 
 
 @pytest.mark.usefixtures("profiles")
@@ -249,74 +195,3 @@ def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.
     context.account.export_account()
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert "AWS_PROFILE" not in os.environ
-
-
-def tagged(*names: str) -> dict[str, Any]:
-    arn = "arn:aws:lambda:eu-north-1:111111111111:function:"
-    return {"ResourceTagMappingList": [{"ResourceARN": f"{arn}{name}"} for name in names]}
-
-
-def test_environments_are_those_here_those_noted_and_the_local_one(
-    duebell: Duebell, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    local_stack(tmp_path / ".duebell")
-    note_place("sales", Place(region="eu-north-1", account="111111111111", profile="shop"))
-    note_place("elsewhere", Place(region="mars-north-1", account="3", profile="m"))
-    for _ in range(2):
-        aws.has("resourcegroupstaggingapi", "get_resources", tagged("sales"))
-        aws.has("lambda", "get_function_configuration", function())
-    found = lines(duebell("environments", "--json", "--region", "eu-north-1").out)
-    told = [(one["name"], one["label"], one["region"], one["profile"], one["where"]) for one in found]
-    assert told == [
-        ("local", "local", "", None, "this machine"),
-        ("sales", "production", "eu-north-1", "shop", "here"),
-        ("elsewhere", "", "mars-north-1", "m", "noted"),
-    ]
-    status, out, err = duebell("environments", "--region", "eu-north-1")
-    assert (status, err) == (0, "")
-    assert out.splitlines()[0].split() == ["NAME", "LABEL", "REGION", "ACCOUNT", "PROFILE", "WHERE"]
-    assert out.splitlines()[2].split() == [
-        "sales",
-        "production",
-        "eu-north-1",
-        "111111111111",
-        "shop",
-        "here",
-    ]
-
-
-def test_environments_that_aws_does_not_tell_are_a_warning(
-    duebell: Duebell, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    aws.refuses("resourcegroupstaggingapi", "get_resources", "AccessDeniedException")
-    status, out, err = duebell("environments", "--region", "eu-north-1")
-    assert (status, out) == (0, "")
-    assert err.startswith("warning: AWS could not be asked: ")
-    assert "`duebell local` starts one" in err.splitlines()[1]
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", json.dumps({"sales": {}})])
-def test_notes_that_cannot_be_read_are_none(text: str) -> None:
-    note_place("sales", Place(region="r", account="1"))
-    file = Path(os.environ["XDG_STATE_HOME"], "duebell", "environments.json")
-    assert file.exists()
-    file.write_text(text)
-    assert known_places() == {}
-
-
-def test_notes_that_cannot_be_written_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    note_place("sales", Place(region="r", account="1"))
-    assert known_places() == {}
-
-
-def test_names_are_completed() -> None:
-    from duebell_editor.cli.context import names  # noqa: PLC0415
-
-    note_place("sales", Place(region="r", account="1"))
-    note_place("stage", Place(region="r", account="1"))
-    assert names("") == ["local", "sales", "stage"]
-    assert names("sa") == ["sales"]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from duebell import Editor
 from duebell_infra.bundle.target import Place
-from duebell_infra.deploy.artifacts import REPLACED
 from duebell_infra.deploy.deliveries import Given
 from duebell_infra.deploy.deploy import Deployment, deploy, destroy
 from duebell_infra.local.stack import EmbeddedStack
@@ -105,15 +104,6 @@ class Deployer:
         """What the stack was deployed with."""
         given = {one["ParameterKey"]: one["ParameterValue"] for one in self._stack["Parameters"]}
         return given[name]
-
-    def bundles(self) -> dict[str, bool]:
-        """The keys of the stack's bundles, and whether each is marked as replaced."""
-        s3, [bucket] = self.session.client("s3"), self.session.client("s3").list_buckets()["Buckets"]
-        there = s3.list_objects_v2(Bucket=bucket["Name"], Prefix=f"bundles/{self.name}/")["Contents"]
-        return {
-            one["Key"]: REPLACED in s3.get_object_tagging(Bucket=bucket["Name"], Key=one["Key"])["TagSet"]
-            for one in there
-        }
 
     @property
     def _stack(self) -> "StackTypeDef":

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,22 +116,6 @@ def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
     deployer.deploy()
     assert deployer.table["DeletionProtectionEnabled"] is False
     assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-
-
-def test_the_bundle_that_was_replaced_is_marked_and_the_one_in_use_is_not(
-    deployer: Deployer, tmp_path: Path
-) -> None:
-    for version in ("first", "second"):
-        (tmp_path / "jobs.py").write_text(f"from duebell import Worker\nworker = Worker()  # {version}")
-        deployer.deploy(folder=tmp_path, actions="jobs:worker")
-    marked = deployer.bundles()
-    assert sorted(marked.values()) == [False, True]
-    [in_use] = [key for key, is_replaced in marked.items() if not is_replaced]
-    assert in_use == deployer.parameter("CodeKey")
-
-    deployer.destroy()
-
-    assert set(deployer.bundles().values()) == {True}
 
 
 def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) -> None:

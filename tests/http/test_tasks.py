@@ -57,6 +57,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "lane": editor.get("a b/c").lane,
         "rev": 1,
         "changed_by": "http",
+        "traceparent": None,
         "on_failed": None,
         "then": None,
         "owes": None,

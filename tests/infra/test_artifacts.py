@@ -24,13 +24,11 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 OURS = f"duebell-{ACCOUNT}-{REGION}"
-REPLACED = [{"Key": "duebell", "Value": "replaced"}]
 
 #: Each setting of the bucket, by the name that its calls end with.
 SETTINGS = [
     "public_access_block",
     "bucket_encryption",
-    "bucket_lifecycle_configuration",
     "bucket_policy",
     "bucket_tagging",
 ]
@@ -86,19 +84,13 @@ def test_a_bundle_is_the_stacks_own_and_named_by_its_contents(session: boto3.Ses
     assert s3.get_object(Bucket=OURS, Key=key)["Body"].read() == b"zip"
 
 
-def test_the_bucket_is_private_and_only_bundles_that_were_replaced_expire(
-    session: boto3.Session, s3: "S3Client"
-) -> None:
+def test_the_bucket_is_private(session: boto3.Session, s3: "S3Client") -> None:
     artifacts(session).upload(bundle(), stack="duebell")
 
     [statement] = json.loads(s3.get_bucket_policy(Bucket=OURS)["Policy"])["Statement"]
     assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:*")
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     assert statement["Resource"] == [f"arn:aws:s3:::{OURS}", f"arn:aws:s3:::{OURS}/*"]
-    [rule] = s3.get_bucket_lifecycle_configuration(Bucket=OURS)["Rules"]
-    assert rule["Status"] == "Enabled"
-    assert rule["Filter"] == {"And": {"Prefix": "bundles/", "Tags": REPLACED}}
-    assert rule["Expiration"]["Days"] == 30
     block = s3.get_public_access_block(Bucket=OURS)["PublicAccessBlockConfiguration"]
     assert set(block.values()) == {True}
     assert s3.get_bucket_tagging(Bucket=OURS)["TagSet"] == [{"Key": "duebell", "Value": "bundles"}]
@@ -132,7 +124,7 @@ def test_who_may_only_upload_to_the_bucket_deploys_all_the_same(
     session: boto3.Session, s3: "S3Client"
 ) -> None:
     artifacts(session).upload(bundle(), stack="duebell")
-    for operation in ("HeadBucket", "GetBucketPolicy", "GetObjectTagging", "CreateBucket"):
+    for operation in ("HeadBucket", "GetBucketPolicy", "HeadObject", "CreateBucket"):
         refuse(session, operation)
     said: list[str] = []
 
@@ -183,32 +175,3 @@ def test_what_is_there_is_not_uploaded_again(session: boto3.Session) -> None:
     for _ in range(2):
         key = artifacts(session).upload(bundle(), stack="duebell")
     assert made == [key]
-
-
-def test_a_bundle_that_was_replaced_is_uploaded_again_when_it_comes_back(
-    session: boto3.Session, s3: "S3Client"
-) -> None:
-    # Given a bundle that another has replaced
-    key = artifacts(session).upload(bundle(), stack="duebell")
-    artifacts(session).retire({"CodeBucket": OURS, "CodeKey": key})
-    assert s3.get_object_tagging(Bucket=OURS, Key=key)["TagSet"] == REPLACED
-    # When it is deployed again
-    artifacts(session).upload(bundle(), stack="duebell")
-    # Then it does not expire, for it is the one in use
-    assert s3.get_object_tagging(Bucket=OURS, Key=key)["TagSet"] == []
-
-
-def test_nothing_in_someones_own_bucket_is_ever_replaced(session: boto3.Session, s3: "S3Client") -> None:
-    s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    key = artifacts(session, bucket="mine").upload(bundle(), stack="duebell")
-
-    artifacts(session, bucket="mine").retire({"CodeBucket": "mine", "CodeKey": key})
-
-    assert s3.get_object_tagging(Bucket="mine", Key=key)["TagSet"] == []
-
-
-@pytest.mark.parametrize("parameters", [{}, {"CodeBucket": OURS, "CodeKey": "bundles/gone.zip"}])
-def test_that_there_is_nothing_to_replace_stops_nothing(
-    session: boto3.Session, parameters: dict[str, str]
-) -> None:
-    artifacts(session).retire(parameters)

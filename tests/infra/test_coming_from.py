@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from duebell import Editor, Status, Worker
+from duebell import Editor, Status
 from duebell.testing import Rehearsal
 from tests.infra.documented import ROOT, written
 
@@ -37,16 +37,6 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
 def next_dues(editor: Editor) -> dict[str, str]:
     """The due date of each task that waits, in UTC."""
     return {task.id: f"{task.due:%m-%d %H:%M}" for task in editor.list().tasks}
-
-
-def test_eventbridge_scheduler(load: Load) -> None:
-    with Rehearsal(Worker(), now=NOW) as rehearsal:
-        load("from_scheduler").plan(rehearsal.editor)
-        assert next_dues(rehearsal.editor) == {"report": "11-20 08:00", "sale-42": "12-30 23:00"}
-        report = rehearsal.editor.get("report")
-        assert report.queued
-        assert timedelta(0) < report.queued - report.due < timedelta(minutes=15)
-        assert rehearsal.editor.get("sale-42").payload == {"item": 42}
 
 
 def test_celery(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 
 import pytest
-from bench.costs import rows
+from bench.costs import rows, scheduler_cost
 from msgspec.structs import replace
 
 from duebell_infra.cost import (
@@ -17,7 +17,6 @@ from duebell_infra.cost import (
     cost,
     lambda_dollars,
     measured,
-    scheduler_cost,
     snapshot_dollars,
 )
 from duebell_shared.settings import Precision
@@ -88,10 +87,7 @@ def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twic
 def test_the_command_says_dollars_a_month() -> None:
     done = duebell("cost", "--tasks", "100000", "--at-a-time", "10")
     assert done.returncode == 0, done.stderr
-    first, *_, alone, with_table = done.stdout.splitlines()
-    assert first == "100,000 tasks in 10,000 runs a month"
-    assert alone.startswith("EventBridge Scheduler: $")
-    assert with_table.startswith("EventBridge Scheduler with a table: $")
+    assert done.stdout.splitlines()[0] == "100,000 tasks in 10,000 runs a month"
 
 
 def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
@@ -103,7 +99,6 @@ def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
     ours = told["usd_a_month"]
     metrics = (of.fixed_metrics + of.action_metrics) * PRICES["metric"].dollars
     assert ours["total"] == pytest.approx(cost(usage, of).dollars + metrics, abs=1e-3)
-    assert told["eventbridge_scheduler_with_a_table"]["DynamoDB"] == 0
 
 
 @pytest.mark.parametrize("at_a_time", [1, 10, 400, 1_000])
@@ -111,12 +106,7 @@ def test_the_command_says_what_the_page_says_of_the_same_tasks(at_a_time: int) -
     [row] = [one for one in rows(measured()) if one.what.startswith(f"once, {at_a_time:,} due at a time")]
     tasks = 720 * at_a_time
     told = json.loads(duebell("cost", "--tasks", str(tasks), "--at-a-time", str(at_a_time), "--json").stdout)
-    for name, page in (
-        ("usd_a_month", row.minute),
-        ("eventbridge_scheduler", row.scheduler),
-        ("eventbridge_scheduler_with_a_table", row.with_table),
-    ):
-        assert told[name]["total"] == pytest.approx(page.dollars * tasks / 1e6, abs=1e-4)
+    assert told["usd_a_month"]["total"] == pytest.approx(row.minute.dollars * tasks / 1e6, abs=1e-4)
 
 
 def test_what_is_no_number_of_tasks_is_wrong_usage() -> None:

@@ -1,20 +1,18 @@
 """Deliveries of a deployment: how they are given, what the template gets, and what the role may do."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
-from duebell_infra.deploy.deliveries import BESIDES, LISTS, check_size, merged, permitted
+from duebell_infra.deploy.deliveries import LISTS, merged, permitted
 from duebell_infra.deploy.options import deliveries_given, without_none
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.errors import InvalidSettings
 from tests.infra.policies import granted, statements_of, worker_document
-from tests.support import REGION
 
 HERE = "eu-central-1:123456789012"
 QUEUE = f"arn:aws:sqs:{HERE}:reminders"
@@ -156,44 +154,3 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
     assert (
         permitted(deliveries, before={"DeliveryQueues": f"{QUEUE}2"})["DeliveryQueues"] == f"{QUEUE},{QUEUE}2"
     )
-
-
-def test_what_is_too_large_for_aws_is_refused_with_a_way_out() -> None:
-    def of(count: int) -> str:
-        return merged("", {f"remind{number}": {"to": f"{QUEUE}{number}"} for number in range(count)})
-
-    check_size(of(30), "{}")
-    with pytest.raises(
-        InvalidDeployment, match=r"4,\d\d\d bytes, and a parameter .* takes 4,096: declare some in"
-    ):
-        check_size(of(60), "{}")
-    # The environment is measured with all that is in it
-    with pytest.raises(InvalidDeployment, match=r"take 3,\d\d\d bytes of the function's environment"):
-        check_size(of(30), json.dumps({"PLACE": "x" * 1200}))
-    check_size("{}", json.dumps({"PLACE": "x" * 3900}))  # without deliveries, as ever
-    with pytest.raises(InvalidDeployment, match="DeliveryQueues: the ARNs take"):
-        permitted([Delivery(name="x", to=f"{QUEUE}{number}") for number in range(90)], before={})
-
-
-def test_more_permissions_than_a_role_can_have_are_refused() -> None:
-    # Given lists that are short enough for CloudFormation each
-    topics = [f"arn:aws:sns:{REGION}:123456789012:{'t' * 60}{number}" for number in range(35)]
-    queues = [f"arn:aws:sqs:{REGION}:123456789012:{'q' * 60}{number}" for number in range(35)]
-    deliveries = deliveries_in(json.dumps({f"to{n}": {"to": arn} for n, arn in enumerate(topics + queues)}))
-
-    # Then IAM would refuse them together
-    with pytest.raises(InvalidDeployment, match="10,240 bytes"):
-        permitted(deliveries.values(), before={})
-    permitted(list(deliveries.values())[:35], before={})
-
-
-def test_what_the_worker_is_allowed_besides_is_no_more_than_is_left_for_it(template: Any) -> None:
-    # Given every option, the longest name, and the longest partition and region
-    on: dict[str, dict[str, list[str]]] = {name: {} for name in template["Conditions"] if name != "HasRule"}
-    arns = {parameter: [""] for parameter in (*LISTS.values(), "KmsKeyArn")}
-    statements = statements_of(worker_document(template["Resources"]), {**on, "all": arns})
-    text = json.dumps(statements, separators=(",", ":")).replace("arn:aws:", "arn:aws-iso-b:")
-    text = re.sub(r"the ARN of \w+", "a" * 100, text.replace(REGION, "r" * 16))
-    text = re.sub(r"(?<=[:/])duebell", "d" * 30, text)
-    # Then it takes less
-    assert len(text) < BESIDES

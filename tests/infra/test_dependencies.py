@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.bundle.dependencies import IN_RUNTIME, core_requirements, install
+from duebell_infra.bundle.dependencies import IN_RUNTIME, core_requirements, install, requirements_of
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import BundleFailed
 
@@ -95,7 +95,7 @@ def test_a_wheel_for_another_machine_is_said_to_be_missing(wheels: Path, tmp_pat
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("sums\n")
 
-    with pytest.raises(BundleFailed, match=r"no fitting wheels for Python 3\.13 on arm64.*sums"):
+    with pytest.raises(BundleFailed, match=r"no libraries for Python 3\.13 on arm64.*sums"):
         install(tmp_path / "installed", ARM, requirements=requirements)
 
 
@@ -184,7 +184,7 @@ def test_what_has_its_hash_goes_in_beside_the_core(hashed: Path, tmp_path: Path,
 def test_what_has_another_is_refused(hashed: Path, wheels: Path, tmp_path: Path, target: Target) -> None:
     write_wheel(wheels, "numbers", "2.0", "py3-none-any", needs="msgspec")  # somebody changed it
 
-    with pytest.raises(BundleFailed, match=r"hashes that are required .* numbers==2\.0 .*Expected sha256"):
+    with pytest.raises(BundleFailed, match=r"HASHES .* numbers==2\.0 .*Expected sha256"):
         install(tmp_path / "installed", target, requirements=hashed)
 
 
@@ -194,7 +194,7 @@ def test_what_nobody_gave_a_hash_for_is_refused(
 ) -> None:
     hashed.write_text(f"--require-hashes\nsums==1.0 {sha(wheels, 'sums')}\n")
 
-    with pytest.raises(BundleFailed, match=r"hashes .*numbers"):
+    with pytest.raises(BundleFailed, match=r"(?i)hashes .*numbers"):
         install(tmp_path / "installed", target, requirements=hashed)
 
 
@@ -205,7 +205,7 @@ def test_the_core_is_checked_too_where_its_hashes_are_given(
     with hashed.open("a") as file:
         file.write(f"msgspec=={version} --hash=sha256:{'0' * 64}\n")
 
-    with pytest.raises(BundleFailed, match=r"hashes .*msgspec"):
+    with pytest.raises(BundleFailed, match=r"(?i)hashes .*msgspec"):
         install(tmp_path / "installed", ARM, requirements=hashed)
 
 
@@ -220,7 +220,6 @@ def test_a_lock_with_another_version_of_the_core_is_refused_and_told_which(
     with pytest.raises(BundleFailed) as refused:
         install(tmp_path / "installed", ARM, requirements=hashed)
     assert f"msgspec=={metadata.version('msgspec')}" in str(refused.value)
-    assert f"{hashed}, line 4" in str(refused.value)
 
 
 @PLACES
@@ -241,20 +240,23 @@ def test_nothing_is_built_from_source(wheels: Path, tmp_path: Path, target: Targ
             archive.addfile(entry, io.BytesIO(text.encode()))
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("\nsums\n")
-    # Then it is refused, with its line and the way out
-    with pytest.raises(BundleFailed, match=r"no fitting wheels .*sums.*line 2.*nothing is built from source"):
+    # Then it is refused, with the way out
+    with pytest.raises(BundleFailed, match=r"no libraries .*sums.*nothing is built from source"):
         install(tmp_path / "installed", target, requirements=requirements)
     assert not trace.exists()
 
 
-def test_what_a_library_requires_from_a_url_is_refused(wheels: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    write_wheel(elsewhere, "numbers", "2.0", "py3-none-any")
-    url = (elsewhere / "numbers-2.0-py3-none-any.whl").as_uri()
-    write_wheel(wheels, "sums", "1.0", "py3-none-any", needs=f"numbers @ {url}")
-    requirements = tmp_path / "requirements.txt"
-    requirements.write_text("sums\n")
-
-    with pytest.raises(BundleFailed, match="numbers is required from a URL"):
-        install(tmp_path / "installed", ARM, requirements=requirements)
+def test_what_pip_reads_is_the_file_without_duebell(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text(
+        "\ufeff-r base.txt\n-chere/limits.txt\n--requirement https://example.com/more.txt\n"
+        "duebell[cli]==0.1 \\\n  --hash=sha256:aa\nduebell-more\n--index-url https://example.com\n"
+    )
+    assert requirements_of(file).splitlines() == [
+        f"-r {tmp_path}/base.txt",
+        f"-c {tmp_path}/here/limits.txt",
+        "--requirement https://example.com/more.txt",
+        "",
+        "duebell-more",
+        "--index-url https://example.com",
+    ]

@@ -61,7 +61,6 @@ def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callabl
         bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3, deliveries=in_code)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
         monkeypatch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
-        monkeypatch.setattr(Artifacts, "retire", lambda *_: None)
         monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
         monkeypatch.setattr(module, "call_once", called)
         said: list[str] = []

@@ -12,7 +12,6 @@ from tests.cli.runbook import ALARMS, ON_CALL, PROBLEMS
 from tests.cli.test_runbook import SAME
 from tests.cli.test_runbook import SCENES as ON_MOTO
 from tests.e2e.test_runbook import SCENES as ON_THE_STACK
-from tests.infra.documented import ROOT
 
 
 def alarms(template: Any) -> set[str]:
@@ -32,12 +31,6 @@ def test_every_problem_and_every_alarm_has_a_row_that_is_played(template: Any) -
 def commands_by_name() -> dict[str, Any]:
     program: Any = typer.main.get_command(app)
     return {name: program.get_command(None, name) for name in program.list_commands(None)}
-
-
-def test_the_page_of_the_command_line_names_each_command() -> None:
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([a-z-]+)[^`\n]*`", page.partition("## Options of every")[0]))
-    assert not commands_by_name().keys() - named
 
 
 def test_the_commands_that_it_names_exist() -> None:

@@ -116,13 +116,9 @@ class Pausing(Limited):
     def _close(self, process: Process, editor: Editor, action: str) -> None:
         """Close the action by a limit; from when runs know of it, nothing may start."""
         begins, ends, hours = self._hours(Random(self.seed + 17 + len(self._closures)))
-        if self._insist(process, partial(editor.limit, action, closed=hours)):
-            known = self.world.now + _FOLLOWS + self._most_skew
-            self._closures.append(Closure(action, max(begins, known), ends))
-
-    @property
-    def _most_skew(self) -> timedelta:
-        return timedelta(seconds=self.faults.skew)
+        is_set = self._insist(process, partial(editor.limit, action, closed=hours))
+        if is_set and not self.faults.any:  # else a run whose calls fail may not know of it for minutes
+            self._closures.append(Closure(action, max(begins, self.world.now + _FOLLOWS), ends))
 
     def _limit(self, name: str, seconds: float, limit: dict[str, Any], *actions: str) -> None:
         """Have a process change the limits of these actions in so many seconds; another one if that dies."""
@@ -140,7 +136,7 @@ class Pausing(Limited):
                 set_limit = partial(editor.limit, action, **limit)
                 for one in self._closures:  # another override takes the place of this one
                     if action == one.action and action not in self.closed:
-                        one.ends = min(one.ends, self.world.now - self._most_skew)
+                        one.ends = min(one.ends, self.world.now)
                 if limit == {"closed": None}:
                     self._close(process, editor, action)
                     self._held.add(action)

@@ -54,10 +54,6 @@ class Account:
         self.backend = Backend.connect(settings, self.others, clock=clock, sleep=clock.sleep)
         self.worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
         self.on("Invoke", self._invoke)
-        destination = {"OnFailure": {"Destination": self.arn("failed-runs")}}
-        self.answer("GetFunctionEventInvokeConfig", {"DestinationConfig": destination})
-        self.answer("GetFunctionConfiguration", {"Role": "arn:aws:iam::123456789012:role/worker"})
-        self.answer("SimulatePrincipalPolicy", {"EvaluationResults": [{"EvalDecision": "allowed"}]})
 
     @staticmethod
     def arn(queue: str) -> str:

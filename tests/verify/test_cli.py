@@ -97,7 +97,6 @@ def test_what_is_to_be_made_follows_from_the_options(
 
     found = Settings(table="other", rule="bell", function="other")
     monkeypatch.setattr("duebell_editor.cli.account.find", lambda *_: Found(settings=found))
-    monkeypatch.setattr("duebell_editor.cli.account.is_embedded", lambda _: True)
     verify("--name", "other", "--no-probe")
     assert given["probe"] is False
     assert given["settings"] == found

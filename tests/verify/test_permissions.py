@@ -15,11 +15,10 @@ REFUSED = {
     "dynamodb:DescribeTimeToLive": ("DescribeTimeToLive", {"expiry"}),
     "dynamodb:BatchGetItem": ("BatchGetItem", {"read", "insert-many"}),
     "dynamodb:Query": ("Query", {"left-overs", "status", "index", "history", "swaps-lost", "rule"}),
-    "events:ListTargetsByRule": ("ListTargetsByRule", {"status", "rule", "lost-rings"}),
+    "events:ListTargetsByRule": ("ListTargetsByRule", {"status", "rule"}),
     "events:PutRule": ("PutRule", {"rule"}),
     "lambda:InvokeFunction": ("Invoke", {"call"}),
-    "lambda:GetFunctionEventInvokeConfig": ("GetFunctionEventInvokeConfig", {"failed-runs"}),
-    "kms:Decrypt": ("GetQueueAttributes", {"status", "lost-rings", "failed-runs"}),
+    "kms:Decrypt": ("GetQueueAttributes", {"status"}),
 }
 
 

@@ -1,10 +1,10 @@
-"""The log as Lambda and a process of one's own have it: both formats, the time, the level and the request."""
+"""The log as Lambda and a process of one's own have it: the time, the level and the request."""
 
+import asyncio
 import io
 import json
 import logging
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ from typing import Any, cast
 
 import pytest
 
-from duebell import Worker
+from duebell import Task, Worker
 from duebell_infra.testing import Rehearsal
-from duebell_worker.log import LogFormat, WholeLines, emit, invocation, keep_lines_whole, to_stdout
+from duebell_worker.log import WholeLines, emit, invocation, keep_lines_whole, to_stdout
 from tests.worker.log_lines import Log
 
 
@@ -111,45 +111,27 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for one in loggers[1:]:
         one.handlers, one.propagate = [], True
         one.setLevel(logging.NOTSET)
-    for name in ("AWS_LAMBDA_LOG_FORMAT", "AWS_LAMBDA_LOG_LEVEL"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("AWS_LAMBDA_LOG_LEVEL", raising=False)
     yield
     for one, (handlers, level, propagate) in zip(loggers, before, strict=True):
         one.handlers, one.level, one.propagate = handlers, level, propagate
         one.setLevel(level)
 
 
-def set_up(format: LogFormat | None = None) -> None:
+def set_up() -> None:
     """Set up the log in a process of its own, without pytest's handlers."""
     logging.getLogger().handlers = []
-    to_stdout(format)
+    to_stdout()
 
 
 def written(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_what_actions_log_is_in_lambdas_text_format(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_actions_log_is_in_lambdas_json_format(capsys: pytest.CaptureFixture[str]) -> None:
     set_up()
     with invocation("3f2c"):
-        logging.getLogger("sales").info("42 is on sale")
-        logging.info("by the root")
         logging.getLogger("sales").debug("not shown")
-    [one, two] = written(capsys)
-    level, time, request, message = one.split("\t")
-    assert (level, request, message) == ("[INFO]", "3f2c", "42 is on sale")
-    assert two.endswith("\tby the root")
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
-
-
-@pytest.mark.parametrize("by_lambda", [True, False])
-def test_what_actions_log_is_in_lambdas_json_format(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, by_lambda: bool
-) -> None:
-    if by_lambda:
-        monkeypatch.setenv("AWS_LAMBDA_LOG_FORMAT", "JSON")
-    set_up(None if by_lambda else LogFormat.JSON)
-    with invocation("3f2c"):
         try:
             int("sold out")
         except ValueError:
@@ -160,18 +142,15 @@ def test_what_actions_log_is_in_lambdas_json_format(
     assert line == {"level": "ERROR", "requestId": "3f2c", "message": "item 42", "logger": "sales"}
 
 
-def test_our_lines_have_the_time_the_level_and_the_request_in_both_formats(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for format in LogFormat:
-        set_up(format)
-        with invocation("3f2c"):
-            emit("odd", id="a")
-        emit("odd", level=logging.WARNING)
-        inside, outside = map(json.loads, written(capsys))
-        assert list(inside) == ["timestamp", "level", "requestId", "event", "id"]
-        assert (inside["level"], inside["requestId"], inside["event"]) == ("INFO", "3f2c", "odd")
-        assert "requestId" not in outside
+def test_our_lines_have_the_time_the_level_and_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    with invocation("3f2c"):
+        emit("odd", id="a")
+    emit("odd", level=logging.WARNING)
+    inside, outside = map(json.loads, written(capsys))
+    assert list(inside) == ["timestamp", "level", "requestId", "event", "id"]
+    assert (inside["level"], inside["requestId"], inside["event"]) == ("INFO", "3f2c", "odd")
+    assert "requestId" not in outside
 
 
 def test_runs_that_overlap_in_one_process_leave_no_id_behind(capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +180,7 @@ def test_the_level_is_that_of_lambda_or_of_the_users_code(
     logging.getLogger("botocore.credentials").info("found")
     logging.getLogger("duebell.editor").info("changed", extra={"fields": {}})
     logging.debug("shown")
-    assert [line.split("\t")[3] for line in written(capsys)] == ["shown"]
+    assert [json.loads(line)["message"] for line in written(capsys)] == ["shown"]
 
 
 def test_a_warning_of_ours_that_is_no_event_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,7 +207,7 @@ def test_the_lines_of_actions_in_threads_have_the_request(capsys: pytest.Capture
     set_up()
     with invocation("3f2c"), ThreadPoolExecutor(1) as pool:
         pool.submit(logging.info, "from a thread").result()
-    assert written(capsys)[0].split("\t")[2] == "3f2c"
+    assert json.loads(written(capsys)[0])["requestId"] == "3f2c"
 
 
 def test_each_line_of_an_invocation_has_its_request(worker: Worker, log: Log) -> None:
@@ -254,3 +233,62 @@ def test_the_entry_sets_up_the_log_of_a_lambda_and_of_nothing_else(*, is_lambda:
     )
     assert (b"shown" in done.stdout) == is_lambda
     assert not done.stderr
+
+
+def test_what_an_action_logs_tells_its_task_with_any_handler() -> None:
+    records: list[logging.LogRecord] = []
+    log, keep = logging.getLogger("shop"), logging.StreamHandler(io.StringIO())
+
+    def kept(record: logging.LogRecord) -> bool:
+        records.append(record)
+        return True
+
+    keep.addFilter(kept)
+    worker = Worker(concurrency=2)
+
+    @worker.action("mail")
+    def mail() -> None:
+        log.warning("a function")
+
+    @worker.action("bill", attempts=2)
+    async def bill(payload: object, task: Task) -> None:
+        await asyncio.to_thread(log.warning, "a thread of a coroutine")
+        log.warning("a coroutine", extra={"task_id": "the user's own"})
+        if task.attempt == 1:
+            raise ValueError
+
+    log.addHandler(keep)
+    try:
+        with Rehearsal(worker) as rehearsal:
+            mail.using(due=rehearsal.now, id="one").add()
+            bill.using(due=rehearsal.now, id="two").add({})
+            log.warning("outside")
+            rehearsal.let_time_pass(timedelta(minutes=5))
+            log.warning("outside")
+    finally:
+        log.removeHandler(keep)
+    told = {
+        (
+            record.getMessage(),
+            *(getattr(record, f"duebell_{name}", None) for name in ("task", "action", "attempt")),
+        )
+        for record in records
+    }
+    assert told == {
+        ("outside", None, None, None),
+        ("a function", "one", "mail", 1),
+        *{(f"a {what}", "two", "bill", n) for what in ("coroutine", "thread of a coroutine") for n in (1, 2)},
+    }
+
+
+def test_the_json_format_has_the_task_of_the_action(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    worker = Worker()
+    worker.action("mail")(lambda: logging.getLogger("shop").info("sent"))
+    with Rehearsal(worker) as rehearsal:
+        rehearsal.editor.add("mail", due=rehearsal.now, id="one")
+        rehearsal.let_time_pass(timedelta(minutes=2))
+    lines = [json.loads(line) for line in written(capsys)]
+    [sent] = [line for line in lines if line.get("logger") == "shop"]
+    assert (sent["duebell_task"], sent["duebell_action"], sent["duebell_attempt"]) == ("one", "mail", 1)
+    assert not any("duebell_task" in line for line in lines if line is not sent)

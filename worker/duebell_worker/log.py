@@ -1,8 +1,7 @@
 """The worker's log: one JSON object a line, with a stable `event`. Payloads are never logged.
 
 Lambda's runtime writes the lines that the user's actions log with `logging`, in the function's format:
-`AWS_LAMBDA_LOG_FORMAT`, Text or JSON. Without that runtime, as on the embedded stack, this module writes them
-in the same form.
+Text or JSON. Without that runtime, as on the embedded stack, this module writes them in JSON.
 """
 
 import logging
@@ -11,12 +10,12 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from enum import StrEnum
+from contextvars import ContextVar
+from functools import cache
 from typing import Any, TextIO, cast
 
 from duebell_shared import log_lines
-from duebell_shared.instants import render
+from duebell_shared.tasks.task import Task
 
 
 class WholeLines:
@@ -91,13 +90,6 @@ _LOGGER = logging.getLogger("duebell.worker")
 _LEVEL = "AWS_LAMBDA_LOG_LEVEL"
 
 
-class LogFormat(StrEnum):
-    """The format of a function's log, in Lambda's words."""
-
-    TEXT = "Text"
-    JSON = "JSON"
-
-
 class _Invocation:
     """The id of the request that this process serves. Lambda gives a process one request at a time."""
 
@@ -121,15 +113,46 @@ def invocation(request: str | None) -> Iterator[None]:
         _Invocation.request = None
 
 
-def to_stdout(format: LogFormat | None = None) -> None:
+#: The task whose action is called, in its thread and in its coroutines.
+_ATTEMPT: ContextVar[Task | None] = ContextVar("duebell_attempt", default=None)
+
+
+@contextmanager
+def attempt_of(task: Task) -> Iterator[None]:
+    """Have each record that is logged inside carry `duebell_task`, `duebell_action`, `duebell_attempt`.
+
+    Records are made by a factory, so that each handler and format of the user's has these attributes, and
+    Lambda's JSON format writes them. Outside of actions records do not have them.
+    """
+    _mark_records()
+    token = _ATTEMPT.set(task)
+    try:
+        yield
+    finally:
+        _ATTEMPT.reset(token)
+
+
+@cache
+def _mark_records() -> None:
+    make = logging.getLogRecordFactory()
+
+    def make_marked(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = make(*args, **kwargs)
+        if task := _ATTEMPT.get():
+            record.duebell_task, record.duebell_action = task.id, task.action
+            record.duebell_attempt = task.attempt
+        return record
+
+    logging.setLogRecordFactory(make_marked)
+
+
+def to_stdout() -> None:
     """Write the log to standard output, where Lambda picks it up. Only the owner of the process calls this.
 
     Lines that actions print at the same time come one after the other, too.
 
     What others log is written from INFO on, unless Lambda was given a level, or the user's code sets one. Of
     the SDK only warnings are.
-
-    format  of what others log; Lambda's own setting, and else text, if not given
     """
     keep_lines_whole()
     log_lines.to_stdout(_OURS)
@@ -141,9 +164,8 @@ def to_stdout(format: LogFormat | None = None) -> None:
     if not os.environ.get(_LEVEL):
         root.setLevel(logging.INFO)
     if not root.handlers:
-        is_json = (format or os.environ.get("AWS_LAMBDA_LOG_FORMAT", "")).upper() == "JSON"
         handler = logging.StreamHandler(sys.stdout)
-        handler.setFormatter(log_lines.JsonLines() if is_json else _LambdaText())
+        handler.setFormatter(log_lines.JsonLines())
         handler.addFilter(_with_request)
         root.addHandler(handler)
 
@@ -151,16 +173,3 @@ def to_stdout(format: LogFormat | None = None) -> None:
 def _with_request(record: logging.LogRecord) -> bool:
     record.aws_request_id = _Invocation.request
     return True
-
-
-class _LambdaText(logging.Formatter):
-    """Formats a record as Lambda's runtime does in the format Text.
-
-    https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
-    """
-
-    def __init__(self) -> None:
-        super().__init__("[%(levelname)s]\t%(asctime)s\t%(aws_request_id)s\t%(message)s")
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        return render(datetime.fromtimestamp(record.created, UTC))

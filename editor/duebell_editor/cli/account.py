@@ -7,7 +7,7 @@ import getpass
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,13 +18,13 @@ import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_editor.cli.errors import WrongUsage
-from duebell_editor.cli.schedulers import LocalStack, Place, known_places, note_place
+from duebell_editor.cli.schedulers import LocalStack
 from duebell_editor.library.editor import Editor
 from duebell_shared.aws.aws_session import QuickLoader, default_session
-from duebell_shared.aws.endpoints import is_here, way_out
+from duebell_shared.aws.endpoints import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import LOCAL, Settings
 from duebell_shared.tasks.checks import fit_changed_by
 
@@ -74,7 +74,7 @@ class Chosen:
 
 @dataclass
 class Account:
-    """The account and the scheduler, by the options, the environment and the notes of this machine."""
+    """The account and the scheduler, by the options and the environment."""
 
     chosen: Chosen
     warn: Callable[[str], None]
@@ -88,7 +88,7 @@ class Account:
 
     @cached_property
     def session(self) -> boto3.Session:
-        """The AWS session of the options and of the noted place; the environment decides the rest."""
+        """The AWS session of the options; the environment decides the rest."""
         inner = _EndpointSession()
         inner.endpoint_url = self.chosen.endpoint_url
         inner.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
@@ -99,7 +99,9 @@ class Account:
                 given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
             )
             return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
-        made = default_session(botocore_session=inner, profile_name=self._profile, region_name=self._region)
+        made = default_session(
+            botocore_session=inner, profile_name=self.chosen.profile, region_name=self.chosen.region
+        )
         inner.get_scoped_config()  # raises ProfileNotFound, as the SDK's own loader does
         return made
 
@@ -124,37 +126,21 @@ class Account:
                 f"most 64"
             )
         if self.session.region_name is None:
-            known = self._names()
-            near = did_you_mean(name, known) or "."
-            raise WrongUsage(f"no scheduler {quoted(name)} is known here{near} {_no_region(known)}")
+            raise WrongUsage(_no_region())
         found = find(self.session, name, {} if self.chosen.by_option else ours)
-        noted = self._place
-        is_sure = self.chosen.profile or self.chosen.region or not (noted and found.account)
-        if noted and not is_sure and found.account != noted.account:
-            raise WrongUsage(
-                f"{quoted(name)} was last found in account {noted.account}, and these credentials are of "
-                f"{found.account}: give --profile, or --region {self.session.region_name} to mean this one"
-            )
         if found.why_not:
             self.warn(
                 f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: "
                 f"{found.why_not}"
             )
-        else:
-            self.note_place(name, found.account)
         return found.settings
-
-    def note_place(self, name: str, account: str) -> None:
-        """Note where this scheduler is, for the next time that it is named."""
-        if not is_embedded(self.session):
-            note_place(name, self._place_of(account))
 
     @cached_property
     def backend(self) -> Backend:
         """The queue and the rule."""
         settings = self.settings
         if self.session.region_name is None:
-            raise WrongUsage(_no_region(self._names()))
+            raise WrongUsage(_no_region())
         return Backend.connect(settings, self.session)
 
     def editor(self, *, by: str | None = "cli") -> Editor:
@@ -174,11 +160,11 @@ class Account:
             _forget("AWS_PROFILE", *(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
             os.environ.update(self._local.environment)
             return
-        if self._profile is not None:
+        if self.chosen.profile is not None:
             _forget(*_BEFORE_A_PROFILE)
-            os.environ["AWS_PROFILE"] = self._profile
-        if self._region is not None:
-            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self._region
+            os.environ["AWS_PROFILE"] = self.chosen.profile
+        if self.chosen.region is not None:
+            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self.chosen.region
         if self.chosen.endpoint_url is not None:
             _forget(*(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
             os.environ["AWS_ENDPOINT_URL"] = self.chosen.endpoint_url
@@ -198,41 +184,12 @@ class Account:
             )
         return stack
 
-    @staticmethod
-    def _names() -> list[str]:
-        """The names that --name finds without a region: of the stack on this machine, and of noted places."""
-        stack = LocalStack.find()
-        return [*([LOCAL] if stack and stack.environment else []), *known_places()]
 
-    @cached_property
-    def _place(self) -> Place | None:
-        """The noted place of the scheduler that is named."""
-        return known_places().get(self.chosen.name) if self.chosen.name else None
-
-    @property
-    def _profile(self) -> str | None:
-        return self.chosen.profile or (self._place.profile if self._place else None)
-
-    @property
-    def _region(self) -> str | None:
-        return self.chosen.region or (self._place.region if self._place else None)
-
-    def _place_of(self, account: str) -> Place:
-        """The place of the session; its profile, unless the environment has keys, which come before it."""
-        credentials = self.session.get_credentials()
-        by_keys = credentials is not None and credentials.method == "env"
-        profile = self._profile or (None if by_keys else os.environ.get("AWS_PROFILE"))
-        return Place(region=self.session.region_name, account=account, profile=profile)
-
-
-def _no_region(names: Sequence[str]) -> str:
-    """The way out where no region is given: a name that needs none, if there is one, or the region."""
-    if not names:
-        return "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
-    first, *others = names
-    also = f" ({', '.join(others)} {'is' if len(others) == 1 else 'are'} known, too)" if others else ""
-    where = ", the stack of `duebell local` here" if first == LOCAL else ""
-    return f"AWS_REGION is not set: give --region, or --name {first}{where}{also}"
+def _no_region() -> str:
+    """The way out where no region is given: the stack of this machine, if one runs, or the region."""
+    if (stack := LocalStack.find()) and stack.environment:
+        return f"AWS_REGION is not set: give --region, or --name {LOCAL}, the stack of `duebell local` here"
+    return "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
 
 
 def _forget(*names: str) -> None:
@@ -260,12 +217,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """A scheduler that was found.
 
     settings  those of its worker; if they may not be read, what the templates name its parts by
-    account   the account that it is in; empty if that is unknown
     why_not   why the settings could not be read; empty if they could
     """
 
     settings: Settings
-    account: str = ""
     why_not: str = ""
 
 
@@ -285,12 +240,12 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
         if code == "ResourceNotFoundException":
             raise NotDeployed(
                 f"there is no scheduler {quoted(name)} in {session.region_name}: give its --region and "
-                f"--profile once, and they are noted; `duebell environments` lists those here"
+                f"--profile"
             ) from error
         if code not in _REFUSED:
             raise AwsRefused(str(error)) from error
         settings = Settings.from_env({**by_name, **own, **given})
-        return Found(settings=settings, account=_account(session), why_not=str(error))
+        return Found(settings=settings, why_not=str(error))
     except BotoCoreError as error:
         raise AwsUnavailable(f"{error}{way_out(error)}") from error
     environment = function.get("Environment", {})
@@ -302,27 +257,5 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
     }
     return Found(
         settings=Settings.from_env({**by_name, **variables, **own, **given}),
-        account=function["FunctionArn"].split(":")[4],
         why_not=unreadable,
     )
-
-
-def deployed_names(session: boto3.Session) -> Iterator[str]:
-    """The names of the schedulers in the session's account and region, by the tag that all templates set."""
-    pages = session.client("resourcegroupstaggingapi").get_paginator("get_resources")
-    for page in pages.paginate(TagFilters=[{"Key": "duebell"}], ResourceTypeFilters=["lambda:function"]):
-        for resource in page["ResourceTagMappingList"]:
-            yield resource["ResourceARN"].rpartition(":")[2]
-
-
-def is_embedded(session: boto3.Session) -> bool:
-    """Tell whether the session's AWS is an emulator on this machine, whose place is not worth a note."""
-    return is_here(session.client("lambda").meta.endpoint_url)
-
-
-def _account(session: boto3.Session) -> str:
-    """The account of the session's credentials: everybody may ask for that."""
-    try:
-        return session.client("sts").get_caller_identity()["Account"]
-    except (ClientError, BotoCoreError):
-        return ""

@@ -1,11 +1,13 @@
 """`duebell add`: one task, or all tasks of a file of JSON lines, with a progress bar and a report."""
 
 import contextlib
+import itertools
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import IO, Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import typer
@@ -29,7 +31,7 @@ from duebell_shared.tasks.new_task import new_task
 from . import options
 from .context import Context, option
 from .errors import Exit, WrongUsage, words_of
-from .options import actions, instant, opened, with_fields
+from .options import instant, opened, with_fields
 from .output import Output, plain
 from .program import examples, with_json
 from .tasks import print_change
@@ -45,15 +47,6 @@ class Line(NamedTuple):
     def id(self) -> str | None:
         """The id that the line gives, if any."""
         return None if isinstance(self.task, InvalidTask) else self.task.get("id")
-
-    def checked(self, now: datetime) -> "Line":
-        """This line, or with the error that the library would raise at this time."""
-        try:
-            if not isinstance(self.task, InvalidTask):
-                check_size(new_task(**self.task, now=now))
-        except InvalidTask as error:
-            return self._replace(task=error)
-        return self
 
 
 class Reader:
@@ -128,11 +121,8 @@ def _object(line: bytes) -> dict[str, object]:
 #: Lines that are written before the next are read.
 _CHUNK = 500
 
-#: Bytes that are read at a time at most.
-_READ = 1_000_000
-
-#: Lines in a row that AWS does not accept, before the command gives up.
-_PATIENCE = 25
+#: Bytes of a pipe that are kept in memory; more go to a temporary file.
+_IN_MEMORY = 10_000_000
 
 
 class Policy(NamedTuple):
@@ -149,7 +139,6 @@ class _Tally:
     added: int = 0
     there_already: int = 0
     done_to: int = 0  # number of the last line that was written
-    unanswered: int = 0  # number of lines since AWS accepted one
     failures: list[tuple[Line, str]] = field(default_factory=list)
 
     def fail(self, line: Line, error: DuebellError) -> None:
@@ -188,43 +177,55 @@ def add_file(
 ) -> None:
     """Add the tasks in the lines of a file, or of `-`, standard input. Exits with 7 when some failed.
 
-    A file is checked before any of its tasks is written. A pipe is not, because it can be read only once.
+    All lines are checked before any task is written.
     """
     if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists", "max_wait"):
         raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
     out, tally = context.out, _Tally()
-    is_pipe = file == "-" or (Path(file).exists() and not Path(file).is_file())
-    total = None if is_pipe else _check(file, Reader(zone, id_prefix, context.now, warn=out.warn), tally, out)
-    reader = Reader(zone, id_prefix, context.now, warn=out.warn if is_pipe else lambda _: None)
-    editor = context.editor()
-    try:
-        with opened(file) as lines, out.progress("adding", total) as progress:
-            done = 0
-            for chunk in _chunks(lines, reader):
-                _write(editor, tally.tasks_of(chunk), policy, context, tally)
-                done += len(chunk)
-                tally.done_to = chunk[-1].number if chunk else tally.done_to
-                progress(done)
-    except (KeyboardInterrupt, DuebellError):
-        with contextlib.suppress(DuebellError):
-            editor.ensure_armed()  # for tasks that are stored, but not armed for yet
-        out.warn(
-            f"broken off after line {tally.done_to:,}, and some of the {_CHUNK} after it may be stored too; "
-            f"{_how_to_repeat(reader)}"
-        )
-        tally.tell(out)
-        raise
-    if is_pipe:
-        _warn_of_repeating(reader, out)
+    with _read_twice(file) as lines:
+        total = _check(lines, Reader(zone, id_prefix, context.now, warn=out.warn), tally, out)
+        lines.seek(0)
+        reader = Reader(zone, id_prefix, context.now, warn=lambda _: None)
+        editor = context.editor()
+        try:
+            with out.progress("adding", total) as progress:
+                done = 0
+                for chunk in _chunks(lines, reader):
+                    _write(editor, tally.tasks_of(chunk), policy, tally)
+                    done += len(chunk)
+                    tally.done_to = chunk[-1].number
+                    progress(done)
+        except (KeyboardInterrupt, DuebellError):
+            with contextlib.suppress(DuebellError):
+                editor.ensure_armed()  # for tasks that are stored, but not armed for yet
+            out.warn(
+                f"broken off after line {tally.done_to:,}, and some of the {_CHUNK} after it may be stored "
+                f"too; {_how_to_repeat(reader)}"
+            )
+            tally.tell(out)
+            raise
     tally.tell(out)
     if tally.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _check(file: str, reader: Reader, tally: _Tally, out: Output) -> int:
+@contextlib.contextmanager
+def _read_twice(file: str) -> Iterator[IO[bytes]]:
+    """The file, for two readings; a pipe is copied to a temporary file."""
+    with opened(file) as lines:
+        if file != "-" and lines.seekable():
+            yield lines
+            return
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
+            shutil.copyfileobj(lines, copy)
+            copy.seek(0)
+            yield copy
+
+
+def _check(lines: IO[bytes], reader: Reader, tally: _Tally, out: Output) -> int:
     """Check all lines and count them. Prints the wrong ones, and raises WrongUsage if there are any."""
     total = 0
-    with opened(file) as lines, out.progress("checking", None) as progress:
+    with out.progress("checking", None) as progress:
         for chunk in _chunks(lines, reader):
             tally.tasks_of(chunk)
             total += len(chunk)
@@ -233,19 +234,17 @@ def _check(file: str, reader: Reader, tally: _Tally, out: Output) -> int:
         tally.tell(out)
         some = f"{len(tally.failures):,} of the lines" if tally.failures[1:] else "a line"
         raise WrongUsage(f"{some} cannot be right; nothing was added")
-    _warn_of_repeating(reader, out)
+    if reader.without_id:
+        some = f"{reader.without_id:,} lines have" if reader.without_id > 1 else "a line has"
+        out.warn(
+            f"{some} no id: if this were repeated, they would be added again; --id-prefix TEXT makes ids of "
+            f"their line numbers"
+        )
     return total
 
 
-def _write(editor: Editor, lines: Sequence[Line], policy: Policy, context: Context, tally: _Tally) -> None:
-    try:
-        report, trouble = _insert(editor, lines, policy)
-    except InvalidTask:  # a line was right when it was read, but its schedule has ended since
-        still = tally.tasks_of(line.checked(context.now()) for line in lines)
-        if len(still) == len(lines):
-            raise
-        _write(editor, still, policy, context, tally)
-        return
+def _write(editor: Editor, lines: Sequence[Line], policy: Policy, tally: _Tally) -> None:
+    report, trouble = _insert(editor, lines, policy)
     there = len(report.there_already) if policy.if_exists is IfExists.KEEP else 0
     tally.added += len(report.added) - there
     tally.there_already += there
@@ -254,8 +253,7 @@ def _write(editor: Editor, lines: Sequence[Line], policy: Policy, context: Conte
     if trouble:
         raise trouble
     errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
-    tally.unanswered = 0 if len(errors) < len(lines) else tally.unanswered + len(errors)
-    if tally.unanswered >= _PATIENCE or any(isinstance(error, NotDeployed) for error in errors):
+    if errors and len(errors) == len(lines):
         raise errors[-1]  # the other lines would fare no better
 
 
@@ -269,36 +267,23 @@ def _insert(editor: Editor, lines: Sequence[Line], policy: Policy) -> tuple[AddR
         return report if isinstance(report, AddReport) else AddReport(added=()), error
 
 
-def _warn_of_repeating(reader: Reader, out: Output) -> None:
-    if reader.without_id:
-        some = f"{reader.without_id:,} lines have" if reader.without_id > 1 else "a line has"
-        out.warn(
-            f"{some} no id: if this were repeated, they would be added again; --id-prefix TEXT makes ids of "
-            f"their line numbers"
-        )
-
-
 def _how_to_repeat(reader: Reader) -> str:
     if reader.without_id:
         return "to repeat it, leave these lines out: those without an id would be added again"
     return "repeat it with --if-exists keep: what is stored already stays as it is"
 
 
-def _chunks(file: BinaryIO, reader: Reader) -> Iterator[list[Line]]:
-    """Read lines as they come, without waiting for full chunks. Only a line feed ends a line."""
-    rest = b""
-    while data := file.read1(_READ):  # type: ignore[attr-defined] # binary files and stdin.buffer have it
-        *lines, rest = (rest + data).split(b"\n")
-        for start in range(0, len(lines), _CHUNK):
-            yield list(reader.read(lines[start : start + _CHUNK]))
-    yield list(reader.read([rest]))
+def _chunks(lines: IO[bytes], reader: Reader) -> Iterator[list[Line]]:
+    """The lines in chunks. Only a line feed ends a line."""
+    read = reader.read(lines)
+    while chunk := list(itertools.islice(read, _CHUNK)):
+        yield chunk
 
 
 app = typer.Typer()
 
 _FROM = """\
---from reads a file twice. If one of its lines is wrong, nothing is added. Standard input is added line by
-line, and wrong lines are reported at the end (exit status 7). An interrupted add can be repeated with
+--from checks all lines first. If one is wrong, nothing is added. An interrupted add can be repeated with
 --if-exists keep, if each line has an id, or --id-prefix makes one of the line's number. In a line, times are
 text, and lengths of time are seconds.
 """
@@ -318,7 +303,7 @@ def add(
     context: Context,
     action: Annotated[
         str | None,
-        typer.Argument(metavar="ACTION", help="Name of an action of the worker.", autocompletion=actions),
+        typer.Argument(metavar="ACTION", help="Name of an action of the worker."),
     ] = None,
     *,
     from_: Annotated[

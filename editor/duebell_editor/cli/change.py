@@ -23,7 +23,6 @@ from duebell_shared.tasks.task import Task
 from . import options
 from .context import Context, flag, option
 from .errors import Exit, WrongUsage, words_of
-from .options import ids as ids_completed
 from .options import with_fields, with_filters
 from .output import Output, id_of, local, plain
 from .program import examples, with_json
@@ -150,9 +149,7 @@ _SOME_FAILED = """If some of several could not be changed, they are listed and t
 
 _Ids = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="ID", help="Their ids; - reads them from stdin, one to a line.", autocompletion=ids_completed
-    ),
+    typer.Argument(metavar="ID", help="Their ids; - reads them from stdin, one to a line."),
 ]
 
 

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args
 import typer
 
 from duebell_shared.instants import utc_now
-from duebell_shared.settings import LOCAL
 
 from .errors import describe, describe_as_json
 from .output import Output
-from .schedulers import known_places
 
 if TYPE_CHECKING:
     from duebell_editor.library.editor import Editor
@@ -124,11 +122,6 @@ def profiles(incomplete: str) -> list[str]:
     return []
 
 
-def names(incomplete: str) -> list[str]:
-    """The schedulers that were used from this machine, and `local`."""
-    return [name for name in (LOCAL, *sorted(known_places())) if name.startswith(incomplete)]
-
-
 def option(name: str, metavar: str, help: str, **more: Any) -> Any:
     """An option with a value."""
     return typer.Option(name, metavar=metavar, help=help, **more)
@@ -172,9 +165,8 @@ Name = Annotated[
     _account(
         "--name",
         "NAME",
-        "The scheduler's name, which finds table, rule, function, region and profile; `local` is that of "
-        "`duebell local` (DUEBELL_NAME)",
-        autocompletion=names,
+        "The scheduler's name, which finds table, rule and function; `local` is that of `duebell local` "
+        "(DUEBELL_NAME)",
     ),
 ]
 Profile = Annotated[str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)]

@@ -10,7 +10,7 @@ from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.errors import InvalidInput
 
 from .context import Context
-from .output import Grid, console, in_one_line, local, plain
+from .output import console, in_one_line, local, plain, table
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -56,8 +56,7 @@ def dead_letters(
     rows = [
         (one.queue, one.id, local(one.sent_at), in_one_line(plain(one.reason or one.body))) for one in letters
     ]
-    out = console()
     if rows:
-        out.print(Grid(("queue", "id", "since", "reason"), rows, may_be_cut=True).table(out.width))
+        console().print(table(("queue", "id", "since", "reason"), rows))
     else:
         print("no dead letters")

@@ -1,10 +1,8 @@
 """Options of several commands: their text as times, durations, payloads; completions for the shell."""
 
-import contextlib
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,8 +13,6 @@ from zoneinfo import ZoneInfo
 import typer
 from msgspec import UNSET
 
-from duebell_editor.library.change_many import statuses_for
-from duebell_editor.library.editor import Editor
 from duebell_editor.listing.filters import FILTERS
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import parse
@@ -26,8 +22,6 @@ from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.status import Status, Verb
-from duebell_shared.tasks.task import Task
 
 from .context import Context, flag, option, with_options
 from .errors import WrongUsage
@@ -131,50 +125,9 @@ def opened(file: str) -> Iterator[BinaryIO]:
         yield lines
 
 
-#: Seconds that someone who pressed Tab may wait.
-_PATIENCE = 1.5
-
-#: Tasks that are read: one page.
-_TASKS = 100
-
-
-def ids(call: typer.Context, incomplete: str) -> list[str]:
-    """Ids with this beginning, of tasks that the command applies to."""
-    statuses = {verb.replace("_", "-"): statuses_for(verb) for verb in Verb}.get(call.info_name or "")
-    return _from_the_queue(
-        call, incomplete, lambda editor: [task.id for task in _page(editor, incomplete, statuses)]
-    )
-
-
-def actions(call: typer.Context, incomplete: str) -> list[str]:
-    """Actions of the tasks that come next."""
-    return _from_the_queue(call, incomplete, lambda editor: [task.action for task in _page(editor, "")])
-
-
 def zones(incomplete: str) -> list[str]:
     """The time zones that schedules know."""
     return sorted(zone for zone in zone_names() if zone.startswith(incomplete))
-
-
-def _page(editor: Editor, prefix: str, statuses: frozenset[Status] | None = None) -> tuple[Task, ...]:
-    return editor.list(status=statuses, prefix=prefix, limit=_TASKS, most_keys=_TASKS * 10).tasks
-
-
-def _from_the_queue(
-    call: typer.Context, incomplete: str, find: Callable[[Editor], Iterable[str]]
-) -> list[str]:
-    """The completions that are found in time. A slow thread is abandoned: it ends with the process."""
-    found: list[str] = []
-
-    def look() -> None:
-        with contextlib.suppress(Exception):
-            editor = Context.of(call).editor()
-            found.extend(sorted({one for one in find(editor) if one.startswith(incomplete)}))
-
-    thread = threading.Thread(target=look, name="completion", daemon=True)
-    thread.start()
-    thread.join(_PATIENCE)
-    return list(found)
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -200,7 +153,7 @@ def _instant(text: str, call: typer.Context, option: str) -> datetime:
     return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
 
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.", autocompletion=ids)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Timezone = Annotated[
     ZoneInfo | None,
     option(
@@ -228,8 +181,8 @@ _TYPES: dict[str, Any] = {"texts": list, "time": datetime, "duration": timedelta
 _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
     "search": {"metavar": "TEXT"},
-    "action": {"metavar": "ACTION", "autocompletion": actions},
-    "task": {"metavar": "ACTION", "autocompletion": actions},
+    "action": {"metavar": "ACTION"},
+    "task": {"metavar": "ACTION"},
     "time": {"metavar": "TIME", **_read(_instant)},
     "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
     "texts": {"metavar": "A,B", **_read(lambda text, *_: text.split(","))},

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment
@@ -23,8 +22,8 @@ from duebell_shared.instants import as_text
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 
-#: The beginning of a command in a text. These two are about this machine, and what has options is in full.
-_COMMAND = re.compile(r"`duebell (?!-|local\b|environments\b)")
+#: The beginning of a command in a text. That is about this machine, and what has options is in full.
+_COMMAND = re.compile(r"`duebell (?!-|local\b)")
 
 #: A spreadsheet takes a cell that begins so for a formula: https://owasp.org/www-community/attacks/CSV_Injection
 #: One apostrophe more masks it, so that it can be taken away again.
@@ -198,56 +197,17 @@ COLORS = {
     "gray": "bright_black",
 }
 
-#: Characters between two columns.
-_GAP = 2
 
-#: The least width of a last column that may be cut.
-_LEAST = 16
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Rows of cells in one line each. With `may_be_cut`, the last column is cut rather than left out."""
-
-    headings: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    may_be_cut: bool = False
-
-    @property
-    def width(self) -> int:
-        """The width of the narrowest terminal that it fits."""
-        *others, last = self._widths
-        return sum(others) + _GAP * len(others) + (min(last, _LEAST) if self.may_be_cut else last)
-
-    def table(self, width: int) -> Table:
-        """The rows under their headings, on a terminal as wide as this."""
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP // 2), header_style="bold")
-        *others, last = self._widths
-        room = width - sum(others) - _GAP * len(others)
-        widths = [*others, min(last, max(room, _LEAST)) if self.may_be_cut else last]
-        for heading, size in zip(self.headings, widths, strict=True):
-            table.add_column(heading, no_wrap=True, overflow="ellipsis", width=size)
-        for row in self.rows:
-            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-        return table
-
-    @property
-    def _widths(self) -> list[int]:
-        """The width of each column when nothing is cut."""
-        columns = zip(self.headings, *self.rows, strict=True)
-        return [max(cell_len(str(cell)) for cell in column) for column in columns]
+def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
+    """Rows of cells under their headings. What does not fit is wrapped, but for the first column."""
+    made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    for number, heading in enumerate(headings):
+        made.add_column(heading, no_wrap=number == 0, overflow="fold", min_width=len(heading))
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
 
 
-def first_that_fits(
-    layouts: Iterable[Grid], width: int, otherwise: Callable[[], Iterable[RenderableType]]
-) -> RenderableType:
-    """The first layout that is not wider than `width`, or `otherwise` if all are."""
-    fitting = next((grid for grid in layouts if grid.width <= width), None)
-    return Group(*otherwise()) if fitting is None else fitting.table(width)
-
-
-def block(title: Text, *lines: Cell) -> Iterator[RenderableType]:
-    """A title with lines below it, indented, for terminals that are too narrow for a table."""
-    yield title
-    for line in lines:
-        yield Padding(Text(line) if isinstance(line, str) else line, (0, 0, 0, 2), expand=False)
+def indented(*lines: Cell) -> Padding:
+    """Lines below a title."""
+    return Padding(Group(*(Text(line) if isinstance(line, str) else line for line in lines)), (0, 0, 0, 2))

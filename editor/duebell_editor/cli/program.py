@@ -20,11 +20,11 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.status import Status, Verb
+from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
 
 from .context import Context, EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
-from .errors import HELP, Exit, UsageError, exit_of
+from .errors import HELP, Exit, exit_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -48,9 +48,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
-        "watch": (f"{_TASKS}.watch", "Show the status and the next tasks, live."),
         "actions": (f"{_TASKS}.worker", "List the actions of the worker, and their limits."),
-        "environments": (f"{_TASKS}.queue", "List the schedulers that --name finds."),
         "editor": (f"{_TASKS}.queue", "Serve the HTTP API and its page."),
     },
     "Operate": {
@@ -78,33 +76,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 }
 _COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
-#: Words that users of other tools try, and what to call instead.
-_SYNONYMS = {
-    "create": "add", "enqueue": "add", "schedule": "add",
-    "edit": "update", "reschedule": "move", "delay": "move",
-    "delete": "cancel", "remove": "cancel", "rm": "cancel", "kill": "cancel",
-    "rerun": "retry", "unpause": "resume", "trigger": "run-now",
-    "ls": "list", "tasks": "list", "jobs": "list", "search": "list", "find": "list",
-    "get": "show", "describe": "show", "logs": "history",
-    "errors": "failures", "failed": "failures", "dead": "failures",
-    "next": "preview", "cron": "preview",
-    "info": "status", "health": "status", "stats": "status",
-    "top": "watch", "tail": "watch", "ui": "editor", "serve": "editor", "dashboard": "editor",
-    "check": "doctor", "fix": "doctor", "repair": "doctor", "diagnose": "doctor",
-    "late": "why", "explain": "why",
-    "throttle": "limit", "backup": "export", "restore": "import", "shards": "relane",
-    "up": "deploy", "init": "deploy", "down": "destroy", "undeploy": "destroy", "package": "bundle",
-    "price": "cost", "pricing": "cost", "dev": "local", "start": "local", "work": "worker",
-    "version": "--version", "help": "--help",
-}  # fmt: skip
-_OPTION_SYNONYMS = {
-    **{f"--{status}": f"--status {status}" for status in Status},
-    "--at": "--due", "--when": "--due", "--date": "--due", "--delay": "--in", "--cron": "--schedule",
-    "--every": "--schedule", "--tz": "--timezone", "--zone": "--timezone", "--since": "--after",
-    "--until": "--before", "--tag": "--tags", "--data": "--payload", "--args": "--payload",
-    "--force": "--yes", "--output": "--json", "--format": "--json", "--watch": "--every",
-}  # fmt: skip
-
 
 def examples(*lines: str, more: str = "") -> str:
     """The end of a command's help: calls of it, each in a line, and `more` in lines of its own."""
@@ -128,14 +99,7 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _asking_for_json(ctx, args):
-            try:
-                return super().parse_args(ctx, args)
-            except UsageError as error:
-                meant = _OPTION_SYNONYMS.get(getattr(error, "option_name", ""), "")
-                if meant.split(" ")[0] in {name for one in self.params for name in one.opts}:
-                    error.message = f"{error.message.rstrip('.')}. Did you mean {meant}?"
-                    vars(error)["possibilities"] = None
-                raise
+            return super().parse_args(ctx, args)
 
 
 class _Group(TyperGroup):
@@ -159,7 +123,7 @@ class _Group(TyperGroup):
         with _asking_for_json(ctx, args):
             name = args[0]
             if name not in _COMMANDS and not name.startswith("-"):
-                near = [_SYNONYMS[name]] if name in _SYNONYMS else difflib.get_close_matches(name, _COMMANDS)
+                near = difflib.get_close_matches(name, _COMMANDS)
                 meant = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
                 ctx.fail(f"No such command {quoted(name)}.{meant}")
             return super().resolve_command(ctx, args)

@@ -1,57 +1,10 @@
-"""Notes on this machine: the places of the schedulers that were named, and the stack of `duebell local`."""
+"""The note on this machine of the stack of `duebell local`."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 import msgspec
-
-
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of one scheduler; `profile` is None where the environment's credentials were used."""
-
-    region: str
-    account: str
-    profile: str | None = None
-
-
-def known_places() -> dict[str, Place]:
-    """The places by name; none if the file is missing or cannot be read."""
-    try:
-        return msgspec.json.decode(_file().read_bytes(), type=dict[str, Place])
-    except (OSError, msgspec.MsgspecError):
-        return {}
-
-
-def note_place(name: str, place: Place) -> None:
-    """Note the place of this scheduler. A file that cannot be written is no error: it is found again."""
-    known = known_places()
-    if known.get(name) != place:
-        _write({**known, name: place})
-
-
-def forget_place(name: str) -> None:
-    """Drop the note of this scheduler."""
-    known = known_places()
-    if known.pop(name, None):
-        _write(known)
-
-
-def _write(places: dict[str, Place]) -> None:
-    file = _file()
-    new = file.with_name(f"{file.name}.{os.getpid()}")
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(msgspec.json.format(msgspec.json.encode(places)))
-        new.replace(file)
-
-
-def _file() -> Path:
-    state = os.environ.get("XDG_STATE_HOME")
-    folder = Path(state) if state and Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return folder / "duebell" / "environments.json"
-
 
 #: The state folder, unless the variable names another.
 STATE = Path(".duebell")

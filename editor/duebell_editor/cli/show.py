@@ -1,13 +1,12 @@
 """The commands `show`, `preview`, `status` and `doctor`."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import asdict
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -31,15 +30,13 @@ from .errors import Exit
 from .options import Id, with_fields
 from .output import (
     COLORS,
-    Grid,
-    block,
     console,
-    first_that_fits,
     in_one_line,
     local,
     plain,
     relative,
     short,
+    table,
     when,
 )
 from .program import examples, with_json
@@ -68,9 +65,9 @@ def show(context: Context, id: Id) -> None:
         return
     out.print(_table(_task_facts(task, context.now())))
     if task.failures:
-        out.print("", attempts_table(task.failures, out.width), sep="\n")
+        out.print("", attempts_table(task.failures), sep="\n")
     if task.occurrences:
-        out.print("", occurrences_table(task.occurrences, out.width), sep="\n")
+        out.print("", occurrences_table(task.occurrences), sep="\n")
 
 
 @app.command(epilog=examples("why sale-42", "why sale-42 --json"))
@@ -97,20 +94,11 @@ def history(context: Context, id: Id) -> None:
     if context.out.as_json:
         context.out.print_json(plain_values(events))
         return
-    out.print(
-        _latest_first(events[::-1], ("at", "what", "by, or run", ""), _event_row, _event_block, out.width)
-    )
-
-
-def _event_row(one: Event, time: Callable[[datetime], str]) -> Sequence[str]:
-    return (time(one.at), _happened(one), plain(one.by or one.run or ""), in_one_line(_event_words(one)))
-
-
-def _event_block(one: Event) -> Iterator[RenderableType]:
-    return block(
-        Text(f"{short(one.at)} {_happened(one)}", style="bold"),
-        in_one_line(", ".join(filter(None, [one.by or one.run, _event_words(one)]))),
-    )
+    rows = [
+        (local(one.at), _happened(one), plain(one.by or one.run or ""), in_one_line(_event_words(one)))
+        for one in events
+    ]
+    out.print(table(("at", "what", "by, or run", ""), rows))
 
 
 def _happened(one: Event) -> str:
@@ -154,7 +142,7 @@ def preview(
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))
-    out.print(times_table(occurrences, meant.timezone, now, out.width))
+    out.print(times_table(occurrences, meant.timezone, now))
 
 
 @app.command(epilog=examples("status", "--name shop status --json"))
@@ -241,6 +229,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         "finished": when(task.finished_at, now),
         "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
         "run": task.run or "-",
+        **({"trace": task.traceparent.split("-")[1]} if task.traceparent else {}),
         "deleted": when(task.expires_at, now),
         "payload": plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
         if task.payload_dropped is None
@@ -410,79 +399,42 @@ def _table(facts: Mapping[str, str | Text]) -> Table:
     return grid
 
 
-_One = TypeVar("_One")
-
-
-def attempts_table(attempts: Sequence[FailedAttempt], width: int) -> RenderableType:
+def attempts_table(attempts: Sequence[FailedAttempt]) -> Table:
     """The attempts that failed, the latest first."""
-
-    def why(one: FailedAttempt) -> str:
-        return in_one_line(f"{one.type}: {one.message}")
-
-    def row(one: FailedAttempt, time: Callable[[datetime], str]) -> Sequence[str]:
-        times = [time(one.due), *_times(time, one)]
-        return (str(one.attempt), *times, why(one))
-
-    def narrow(one: FailedAttempt) -> Iterator[RenderableType]:
-        started, ended = _times(short, one)
-        title = Text(f"failed attempt {one.attempt}, due {short(one.due)}", style="bold")
-        return block(title, f"started {started}, ended {ended}", why(one))
-
-    headings = ("failed attempt", "due", "started", "ended", "failure")
-    return _latest_first(attempts, headings, row, narrow, width)
+    rows = [
+        (
+            str(one.attempt),
+            local(one.due),
+            local(one.started_at) if one.started_at else "-",
+            local(one.finished_at) if one.finished_at else "-",
+            in_one_line(f"{one.type}: {one.message}"),
+        )
+        for one in reversed(attempts)
+    ]
+    return table(("failed attempt", "due", "started", "ended", "failure"), rows)
 
 
-def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> RenderableType:
+def occurrences_table(occurrences: Sequence[Occurrence]) -> Table:
     """The occurrences that are over, the latest first."""
-
-    def result(one: Occurrence) -> str:
-        return f"{one.result}{' (extra)' if one.extra else ''}"
-
-    def late(one: Occurrence) -> str:
-        return "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
-
-    def row(one: Occurrence, time: Callable[[datetime], str]) -> Sequence[str]:
-        missed = f"{one.missed:,}" if one.missed else ""
-        failure = in_one_line(one.failure or "")
-        return (time(one.due), result(one), str(one.attempts), late(one), missed, failure)
-
-    def narrow(one: Occurrence) -> Iterator[RenderableType]:
-        missed = f", {one.missed:,} missed before it" if one.missed else ""
-        lines = [f"{one.attempts} attempts, {late(one)} late{missed}", *filter(None, [one.failure])]
-        return block(Text(f"{short(one.due)} {result(one)}", style="bold"), *map(in_one_line, lines))
-
-    headings = ("due", "result", "attempts", "late", "missed", "failure")
-    return _latest_first(occurrences, headings, row, narrow, width)
+    rows = [
+        (
+            local(one.due),
+            f"{one.result}{' (extra)' if one.extra else ''}",
+            str(one.attempts),
+            "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s",
+            f"{one.missed:,}" if one.missed else "",
+            in_one_line(one.failure or ""),
+        )
+        for one in reversed(occurrences)
+    ]
+    return table(("due", "result", "attempts", "late", "missed", "failure"), rows)
 
 
-def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
+def times_table(instants: Iterable[datetime], timezone: str, now: datetime) -> Table:
     """Times to come, as clocks show them in a time zone and here."""
-    there = [(instant, instant.astimezone(zone_of(timezone))) for instant in instants]
-    full = [
-        (f"{shown:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
-        for instant, shown in there
+    zone = zone_of(timezone)
+    rows = [
+        (f"{instant.astimezone(zone):%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
+        for instant in instants
     ]
-    brief = [(f"{shown:%a %Y-%m-%d %H:%M}", short(instant)) for instant, shown in there]
-    layouts = [
-        Grid((timezone, "here", "")[:columns], [row[:columns] for row in rows])
-        for rows, columns in ((full, 3), (full, 2), (brief, 2), (brief, 1))
-    ]
-    return first_that_fits(layouts, width, lambda: [layouts[-1].table(width)])
-
-
-def _latest_first(
-    items: Sequence[_One],
-    headings: Sequence[str],
-    row: Callable[[_One, Callable[[datetime], str]], Sequence[str]],
-    narrow: Callable[[_One], Iterable[RenderableType]],
-    width: int,
-) -> RenderableType:
-    """A table with a row for each item, with times in full or short; on narrow terminals a block for each."""
-    latest_first = items[::-1]
-    layouts = (Grid(headings, [row(one, time) for one in latest_first]) for time in (local, short))
-    return first_that_fits(layouts, width, lambda: (part for one in latest_first for part in narrow(one)))
-
-
-def _times(time: Callable[[datetime], str], one: FailedAttempt) -> tuple[str, str]:
-    started, finished = one.started_at, one.finished_at
-    return (time(started) if started else "-", time(finished) if finished else "-")
+    return table((timezone, "here", ""), rows)

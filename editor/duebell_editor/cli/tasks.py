@@ -2,14 +2,15 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, task_fields
@@ -27,17 +28,16 @@ from .errors import WrongUsage
 from .options import Timezone, filters_from, with_filters
 from .output import (
     Cell,
-    Grid,
     Output,
-    block,
     cell,
     console,
-    first_that_fits,
     in_one_line,
+    indented,
     local,
     plain,
     relative,
     short,
+    table,
     when,
 )
 from .program import examples, with_json
@@ -57,31 +57,6 @@ _STYLES = {
 
 #: A due date that passed longer ago than this is likely a mistake.
 _LONG_AGO = timedelta(minutes=5)
-
-
-class _Detail(NamedTuple):
-    """The detail of a table of tasks.
-
-    far   with the time until each task runs
-    time  the format of times
-    more  with due dates of ended tasks, and the column "next look"
-    why   with the last failure of tasks that go on
-    """
-
-    far: bool
-    time: Callable[[datetime], str]
-    more: bool = True
-    why: bool = True
-
-
-#: From most to least detail: the least important is left out first.
-_DETAILS = (
-    _Detail(far=True, time=local),
-    _Detail(far=False, time=local),
-    _Detail(far=False, time=short),
-    _Detail(far=False, time=short, more=False),
-    _Detail(far=False, time=short, more=False, why=False),
-)
 
 
 def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> None:
@@ -122,7 +97,7 @@ def print_tasks(context: Context, tasks: Sequence[Task]) -> None:
         for task in tasks:
             print(_line(task))
     elif tasks:
-        out.print(tasks_table(tasks, context.now(), out.width, encoding=out.encoding))
+        out.print(tasks_table(tasks, context.now(), encoding=out.encoding))
 
 
 def _line(task: Task) -> str:
@@ -135,49 +110,21 @@ def _line(task: Task) -> str:
     return "\t".join(map(cell, fields))
 
 
-def tasks_table(
-    tasks: Sequence[Task], now: datetime, width: int, *, encoding: str = "utf-8"
-) -> RenderableType:
-    """Tasks in as much detail as fits. Ids are never cut: on narrow terminals they have their own lines."""
+def tasks_table(tasks: Sequence[Task], now: datetime, *, encoding: str = "utf-8") -> Table:
+    """Tasks as a table, with the columns that say something of one of them."""
     mark = "↻" if encoding.lower().startswith("utf") else "(recurring)"
-    layouts = (_grid(tasks, now, mark, detail) for detail in _DETAILS)
-    return first_that_fits(
-        layouts, width, lambda: (part for task in tasks for part in _block(task, now, mark))
-    )
-
-
-def _grid(tasks: Sequence[Task], now: datetime, mark: str, detail: _Detail) -> Grid:
-    def times(instants: Iterable[datetime | None]) -> list[Cell]:
-        return ["" if instant is None else detail.time(instant) for instant in instants]
-
-    has_left = all(task.finished_at for task in tasks)
     columns: dict[str, list[Cell]] = {
         "id": [task.id for task in tasks],
         "status": [_state(task, mark) for task in tasks],
         "action": [task.action for task in tasks],
+        "due": [short(task.due) for task in tasks],
+        "next look": [_next_look(task) for task in tasks],
+        "": [_far(task, now) for task in tasks],
+        "ended": [short(task.finished_at) if task.finished_at else "" for task in tasks],
+        "error": [Text(_why(task), style="red") for task in tasks],
     }
-    if detail.more or not has_left:
-        columns["due"] = times(task.due for task in tasks)
-    if detail.more and any(_is_looked_at_later(task) for task in tasks):
-        columns["next look"] = times(task.queued for task in tasks)
-    if detail.far and not has_left:
-        columns[""] = [_far(task, now) for task in tasks]
-    if any(task.finished_at for task in tasks):
-        columns["ended"] = times(task.finished_at for task in tasks)
-    # The failure of a task that goes on can be left out; for one that has failed, it is what matters.
-    has_failures = any(task.failure and (detail.why or task.finished_at) for task in tasks)
-    if has_failures:
-        columns["error"] = [Text(_why(task), style="red") for task in tasks]
-    return Grid(tuple(columns), tuple(zip(*columns.values(), strict=True)), may_be_cut=has_failures)
-
-
-def _block(task: Task, now: datetime, mark: str) -> Iterator[RenderableType]:
-    ended = f"ended {short(task.finished_at)}" if task.finished_at else ""
-    time = ended or f"due {short(task.due)} ({_far(task, now)})"
-    lines: list[Cell] = [Text.assemble(_state(task, mark), f", {task.action}, {time}")]
-    if task.failure:
-        lines.append(Text(_why(task), style="red"))
-    return block(Text(task.id, style="bold", no_wrap=True, overflow="ignore"), *lines)
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    return table(tuple(columns), zip(*columns.values(), strict=True))
 
 
 def status_text(status: Status) -> Text:
@@ -199,9 +146,10 @@ def _far(task: Task, now: datetime) -> str:
     return "" if task.finished_at else relative(task.queued or task.due, now)
 
 
-def _is_looked_at_later(task: Task) -> bool:
-    """Tell whether the task does not run when it is due: it is retried or spread, or was added late."""
-    return task.queued is not None and abs(task.queued - task.due).total_seconds() >= 1
+def _next_look(task: Task) -> str:
+    """When the task runs, if not when it is due: it is retried or spread, or was added late."""
+    is_other = task.queued is not None and abs(task.queued - task.due).total_seconds() >= 1
+    return short(task.queued) if task.queued and is_other else ""
 
 
 def _why(task: Task) -> str:
@@ -311,7 +259,8 @@ def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
         )
         last = f"last {when(group.last_at, context.now())}"
         commands = _commands(group, context.out.program)
-        yield from block(title, *filter(None, [in_one_line(group.message), last, *commands]))
+        yield title
+        yield indented(*filter(None, [in_one_line(group.message), last, *commands]))
 
 
 def _count(group: FailureGroup) -> tuple[str, str]:

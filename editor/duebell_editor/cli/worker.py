@@ -16,7 +16,7 @@ from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescript
 
 from .context import Context, flag
 from .errors import Exit, describe_as_json, words_of
-from .output import Grid, console, in_one_line, plain, when
+from .output import console, in_one_line, plain, table, when
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -160,8 +160,7 @@ def _print_worker(worker: WorkerDescription, limits: Mapping[str, str], context:
         if limits:
             names = (*names, "limits")
             rows = [(*row, limits.get(one.name, "")) for row, one in zip(rows, worker.actions, strict=True)]
-        grid = Grid(names, rows, may_be_cut=True)
-        out.print("", grid.table(out.width), sep="\n")
+        out.print("", table(names, rows), sep="\n")
 
 
 def _row(action: ActionDescription) -> tuple[str, ...]:

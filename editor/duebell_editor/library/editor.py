@@ -1,6 +1,7 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import copy
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
@@ -654,7 +655,11 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         task = self._signed(check_size(new_task(**given, now=self._clock())))
         self._known.check_all(task, given.get("payload"))
-        return task
+        if "opentelemetry.trace" not in sys.modules:
+            return task
+        from duebell_shared.tracing import current_traceparent  # noqa: PLC0415 (few applications have traces)
+
+        return msgspec.structs.replace(task, traceparent=current_traceparent())
 
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""

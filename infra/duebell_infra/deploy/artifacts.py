@@ -1,11 +1,10 @@
 """The bundles in S3: each stack's own, under a key that tells their contents, and the bucket for them.
 
-The bucket that duebell makes is private, encrypted and TLS only, and deletes bundles that were replaced.
+The bucket that duebell makes is private, encrypted and TLS only.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,19 +14,12 @@ from botocore.exceptions import ClientError
 
 from duebell_infra.aws import answer_unless, aws_calls, code_of
 from duebell_infra.bundle.bundle import Bundle
-from duebell_infra.errors import DeployFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 #: The folder of the bundles in the bucket.
 _PREFIX = "bundles/"
-
-#: The tag of a bundle that its stack has no use for any more.
-REPLACED = {"Key": "duebell", "Value": "replaced"}
-
-#: Days after its upload that a replaced bundle is kept.
-_KEPT_DAYS = 30
 
 #: The one region that must not be named when a bucket is created in it.
 _UNNAMED = "us-east-1"
@@ -42,7 +34,6 @@ _REFUSED = {"403", "AccessDenied", "Forbidden"}
 #: S3 answers these for settings that a bucket does not have.
 _UNSET = {
     "NoSuchBucketPolicy",
-    "NoSuchLifecycleConfiguration",
     "NoSuchPublicAccessBlockConfiguration",
     "NoSuchTagSet",
     "ServerSideEncryptionConfigurationNotFoundError",
@@ -74,19 +65,9 @@ class Artifacts:
         with aws_calls(f"the bucket {self.bucket}"):
             if self.bucket == self._ours:
                 self._prepare()
-            if not self._holds(there):
+            if answer_unless(_ABSENT | _REFUSED, self._client.head_object, **there) is None:
                 self._client.put_object(**there, Body=bundle.data, ContentType="application/zip")
         return there["Key"]
-
-    def retire(self, parameters: Mapping[str, str]) -> None:
-        """Have the bundle of a stack with these parameters deleted in some weeks, if it is in our own bucket.
-
-        Nothing is raised: a bundle that stays costs next to nothing.
-        """
-        there = {"Bucket": self._ours, "Key": parameters.get("CodeKey", ""), **self._owner}
-        if parameters.get("CodeBucket") == self._ours and there["Key"].startswith(_PREFIX):
-            with suppress(DeployFailed), aws_calls(f"the bucket {self._ours}"):
-                self._client.put_object_tagging(**there, Tagging={"TagSet": [REPLACED]})
 
     def _prepare(self) -> None:
         """Make our own bucket, and the settings that an earlier deployment may have left unmade.
@@ -119,13 +100,6 @@ class Artifacts:
                 raise
         return True
 
-    def _holds(self, there: Mapping[str, str]) -> bool:
-        """Return True if the key is there to stay. One that was retired is uploaded anew, without the tag."""
-        if there["Bucket"] != self._ours:
-            return answer_unless(_ABSENT | _REFUSED, self._client.head_object, **there) is not None
-        found = answer_unless(_ABSENT | _REFUSED, self._client.get_object_tagging, **there)
-        return found is not None and REPLACED not in found["TagSet"]
-
 
 def _s3(session: boto3.Session) -> "S3Client":
     """A client that names the bucket in the path outside AWS: no DNS there knows names of buckets."""
@@ -152,11 +126,3 @@ def _settings(arn: str) -> Iterator[tuple[str, dict[str, Any]]]:
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }
     yield "bucket_policy", {"Policy": json.dumps({"Version": "2012-10-17", "Statement": [tls_only]})}
-    # Never by age alone: CloudFormation rolls a change back to the bundle in use, however old it is.
-    replaced = {
-        "ID": "replaced-bundles",
-        "Status": "Enabled",
-        "Filter": {"And": {"Prefix": _PREFIX, "Tags": [REPLACED]}},
-        "Expiration": {"Days": _KEPT_DAYS},
-    }
-    yield "bucket_lifecycle_configuration", {"LifecycleConfiguration": {"Rules": [replaced]}}

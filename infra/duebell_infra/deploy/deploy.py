@@ -23,7 +23,7 @@ from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
 from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
-from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
+from .deliveries import DELIVERIES, LISTS, Given, merged, permitted
 from .parameters import (
     IN_TEMPLATE,
     INTAKE_VISIBILITY,
@@ -151,8 +151,6 @@ def deploy(
     _put_back(session, settings, parameters, say=say)
     _arm(backend, parameters, say=say)
     table.wait_for_indexes(say)
-    if any(before.get(one) != parameters[one] for one in ("CodeBucket", "CodeKey")):
-        artifacts.retire(before)
     if target.place is Place.LAMBDA:
         say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
@@ -210,7 +208,6 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
-    check_size(given[DELIVERIES], given.get("Environment", ""))
     given |= intake_visibility(given)
     return given
 
@@ -311,11 +308,8 @@ def destroy(
     A table that is kept is taken up again by the next deployment of the same name.
     """
     with aws_calls("AWS cannot be used"):
-        account = session.client("sts").get_caller_identity()["Account"]
         stack = Stack(session.client("cloudformation"), name, progress=progress)
-    parameters = stack.parameters()
     say(f"stack {name}: {'deleted' if stack.delete() else 'there is none'}")
-    Artifacts(session, account=account).retire(parameters)
     table = QueueTable(session, name)
     if delete_table:
         say(f"table {name}: {'deleted' if table.delete() else 'there is none'}")

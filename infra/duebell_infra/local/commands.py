@@ -13,7 +13,6 @@ from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_infra.deploy.options import ACTIONS, Deliver, NoDeliver, Requirements, deliveries_given
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.settings import Precision
-from duebell_worker.log import LogFormat
 
 app = typer.Typer(
     name="local",
@@ -43,9 +42,6 @@ def local(
     precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
         Precision.MINUTE
     ),
-    log_format: Annotated[
-        LogFormat, typer.Option(case_sensitive=False, help="The format of what your actions log.")
-    ] = LogFormat.TEXT,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="In the background: return when it is ready.")
     ] = False,
@@ -77,7 +73,6 @@ def local(
             intake=intake,
             requirements=requirements,
             precision=precision,
-            log_format=log_format,
             say=typer.echo,
         )
     except AlreadyRunning as error:

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,13 +42,10 @@ _INHERITED = (
 class MiniStack:
     """One MiniStack on this port of this machine, with its state in the folder. The folder must be locked."""
 
-    def __init__(
-        self, state: StateFolder, port: int, *, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, state: StateFolder, port: int) -> None:
         self.endpoint_url = f"http://{HOST}:{port}"
         self._state = state
         self._port = port
-        self._more = dict(environment or {})
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -153,7 +149,6 @@ class MiniStack:
             "S3_DATA_DIR": str(self._state.objects),
             "TMPDIR": str(self._state.temporary),
             "PYTHONUNBUFFERED": "1",
-            **self._more,
             # The guard and the functions have the key from here.
             **embedded_environment(self.endpoint_url, self._state.key),
         }

@@ -26,7 +26,6 @@ from duebell_infra.deploy.options import without_none
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Precision
-from duebell_worker.log import LogFormat
 
 from .ministack import HOST, refuse_taken
 from .signals import Ended, ended_by_signal
@@ -66,7 +65,6 @@ def serve(
     intake: bool | None,
     requirements: Path | None,
     precision: Precision,
-    log_format: LogFormat,
     say: Callable[[str], None],
 ) -> None:
     """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
@@ -101,7 +99,6 @@ def serve(
         deliver=deliver,
         requirements=requirements,
         parameters={"Precision": precision, **given},
-        log_format=log_format,
         while_locked=registered(state),
         synced=say_with_time,
     )

@@ -19,7 +19,6 @@ from duebell_infra.errors import BundleFailed, EmbeddedStackFailed
 from duebell_shared.deliveries.delivery import ENVIRONMENT, Delivery, deliveries_in
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
-from duebell_worker.log import LogFormat
 
 from .ministack import MiniStack, free_port
 from .session import embedded_environment, embedded_session
@@ -42,7 +41,6 @@ class EmbeddedStack:
     folder        where the actions are looked for first; None: the current folder
     requirements  a requirements file with what the actions need and is not installed here
     parameters    more parameters of the template, such as Lanes
-    log_format    of what the actions log
     while_locked  entered as soon as the folder is this stack's, and left just before it is given up
     say           is given a line for every step
     synced        is given a line for each recurring task that is changed, also by a reload
@@ -62,22 +60,19 @@ class EmbeddedStack:
         folder: Path | None = None,
         requirements: Path | None = None,
         parameters: Mapping[str, str] | None = None,
-        log_format: LogFormat = LogFormat.TEXT,
         while_locked: AbstractContextManager[object] | None = None,
         say: Callable[[str], None] = lambda _: None,
         synced: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._state = StateFolder(state)
-        # MiniStack does not tell functions the format of their log, as Lambda does.
-        more = {"AWS_LAMBDA_LOG_FORMAT": log_format.value}
-        self._ministack = MiniStack(self._state, port or free_port(), environment=more)
+        self._ministack = MiniStack(self._state, port or free_port())
         self._deployment = Deployment(
             actions=actions or "",
             deliver=deliver or {},
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
-            parameters={**_USUAL, "LogFormat": log_format.value, **(parameters or {})},
+            parameters={**_USUAL, **(parameters or {})},
         )
         self._while_locked = while_locked or nullcontext()
         self._say = say

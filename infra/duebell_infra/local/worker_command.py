@@ -159,9 +159,9 @@ def worker_here(context: Context, actions: str) -> Worker:
     context.account.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415
-    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
+    from duebell_worker.log import to_stdout  # noqa: PLC0415
 
-    to_stdout(LogFormat.JSON)
+    to_stdout()
     try:
         return load(without_none(actions) or "")
     except DuebellError:

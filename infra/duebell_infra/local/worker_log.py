@@ -1,16 +1,12 @@
 """The log of an embedded stack's worker, as lines for a terminal."""
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from duebell_shared.instants import parse
-
-#: A line of what actions log, in the format Text: `[INFO]`, time, request and message, with tabs between.
-_LAMBDA_TEXT = re.compile(r"\[(?P<level>[A-Z]+)\]\t(?P<timestamp>\S+Z)\t[^\t]*\t(?P<message>.*)")
 
 #: Fields that a line for people does not repeat.
 _APART = ("event", "level", "timestamp", "requestId")
@@ -46,7 +42,8 @@ def readable(message: str, *, at: datetime) -> str:
     if "event" in fields:
         event = fields["event"]
         rest = {name: value for name, value in fields.items() if name not in _APART}
-        words = f"{event:<5} {_printable(_TELLERS.get(event, _any_event)(rest))}"
+        told = " ".join(f"{name}={value}" for name, value in rest.items() if value is not None)
+        words = f"{event:<5} {_printable(told)}"
     else:
         told = str(fields.get("message", message))
         words = f"      {_printable(told)}{_indented(fields.get('traceback'))}"
@@ -55,8 +52,6 @@ def readable(message: str, *, at: datetime) -> str:
 
 def _fields(message: str) -> dict[str, Any]:
     """The fields of a line that has a level; none of a line that somebody printed."""
-    if found := _LAMBDA_TEXT.fullmatch(message):
-        return found.groupdict()
     try:
         fields = json.loads(message)
     except ValueError:
@@ -75,35 +70,6 @@ def _indented(traceback: object) -> str:
     """The lines of a traceback, below the message."""
     lines = traceback.splitlines() if isinstance(traceback, str) else []
     return "".join(f"\n                {_printable(line)}" for line in lines)
-
-
-def _task(fields: Mapping[str, Any]) -> str:
-    late = fields.get("lateness_ms")
-    facts = [
-        f"attempt {fields.get('attempt', '?')}",
-        *([] if late is None else [f"{late / 1000:.1f} s after it was due"]),
-        *([] if not fields.get("failure") else [f"{fields['failure']}: {fields.get('message', '')}"]),
-    ]
-    return f"{fields.get('id')}  {fields.get('action')}: {fields.get('outcome')} ({', '.join(facts)})"
-
-
-def _run(fields: Mapping[str, Any]) -> str:
-    if fields.get("lanes") == 0:
-        # Such as the call of a deployment, before the recurring tasks that the code declares are there.
-        return "only set the rule"
-    told = ("done", "retried", "snoozed", "failed")
-    counts = [f"{fields[name]} {name}" for name in told if fields.get(name)]
-    rings = _time(fields.get("rings_at"))
-    # By, not at: while LEAD puts the ring off, the rule rings in the minute before as well.
-    next_ring = f"rings by {rings.astimezone():%Y-%m-%d %H:%M}" if rings else "the queue is empty"
-    return f"{', '.join(counts) or 'nothing was due'}; {next_ring}"
-
-
-def _any_event(fields: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in fields.items())
-
-
-_TELLERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"task": _task, "run": _run}
 
 
 def _printable(text: str) -> str:

@@ -1,23 +1,17 @@
-"""Checks of the account: bell and arming record, dead-letter queues, permissions, intake, and the worker."""
+"""Checks of the account: bell and arming record, intake, and the worker."""
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
 
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_infra.aws import answer_unless
-from duebell_shared.aws.intake_queue import DEAD_LETTERS, is_missing
+from duebell_shared.aws.intake_queue import is_missing
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.bell.function import Function, qualifier_of
-from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
-from duebell_shared.errors import InvalidSettings, TaskNotFound
+from duebell_shared.bell.function import Function
+from duebell_shared.errors import TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import VERIFY
@@ -47,9 +41,7 @@ _ENDING = timedelta(seconds=30)
 _MARGIN = timedelta(seconds=10)
 
 LOG = "`duebell doctor`; look into the worker's log"
-_DEPLOY = "`duebell deploy` sets it up"
 _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
-_MESSAGES = "look into the messages, purge the queue when the cause is gone: docs/operations.md, On call"
 
 
 def left_overs(scene: Scene) -> Found:
@@ -107,118 +99,10 @@ def rule(scene: Scene) -> Found:
     return Found(f"set to {after.expression}, and read so")
 
 
-def lost_rings(scene: Scene) -> Found:
-    """Look at the queue for rings that did not reach the worker: there, and open to EventBridge.
-
-    A schedule sends to it by the permissions of its own role, which may not be read here.
-    """
-    target, kind = scene.target(), scene.backend.rule.kind
-    expect(target, f"the {kind} has no Lambda as its target: it wakes nobody")
-    arn = (target or {}).get("DeadLetterConfig", {}).get("Arn")
-    expect(arn, f"the {kind}'s target has no dead-letter queue: a ring that is lost leaves no trace")
-    attributes = _attributes(scene, arn)
-    if kind is BellKind.RULE:
-        statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
-        listed = [statements] if isinstance(statements, dict) else statements
-        is_open = any(_lets_events_send(one) for one in listed)
-        expect(is_open, "its policy does not let events.amazonaws.com send to it")
-    return _depth(arn, attributes)
-
-
-def _lets_events_send(statement: Mapping[str, Any]) -> bool:
-    principal, action = (json.dumps(statement.get(name)).lower() for name in ("Principal", "Action"))
-    is_for_events = '"events.amazonaws.com"' in principal or '"*"' in principal
-    return (
-        statement.get("Effect") == "Allow"
-        and is_for_events
-        and ("sqs:sendmessage" in action or '*"' in action)
-    )
-
-
-def failed_runs(scene: Scene) -> Found:
-    """Look at the queue for runs that failed to the last of Lambda's tries: set as destination, and there."""
-    arn = _destination(scene)
-    if ":sqs:" not in arn:
-        raise NotMade(f"the destination of failed runs is {arn}, which is none that this can look into")
-    return _depth(arn, _attributes(scene, arn))
-
-
 def _function(scene: Scene) -> str:
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
     return scene.function
-
-
-def _destination(scene: Scene) -> str:
-    function = _function(scene)
-    qualifier = qualifier_of(function)
-    config: Any = answer_unless(
-        {"ResourceNotFoundException"},
-        scene.client("lambda").get_function_event_invoke_config,
-        FunctionName=function.removesuffix(f":{qualifier}"),
-        Qualifier=qualifier,
-    )
-    arn: str | None = (config or {}).get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
-    if not arn:
-        raise Wrong("the function has no destination for runs that fail: they leave no trace", _DEPLOY)
-    return arn
-
-
-def _url(scene: Scene, account: str, name: str) -> str:
-    client = scene.client("sqs")
-    try:
-        return str(client.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"])
-    except ClientError as error:
-        if is_missing(error):
-            raise Wrong(f"there is no queue {name}", _DEPLOY) from error
-        raise
-
-
-def _attributes(scene: Scene, arn: str) -> dict[str, str]:
-    names, url = ["ApproximateNumberOfMessages", "Policy"], _url(scene, *arn.split(":")[-2:])
-    return dict(scene.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"])
-
-
-def _depth(arn: str, attributes: dict[str, str]) -> Found:
-    depth = int(attributes["ApproximateNumberOfMessages"])
-    messages = "no message" if not depth else "1 message" if depth == 1 else f"{depth:,} messages"
-    text = f"{arn.rpartition(':')[2]}: {messages}"
-    return Found(text, way_out=_MESSAGES if depth else None, figures={"messages": depth})
-
-
-def permissions(scene: Scene) -> Found:
-    """Ask IAM whether the worker's role may send its deliveries, and handle the intake's messages.
-
-    IAM counts the role's own policies only, no policy of a queue or of another account.
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_testing-policies.html
-    """
-    record, needed = scene.store.read_worker(consistent=True), dict[tuple[str, str], None]()
-    for action in record.worker.actions if record and record.worker else ():
-        with suppress(InvalidSettings):  # a newer version's
-            target = DeliveryTarget.parse(action.to or "")
-            if target.kind.sends:
-                needed[target.kind.sends, target.kind.resource(target.to)] = None
-    if not needed and scene.backend.intake is None:
-        return Found("the worker has no deliveries and no intake")
-    function = scene.client("lambda").get_function_configuration(FunctionName=_function(scene))
-    role: str = function["Role"]
-    # The roles and secrets of deliveries; of those that code declares, only the targets are known here.
-    variables = function.get("Environment", {}).get("Variables", {})
-    for one in deliveries_in(variables.get(ENVIRONMENT, "")).values():
-        needed |= {(more.action, more.arn): None for more in one.permissions}
-    if scene.backend.intake:
-        region, account = scene.backend.rule.read().place
-        arn = f"arn:{role.split(':')[1]}:sqs:{region}:{account}:{scene.backend.intake.name}"
-        for name in ("ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"):
-            needed[f"sqs:{name}", arn] = None
-        needed["sqs:SendMessage", arn + DEAD_LETTERS] = None
-    iam, refused = scene.client("iam"), list[str]()
-    for name, arn in needed:
-        told = iam.simulate_principal_policy(PolicySourceArn=role, ActionNames=[name], ResourceArns=[arn])
-        if told["EvaluationResults"][0]["EvalDecision"] != "allowed":
-            refused.append(f"{name} on {arn}")
-    expect(not refused, f"the worker's role {role} may not do {', '.join(refused)}")
-    return Found(f"the worker's role may do all {len(needed)} of it: {', '.join(name for name, _ in needed)}")
 
 
 def intake(scene: Scene) -> Found:

@@ -7,7 +7,6 @@ from functools import partial
 from random import randrange
 from typing import Any, NamedTuple
 
-from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.endpoints import is_here
@@ -164,30 +163,6 @@ def _expect(scene: Scene, write: _Write, came: object) -> None:
     expect(there == write.after, f"{write.id} is stored as {there}, and {write.after} is right")
     is_same = not isinstance(came, Task) or came == there
     expect(is_same, f"a claim returned {came}, and stored {there}")
-
-
-def arithmetic(scene: Scene) -> Found:
-    """Add to a number in a statement of PartiQL, which AWS documents nowhere; claims in batches need it."""
-    [task] = scene.own.stored("arithmetic")
-    client, name = scene.client("dynamodb"), scene.backend.settings.table
-    update = 'SET "attempt"="attempt"+?'
-    scene.answers.calls.clear()
-    statement = {
-        "Statement": f'UPDATE "{name}" {update} WHERE "lane"=? AND "id"=?',
-        "Parameters": [{"N": "2"}, {"S": str(LANE)}, {"S": task.id}],
-    }
-    try:
-        error = client.batch_execute_statement(Statements=[statement])["Responses"][0].get("Error")
-    except ClientError as raised:
-        error = raised.response["Error"]
-    if error and "AccessDenied" in error.get("Code", ""):
-        raise NotMade("the statement is not allowed")
-    if error:
-        text = f"AWS refuses {update}, so tasks are claimed one by one: {error.get('Message')}"
-        return Found(text, Result.SLOWER, "nothing needs to be done; a run of many tasks makes more calls")
-    after = scene.store.get(LANE, task.id)
-    expect(after and after.attempt == task.attempt + 2, f"{update} was answered as made, and stored {after}")
-    return Found(f"AWS takes {update}")
 
 
 def transaction(scene: Scene, *, is_stale: bool) -> None:

@@ -155,6 +155,7 @@ class _Bus(Kind):
                 "Source": "duebell",
                 "DetailType": one.detail_type,
                 "Detail": one.body,
+                **({"TraceHeader": one.trace_header} if one.trace_header else {}),
             }
             for one in messages
         ]

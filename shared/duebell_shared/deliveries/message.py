@@ -9,6 +9,7 @@ import msgspec
 
 from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
+from duebell_shared.tracing import xray_header
 
 from .delivery import Delivery, Form
 
@@ -49,6 +50,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
              known by it. Letters, digits, `-` and `_`; 80 of them at most
     group    the message group for queues and topics; None where none is given, and none is needed
     detail_type  that of an event, for buses
+    traceparent  the W3C trace context of the attempt, or else of the add; None for none
     """
 
     to: str
@@ -60,6 +62,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     group: str | None = None
     detail_type: str = "duebell.due"
+    traceparent: str | None = None
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -69,7 +72,13 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             "duebell-action": self.action,
             "duebell-due": self.due,
             "duebell-attempt": str(self.attempt),
+            **({"traceparent": self.traceparent} if self.traceparent else {}),
         }
+
+    @property
+    def trace_header(self) -> str | None:
+        """The trace context in the words of X-Ray, for buses."""
+        return self.traceparent and xray_header(self.traceparent)
 
     @property
     def size(self) -> int:
@@ -93,6 +102,7 @@ def message_of(delivery: Delivery, task: Task) -> Message:
         attempt=task.attempt,
         due=due,
         body=task.payload_json if delivery.sent_as is Form.PAYLOAD else _envelope(task, due),
+        traceparent=task.traceparent,
         key=key,
         group=group,
         **({"detail_type": delivery.detail_type} if delivery.detail_type else {}),
@@ -107,6 +117,7 @@ def _envelope(task: Task, due: str) -> str:
         "attempt": task.attempt,
         "recurring": task.recurrence is not None,
         "missed_runs": task.missed_runs,
+        **({"traceparent": task.traceparent} if task.traceparent else {}),
         "payload": msgspec.Raw(task.payload_json.encode()),
     }
     return msgspec.json.encode(known).decode()

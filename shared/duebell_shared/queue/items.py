@@ -23,7 +23,7 @@ from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 from duebell_shared.errors import InvalidSchedule, UnreadableTask
 from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
 from duebell_shared.tasks.events import Event, Lateness, pack_events, unpack_events
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Owed
@@ -243,6 +243,8 @@ LastMessage = partial(
 
 ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
 
+TraceContext = partial(_Converted[str], STRING, str, fit_traceparent, retyped="")
+
 #: The attributes of fields of these types.
 _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     str: UnicodeAttribute,
@@ -271,6 +273,7 @@ _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
     "rev": Rev,
     "expires_at": Expiry,
     "changed_by": ChangedBy,
+    "traceparent": TraceContext,
     "past": PastPlace,
 }
 

@@ -1,5 +1,6 @@
 """Checks of the values that users give for a task. Each raises InvalidTask."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -152,3 +153,12 @@ def read_seconds(field: str, given: object) -> timedelta:
         return timedelta(seconds=given)
     except (OverflowError, ValueError):
         raise InvalidTask(field, f"{shortened(given)} seconds are too many") from None
+
+
+def fit_traceparent(text: str) -> str | None:
+    """The W3C trace context, if it is one; else None, as an edit by hand may have left another text.
+
+    https://www.w3.org/TR/trace-context/#traceparent-header
+    """
+    pattern = "00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+    return text if re.fullmatch(pattern, text) else None

@@ -121,6 +121,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     unlisted     whether it is found by its id only when it has ended and did not fail: see History
     payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
     changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
+    traceparent  the W3C trace context of its add; None if the application had no trace
     intake       the mark of the last message of the intake queue that changed it; None if none has
     on_failed    the action of the task that is added when this one has failed for good; None for that of its
                  action, if it has one, and empty for none
@@ -170,6 +171,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()
     changed_by: str | None = None
+    traceparent: str | None = None
     intake: IntakeMark | None = None
     on_failed: str | None = None
     then: FollowUp | None = None

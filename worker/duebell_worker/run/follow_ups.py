@@ -178,7 +178,9 @@ def _said(error: Exception) -> str:
 def _made(task: Task, ending: int) -> Task | Exception:
     """The follow-up that this task owes, not placed in a lane yet; or the error, if there can be none."""
     try:
-        return _follow_up_of(task, task.owes, ending) if task.owes else TaskConflict("it owes nothing")
+        if not task.owes:
+            return TaskConflict("it owes nothing")
+        return replace(_follow_up_of(task, task.owes, ending), traceparent=task.traceparent)
     except InvalidTask as error:
         return error
 

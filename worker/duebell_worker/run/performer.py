@@ -5,23 +5,31 @@ run waits for `over` of each attempt, so that is set in the end whatever happens
 """
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
-from duebell_worker.log import end_lines
+from duebell_worker.log import attempt_of, end_lines
 from duebell_worker.run.attempt import STOPPING, Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.follow_ups import FollowUps
 from duebell_worker.run.lanes import Batcher, Lanes
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.limiter import Limiter
-from duebell_worker.run.outcome import Ended, Unfinished, after_attempt, without_attempt
+from duebell_worker.run.outcome import Ended, Snooze, Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
+
+if TYPE_CHECKING:
+    from duebell_shared.tracing import AttemptSpan
 
 #: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
 #: AWS is mostly waiting.
@@ -214,16 +222,21 @@ class Performer:
         """Call the action, or send this delivery; return the error that it raised, if any."""
         action = self._actions[task.action]
         token = STOPPING.set(attempt.stop)
+        error: BaseException | None = None
+        spans: Sequence[AttemptSpan] = ()
         try:
             if action.delivery:
                 return self._errors([task])[0]
-            action.handle(task)
+            spans = _spans_of([task])
+            with attempt_of(task), spans[0].current() if spans else nullcontext():
+                action.handle(task)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
-            return raised
+            error = raised
         finally:
             STOPPING.reset(token)
             end_lines()
-        return None
+        _end(spans, [error])
+        return error
 
     def _send(self, attempts: Sequence[Attempt]) -> None:
         """Send these tasks, all to one target, and have the outcomes recorded."""
@@ -238,11 +251,19 @@ class Performer:
     def _errors(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
         """Send these tasks; return the error of each that was not accepted."""
         deliver = self._context.deliver or _send_nothing
+        spans = _spans_of(tasks)
+        if spans:
+            tasks = [
+                replace(task, traceparent=span.traceparent or task.traceparent)
+                for task, span in zip(tasks, spans, strict=True)
+            ]
         to_send = ((self._actions[task.action].delivery, task) for task in tasks)
         try:
-            return deliver([(delivery, task) for delivery, task in to_send if delivery])
+            errors = deliver([(delivery, task) for delivery, task in to_send if delivery])
         except BaseException as raised:  # noqa: BLE001 (a bug of ours)
-            return [raised] * len(tasks)
+            errors = [raised] * len(tasks)
+        _end(spans, errors)
+        return errors
 
     def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
         action, now, random = self._actions[started.action], self._context.now(), self._context.random
@@ -331,6 +352,20 @@ class Performer:
                 host.unfinished += 1
             return self._ended_with(attempt.started, Unfinished(is_process=host is not None))
         return attempt.ended or self._ended_without(attempt)
+
+
+def _spans_of(tasks: Sequence[Task]) -> "Sequence[AttemptSpan]":
+    """The spans of attempts at these tasks; none where the application does not use OpenTelemetry."""
+    if "opentelemetry.trace" not in sys.modules:
+        return ()
+    from duebell_shared.tracing import AttemptSpan  # noqa: PLC0415 (few applications have traces)
+
+    return [AttemptSpan(task) for task in tasks]
+
+
+def _end(spans: "Sequence[AttemptSpan]", errors: Sequence[BaseException | None]) -> None:
+    for span, error in zip(spans, errors, strict=False):
+        span.end(None if isinstance(error, Snooze) else error)
 
 
 def _send_nothing(_: object) -> Sequence[BaseException | None]:

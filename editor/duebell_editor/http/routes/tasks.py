@@ -2,7 +2,7 @@
 
 An id may hold any printable character. In a path it is percent-encoded, `/` as `%2F` (a plain `/` works,
 too). So the path of a task matches those of the verbs as well, and is registered after them.
-ETags are read by RFC 9110, section 13.1: a list of tags, or `*`; If-Match ignores weak ones.
+The task's rev is its ETag (RFC 9110, section 8.8.3).
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import (
@@ -23,7 +23,7 @@ from duebell_editor.http.answers import (
     bulk_answer,
     page_answer,
 )
-from duebell_editor.http.description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
+from duebell_editor.http.description import ADDED, AWS, CHANGED, FULL, answers
 from duebell_editor.http.requests import (
     BackfillRange,
     BulkChange,
@@ -39,94 +39,39 @@ from duebell_editor.library.change_many import Selection
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing import listing
-from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed, TaskChanged
+from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.fields import IfExists, fields_of
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
 
-_TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
-_ANY = "*"
-
-
-def _tags_in(description: str) -> object:
-    return Header(description=description, examples=['"7"'])
-
-
-IfNoneMatch = Annotated[str | None, _tags_in("The ETags that you have")]
-
 _IfSeen = Annotated[
     str | None,
-    _tags_in(
-        'The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing is done, and '
-        "the answer is 412"
+    Header(
+        description='The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing is '
+        "done, and the answer is 412",
+        examples=['"7"'],
     ),
 ]
-_IfReplaced = Annotated[
-    str | None, _tags_in('With `"if_exists": "replace"`: the one ETag of the task that is to be replaced')
-]
 
 
-def _expected(request: Request, editor: VisitorsEditor, if_match: _IfSeen = None) -> int | None:
-    """The rev that If-Match expects; None for any. Raises InvalidQuery, TaskNotFound, TaskChanged."""
-    if if_match is None or not (tags := _tags("If-Match", request)):
+def _expected(if_match: _IfSeen = None) -> int | None:
+    """The rev that If-Match expects; None for any, which `*` is. Raises InvalidQuery."""
+    if if_match is None or if_match.strip() == "*":
         return None
-    seen = [tag for is_weak, tag in tags if not is_weak]
-    if len(seen) == 1 and (rev := _rev(seen[0])) is not None:
-        return rev
-    id: str = request.path_params["id"]
-    rev = editor.get(id).rev
-    if str(rev) not in seen:
-        raise TaskChanged(id, expected=next(filter(None, map(_rev, seen)), 0), rev=rev)
-    return rev
+    if not (tag := re.fullmatch(r'"([1-9]\d{0,17})"', if_match.strip(), re.ASCII)):
+        raise InvalidQuery("If-Match", 'must be the one ETag that the task came with, such as "7", or *')
+    return int(tag[1])
 
 
-#: The rev that a changed task must have; None for any.
+#: The rev that a task must have to be changed or replaced; None for any.
 ExpectedRev = Annotated[int | None, Depends(_expected)]
-
-
-def _replaced(request: Request, if_match: _IfReplaced = None) -> int | None:
-    """The rev that If-Match expects of a replaced task; None for any. Raises InvalidQuery."""
-    if if_match is None or not (tags := _tags("If-Match", request)):
-        return None
-    is_weak, tag = tags[0]
-    if tags[1:] or is_weak or (rev := _rev(tag)) is None:
-        raise InvalidQuery("If-Match", 'must be the one ETag that the task came with, such as "7"')
-    return rev
-
-
-#: The rev that a replaced task must have; None for any.
-ReplacedRev = Annotated[int | None, Depends(_replaced)]
 
 
 def etag_of(task: Task) -> dict[str, str]:
     """The header with the task's ETag."""
     return {"ETag": f'"{task.rev}"'}
-
-
-def is_known(task: Task, request: Request) -> bool:
-    """Tell whether the client has this rev of the task already. Raises InvalidQuery."""
-    tags = _tags("If-None-Match", request)
-    return tags == [] or str(task.rev) in {tag for _, tag in tags or ()}
-
-
-def _tags(header: str, request: Request) -> list[tuple[bool, str]] | None:
-    """The header's tags, each with whether it is weak; an empty list for `*`; None without this header."""
-    lines = request.headers.getlist(header)
-    if not lines:
-        return None
-    given = ",".join(lines).strip()
-    if given == _ANY:
-        return []
-    tags = [(tag["weak"] is not None, tag["tag"]) for tag in _TAG.finditer(given)]
-    if not tags or _TAG.sub("", given).strip(", \t"):
-        raise InvalidQuery(header, 'must be ETags that a task came with, such as "7", or *')
-    return tags
-
-
-def _rev(tag: str) -> int | None:
-    return int(tag) if re.fullmatch(r"[1-9]\d{0,17}", tag, re.ASCII) else None
 
 
 router = APIRouter(route_class=StrictRoute, tags=["tasks"])
@@ -146,7 +91,7 @@ def _answer(task: Task) -> Json:
     summary="Add a task, or a list of tasks",
     responses=answers("Task", 400, 409, 412, 422, *AWS, FULL, successes=ADDED),
 )
-def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: ReplacedRev) -> Json:
+def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
     201 when it is new; 200 when the id was taken, and the task was kept, replaced or pushed by `if_exists`.
@@ -307,16 +252,11 @@ def tell_history(id: Id, editor: VisitorsEditor) -> Json:
 @router.get(
     _TASK,
     summary="Read a task",
-    responses={**answers("Task", 404, 422, *AWS, successes=CHANGED), **NOT_MODIFIED},
+    responses=answers("Task", 404, 422, *AWS, successes=CHANGED),
 )
-def read_task(
-    id: Id, request: Request, editor: VisitorsEditor, if_none_match: IfNoneMatch = None
-) -> Response:
+def read_task(id: Id, editor: VisitorsEditor) -> Json:
     """The task as it is stored now, with its rev as ETag."""
-    task = editor.get(id)
-    if if_none_match is not None and is_known(task, request):
-        return Response(status_code=304, headers=etag_of(task))
-    return _answer(task)
+    return _answer(editor.get(id))
 
 
 @router.patch(_TASK, summary="Change a task", responses=_OF_A_CHANGE)

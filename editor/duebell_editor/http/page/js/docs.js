@@ -46,15 +46,6 @@ function parameters(given) {
   return [h("h4", {}, "Parameters"), h("ul", {}, ...items)];
 }
 
-// Examples with curl, for this server.
-function samples(given = []) {
-  const server = new URL("api/", location.href).href;
-  return given.flatMap(({ label, source }) => [
-    h("h4", {}, label),
-    h("pre", { tabindex: "0", "aria-label": label }, source.replace(/http:\/\/[^/]+\/api\//, () => server)),
-  ]);
-}
-
 function fieldsOf(document, body) {
   const given = body?.content?.["application/json"]?.schema;
   const schema = resolve(document, given?.oneOf?.[0] ?? given);
@@ -97,7 +88,6 @@ function call(document, method, path, operation) {
     ...words(operation.description),
     parameters(operation.parameters),
     fieldsOf(document, operation.requestBody),
-    ...samples(operation["x-codeSamples"]),
     h("h4", {}, "Answers"),
     ...answers(document, operation.responses),
   );

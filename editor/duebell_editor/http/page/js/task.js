@@ -254,6 +254,7 @@ function details(task) {
       pair("Id", task.id),
       pair("Added", time(task.created_at)),
       task.changed_by && pair("Last changed by", task.changed_by),
+    task.traceparent && pair("Trace", task.traceparent.split("-")[1]),
       task.started_at && pair("Last started", time(task.started_at)),
       task.finished_at && pair("Finished", time(task.finished_at)),
       pair("Attempts", String(task.attempt)),

@@ -43,7 +43,7 @@ GROUPS = {
     ),
     "Tasks": (
         "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule "
-        "make_schedule"
+        "Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (
         "Page Bucket Step PastCounts Snapshot Ended PastTimeline FailureGroup Failures ActionLimit"
@@ -56,7 +56,7 @@ GROUPS = {
     "Backfill": "BackfillReport",
     "Declared tasks": "SyncReport SyncStep SyncVerb",
     "Actions and the worker": (
-        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort RunReport"
+        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort stopping RunReport"
     ),
     "Settings": "Settings Precision History BellKind",
     "Errors": (

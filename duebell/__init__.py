@@ -44,7 +44,8 @@ _NAMES = {
         "TransactionCancelled TransactionUnknown UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.retention": "History",
-    "duebell_shared.schedules.schedule": "Schedule make_schedule",
+    "duebell_shared.schedules.calendars": "Calendar",
+    "duebell_shared.schedules.schedule": "Holidays Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
     "duebell_shared.tasks.events": "Event Lateness",
     "duebell_shared.tasks.failure": "FailedAttempt Failure",

@@ -60,6 +60,8 @@ from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
 from duebell_shared.queue.adding import Added as Added
 from duebell_shared.retention import History as History
+from duebell_shared.schedules.calendars import Calendar as Calendar
+from duebell_shared.schedules.schedule import Holidays as Holidays
 from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision

@@ -292,8 +292,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "JSON, {} MB, within {} seconds (408)",
         [N(http_limits.MAX_BODY / 2**20), N(http_limits.BODY_SECONDS)],
     ),
-    ("http", "| requests under way | {}; more get 503", [N(http_limits.MAX_REQUESTS)]),
-    ("http", "| streams of changes | {}; more", [N(http_limits.MAX_STREAMS)]),
     ("http", "| connections | {}; more are cut off", [N(http_limits._MOST)]),
     ("http", "| headers of a client | {} seconds", [N(http_limits._HEAD_SECONDS)]),
     ("http", "reads up to {} tasks in full", [N(history._READ)]),

@@ -83,15 +83,17 @@ def run(context: Context, *, actions: Actions) -> None:
 def bundle(
     *,
     actions: Actions,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE")] = Path("duebell-worker.zip"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The zip file to write.")
+    ] = Path("duebell-worker.zip"),
     requirements: Requirements = None,
     python: BundlePython = None,
     architecture: Processor = None,
     this_machine: Annotated[
-        bool, typer.Option("--this-machine", help="For the Python that runs this, not for Lambda.")
+        bool, typer.Option("--this-machine", help="Build for this machine's Python, not for Lambda's.")
     ] = False,
     with_sdk: Annotated[
-        bool, typer.Option("--with-sdk", help="With boto3, instead of the one that Lambda brings.")
+        bool, typer.Option("--with-sdk", help="Include boto3, instead of using Lambda's.")
     ] = False,
     imported: Import = True,
 ) -> None:
@@ -176,14 +178,18 @@ def deploy(
     no_deliver: NoDeliver = None,
     requirements: Requirements = None,
     bucket: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
+        str | None, typer.Option(metavar="NAME", help="The bucket to upload to. [a bucket of duebell's own]")
     ] = None,
     python: Python = None,
     architecture: Processor = None,
     imported: Import = True,
     env: Annotated[
         list[str] | None,
-        typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
+        typer.Option(
+            "--env",
+            metavar="NAME=VALUE",
+            help="An environment variable for your actions. Give all of them, if any.",
+        ),
     ] = None,
     parameter: Annotated[
         list[str] | None,
@@ -254,7 +260,7 @@ def destroy(
     context: Context,
     *,
     delete_table: Annotated[
-        bool, typer.Option("--delete-table", help="The table as well, with every task in it.")
+        bool, typer.Option("--delete-table", help="Delete the table too, with every task in it.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:

@@ -32,47 +32,8 @@ class Price(msgspec.Struct, frozen=True):
     dated: str
 
 
-_NO_DATE = "a stored copy without a date"
-_DYNAMODB = ("https://airbyte.com/data-engineering-resources/dynamodb-pricing", "21 July 2025")
-_PROVISIONED = ("https://wring.co/blog/aws-dynamodb-pricing-guide", "8 March 2026")
-_LAMBDA = ("https://cloudchipr.com/blog/aws-lambda-pricing", "2024")
-_SNAPSTART = ("https://awsnegotiations.com/blog/lambda-snapstart-cost-impact/", "May 2026")
-_SCHEDULER = ("https://cloudburn.io/blog/amazon-eventbridge-pricing", "13 March 2026")
-_SQS = ("https://cloudburn.io/blog/amazon-sqs-pricing", "14 March 2026")
-_STATES = ("https://aws.amazon.com/step-functions/pricing/", _NO_DATE)
-_CLOUDWATCH = (
-    "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/",
-    "13 June 2026",
-)
-_METRICS = ("https://signoz.io/guides/cloudwatch-pricing", "15 February 2026")
-_ALARMS = ("https://c3x.dev/resources/aws/aws_cloudwatch_metric_alarm", _NO_DATE)
-_CONFIG = ("https://cloudgauge.app/blog/governance-cost-trap.html", _NO_DATE)
-
-# fmt: off
-PRICES = {
-    "write": Price(0.625, "a million write request units, DynamoDB on demand", *_DYNAMODB),
-    "read": Price(0.125, "a million read request units, DynamoDB on demand", *_DYNAMODB),
-    "write_hour": Price(0.00065, "a write unit for an hour, DynamoDB provisioned", *_PROVISIONED),
-    "read_hour": Price(0.00013, "a read unit for an hour, DynamoDB provisioned", *_PROVISIONED),
-    "invocation": Price(0.20, "a million Lambda requests", *_LAMBDA),
-    "gb_second": Price(13.3334, "a million Lambda GB-seconds, arm64", *_LAMBDA),
-    "snapshot": Price(
-        1.5046, "a million GB-seconds of a snapshot that Lambda keeps (SnapStart)", *_SNAPSTART),
-    "restore": Price(139.7998, "a million GB that Lambda restores from a snapshot", *_SNAPSTART),
-    "schedule": Price(
-        1.00, "a million EventBridge Scheduler invocations; 14 million a month are free", *_SCHEDULER),
-    "request": Price(
-        0.40, "a million SQS requests, standard queues, each of up to 64 KB; 1 million a month are free",
-        *_SQS),
-    "transition": Price(25.0, "a million Step Functions state transitions, standard workflows", *_STATES),
-    "log": Price(0.50, "a GB of log taken in by CloudWatch", *_CLOUDWATCH),
-    "dashboard": Price(3.00, "a CloudWatch dashboard, a month", *_CLOUDWATCH),
-    "metric": Price(0.30, "a custom metric of CloudWatch, a month", *_METRICS),
-    "alarm": Price(0.10, "a CloudWatch alarm, a month", *_ALARMS),
-    "change": Price(0.003, "a change that AWS Config records continuously", *_CONFIG),
-    "day": Price(0.012, "a day that AWS Config records once", *_CONFIG),
-}
-# fmt: on
+#: The prices, by what they are of.
+PRICES = msgspec.json.decode(Path(__file__).with_name("cost_prices.json").read_bytes(), type=dict[str, Price])
 
 MONTH = timedelta(days=30)
 
@@ -338,7 +299,7 @@ def cost_command(
     size: Annotated[float, typer.Option("--size", metavar="KB", min=0.0, help="The size of a task.")] = 1.0,
     memory: Annotated[int, typer.Option(metavar="MB", min=128, help="The worker's memory.")] = 512,
     snap_start: Annotated[
-        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, as deployed so.")
+        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, with SnapStart.")
     ] = False,
     intake: Annotated[
         bool, typer.Option("--intake", help="The tasks are added by the intake queue.")

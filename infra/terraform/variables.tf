@@ -321,7 +321,7 @@ variable "alarm_mail" {
 }
 
 variable "alarm_topic_arn" {
-  description = "An SNS topic of yours that the alarms tell."
+  description = "An SNS topic of yours that the alarms notify."
   type        = string
   default     = ""
   validation {

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -28,6 +29,8 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     import boto3
+
+    from .schedules.calendars import KnownCalendars
 
 _LOG = logging.getLogger("duebell.backend")
 
@@ -106,6 +109,13 @@ class Backend:
             parallel=self.parallel,
         )
         object.__setattr__(self, "armer", armer)
+
+    @cached_property
+    def calendars(self) -> "KnownCalendars":
+        """The calendars of holidays, read when they are first needed."""
+        from duebell_shared.schedules.calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
+
+        return KnownCalendars(self.store, self.clock)
 
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""

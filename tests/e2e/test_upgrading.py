@@ -1,18 +1,13 @@
 """Another version of the user's code, or of duebell, while tasks are queued: nothing is lost."""
 
-import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from duebell import Editor, NotDeployed, ProblemKind, Status
-from duebell_infra.deploy import deploy as module
-from duebell_infra.deploy.template import template_text
+from duebell import ProblemKind, Status
 from duebell_infra.errors import BundleFailed, WorkerFailed
 from tests.e2e.deployer import LATER, Deployer
-from tests.e2e.support import wait_for
 from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
@@ -84,69 +79,3 @@ def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions
 
     assert deployer.why_failed(editor, "held up") == "version 1"
     assert deployer.rule == SetFor(LATER)
-
-
-def earlier_template() -> str:
-    """The template as it was before there was a `past-index`."""
-    text, count = re.subn(
-        r"(?m)^ +GlobalSecondaryIndexes:\n(.*\n)+?(?= +TimeToLiveSpecification)", "", template_text()
-    )
-    assert count == 1
-    return re.sub(r"(?m)^ +- \{AttributeName: past, AttributeType: S\}\n", "", text)
-
-
-@pytest.fixture
-def queue_of_earlier(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> Editor:
-    """A queue that an earlier version deployed: a task that waits, one due soon, one that has ended."""
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "template_text", earlier_template)
-        editor = deployer.deploy()
-    assert "GlobalSecondaryIndexes" not in deployer.table
-    editor.add("succeed", due=LATER, id="later")
-    editor.add("succeed", due=SOON, id="across")
-    ended = editor.cancel(editor.add("succeed", due=LATER, id="ended before").id)
-    deployer.session.client("dynamodb").update_item(  # as earlier versions wrote it
-        TableName=deployer.name,
-        Key={"lane": {"S": str(ended.lane)}, "id": {"S": ended.id}},
-        UpdateExpression="REMOVE past",
-    )
-    return editor
-
-
-def has_been_given_the_index(deployer: Deployer, editor: Editor) -> None:
-    table: Any = deployer.table
-    assert [index["IndexName"] for index in table["GlobalSecondaryIndexes"]] == ["past-index"]
-    # What was queued runs, and is found when it has ended
-
-    def is_listed() -> bool:
-        deployer.run()
-        return [task.id for task in editor.list(status=[Status.DONE]).tasks] == ["across"]
-
-    wait_for(is_listed)
-    # What is due later still waits
-    assert editor.get("later").status is Status.SCHEDULED
-    assert deployer.rule == SetFor(LATER)
-    assert editor.status(thorough=True).healthy
-    # What had ended before is found by its id only, until it expires
-    assert editor.get("ended before").status is Status.CANCELLED
-    assert editor.list(status=[Status.CANCELLED]).tasks == ()
-
-
-def test_a_table_without_the_index_of_the_past_is_given_it(
-    deployer: Deployer, queue_of_earlier: Editor
-) -> None:
-    with pytest.raises(NotDeployed, match=r"past-index.*`duebell deploy` adds it"):
-        queue_of_earlier.list(status=[Status.FAILED])
-
-    deployer.deploy()
-
-    has_been_given_the_index(deployer, queue_of_earlier)
-
-
-def test_so_is_one_that_no_stack_has(deployer: Deployer, queue_of_earlier: Editor) -> None:
-    deployer.destroy()
-
-    deployer.deploy()
-
-    assert any("the index past-index" in line for line in deployer.said)
-    has_been_given_the_index(deployer, queue_of_earlier)

@@ -59,6 +59,8 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
         "/api/bulk",
+        "/api/calendars",
+        "/api/calendars/{name}",
         "/api/changes",
         "/api/counts",
         "/api/doctor",

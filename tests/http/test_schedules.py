@@ -56,6 +56,7 @@ def test_a_preview(client: TestClient) -> None:
     assert client.post("/api/preview", json=body).json() == {
         "words": "once, on 2199-12-31 at 09:00, Asia/Kolkata",
         "occurrences": ["2199-12-31T03:30:00.000Z"],
+        "on_holidays": [],
     }
     refused = client.post("/api/preview", json={"schedule": "0 0 31 2 *"})
     assert (refused.status_code, refused.json()["field"]) == (422, "schedule")
@@ -70,3 +71,19 @@ def test_a_range_is_backfilled(client: TestClient, editor: Editor) -> None:
     assert (first["prefix"], first["added"], again["added"], again["there_already"]) == ("a/b@", 2, 0, 2)
     wrong = client.post("/api/tasks/a%2Fb/backfill", json={**body, "per_second": 0})
     assert (wrong.status_code, "per_second" in wrong.text) == (422, True)
+
+
+def test_calendars_are_put_listed_used_and_deleted(client: TestClient) -> None:
+    body = {"days": {"2026-12-25": "Christmas Day"}, "ends": "2028-12-31", "source": "by hand"}
+    answer = client.put("/api/calendars/de-be", json=body)
+    assert (answer.status_code, answer.json()["calendars"]["de-be"]["days"]) == (200, body["days"])
+    preview = {"schedule": "0 9 * 12 *", "calendar": "de-be", "start": "2026-12-25T00:00:00Z", "count": 1}
+    told = client.post("/api/preview", json=preview).json()
+    assert told["occurrences"] == ["2026-12-26T09:00:00.000Z"]
+    assert told["on_holidays"] == [
+        {"due": "2026-12-25T09:00:00.000Z", "holiday": "Christmas Day", "moved_to": None}
+    ]
+    refused = client.post("/api/preview", json={**preview, "calendar": "de-by"})
+    assert (refused.status_code, "did you mean de-be" in refused.json()["detail"]) == (422, True)
+    assert client.put("/api/calendars/x", json={"days": {}, "ends": "2028-12-31"}).status_code == 422
+    assert client.delete("/api/calendars/de-be").json() == {"calendars": {}}

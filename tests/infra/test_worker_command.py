@@ -46,8 +46,6 @@ def blocks() -> list[Any]:
         (("--look-every", "0"), "--look-every"),
         (("--drain-seconds", "-1"), "--drain-seconds"),
         (("--health-port", "70000"), "--health-port"),
-        (("--deliver", "nothing"), "--deliver 'nothing' is not NAME=TARGET"),
-        (("--deliver", "mail=arn:nothing"), "--deliver"),
         ((), "--actions no.such.module:worker cannot be imported: ModuleNotFoundError"),
     ],
 )

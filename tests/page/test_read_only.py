@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from duebell import Editor
-from duebell_editor.http.limits import RequestLimits
 from tests.page.conftest import Open
 from tests.page.hands import press, show
 from tests.page.scene import Scene
@@ -95,12 +94,11 @@ def test_the_panel_says_who_changed_a_task(open_page: Open, url: str, scene: Sce
     expect(page.locator("dl div").filter(has_text="Last changed by")).to_contain_text("http")
 
 
-def test_a_page_that_finds_no_place_in_the_streams_asks_instead(
-    open_page: Open, scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(RequestLimits.__init__, "__kwdefaults__", {"requests": 64, "streams": 0})
+def test_a_page_that_gets_no_stream_asks_instead(open_page: Open, scene: Scene) -> None:
     with serving(scene.editor) as url:
-        page = open_page(url)
+        page = open_page("about:blank")
+        page.route("**/api/changes*", lambda route: route.fulfill(status=503))
+        page.goto(url)
         expect(page.get_by_role("button", name="sale-50", exact=True)).to_be_visible()
         scene.editor.add("x", due=timedelta(minutes=1), id="added-elsewhere")
         expect(page.get_by_role("button", name="added-elsewhere")).to_be_visible()

@@ -28,6 +28,7 @@ from duebell_shared.parallel import Parallel
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.schedules.calendars import Calendars
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
@@ -129,6 +130,12 @@ class _SteadyStore:
 
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._call(lambda: self._store.swap_limits(old, new))
+
+    def read_calendars(self) -> Calendars | None:
+        return self._call(self._store.read_calendars)
+
+    def swap_calendars(self, old: Calendars | None, new: Calendars) -> Calendars | None:
+        return self._call(lambda: self._store.swap_calendars(old, new))
 
     def read_semaphore(self, action: str) -> Semaphore | None:
         return self._call(lambda: self._store.read_semaphore(action))

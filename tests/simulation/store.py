@@ -13,6 +13,7 @@ from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.queue.past_index import Past, PastKey
 from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.schedules.calendars import Calendars
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
@@ -55,6 +56,12 @@ class StoreOverNetwork:
 
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._call("swap_limits", lambda: self._store.swap_limits(old, new))
+
+    def read_calendars(self) -> Calendars | None:
+        return self._call("read_calendars", self._store.read_calendars)
+
+    def swap_calendars(self, old: Calendars | None, new: Calendars) -> Calendars | None:
+        return self._call("swap_calendars", lambda: self._store.swap_calendars(old, new))
 
     def read_semaphore(self, action: str) -> Semaphore | None:
         return self._call("read_semaphore", lambda: self._store.read_semaphore(action))

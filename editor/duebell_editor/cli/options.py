@@ -195,7 +195,7 @@ _FORMS: dict[str, dict[str, Any]] = {
 _BESIDE = {
     "task": (
         ("payload", "json", "The payload of that task"),
-        ("after", "duration", "That task is due so long after"),
+        ("after", "duration", "How long after the end of this task it is due"),
     ),
     "json": (("file", "text", "The same, in a file; - is stdin"),),
 }

@@ -97,7 +97,7 @@ def editor(
     host: Annotated[str, option("--host", "ADDRESS", _HOST)] = "127.0.0.1",
     token: Annotated[str | None, option("--token", "TOKEN", _PROOF, envvar="DUEBELL_EDITOR_TOKEN")] = None,
     allowed_host: Annotated[list[str] | None, option("--allowed-host", "NAME", _ALLOWED_HOST)] = None,
-    read_only: Annotated[bool, flag("--read-only", "Nobody can change anything.")] = False,
+    read_only: Annotated[bool, flag("--read-only", "Refuse every change.")] = False,
     identity_header: Annotated[str | None, option("--identity-header", "NAME", _IDENTITY_HEADER)] = None,
     access_log: Annotated[
         bool | None,

@@ -123,7 +123,7 @@ def _event_words(one: Event) -> str:
     )
 )
 @with_json()
-@with_fields("timezone", "start", "end")
+@with_fields("timezone", "start", "end", "calendar", "holidays")
 def preview(
     context: Context,
     schedule: Annotated[str, typer.Argument(metavar="EXPRESSION", help="As given to add --schedule.")],
@@ -135,14 +135,22 @@ def preview(
 ) -> None:
     """Nothing is stored."""
     now, zone = context.now(), given["timezone"] and given["timezone"].key
-    meant = make_schedule(schedule, timezone=zone, start=given["start"], end=given["end"], now=now)
-    occurrences = meant.preview(count, now)
+    asked = {"schedule": schedule, **given, "timezone": zone}
+    if given["calendar"]:
+        meant, occurrences, on_holidays = context.editor().preview(count, **asked)
+    else:
+        meant = make_schedule(asked.pop("schedule"), **asked, now=now)
+        occurrences, on_holidays = meant.preview(count, now), ()
     if context.out.as_json:
-        context.out.print_json({"words": meant.describe(), "occurrences": occurrences})
+        told = {"on_holidays": plain_values(on_holidays)} if on_holidays else {}
+        context.out.print_json({"words": meant.describe(), "occurrences": occurrences, **told})
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))
     out.print(times_table(occurrences, meant.timezone, now))
+    for one in on_holidays:
+        instead = f"runs {when(one.moved_to, now)} instead" if one.moved_to else "is skipped"
+        out.print(Text(plain(f"{when(one.due, now)} {instead}: {one.holiday}")))
 
 
 @app.command(epilog=examples("status", "--name shop status --json"))
@@ -297,6 +305,7 @@ def status_facts(status: SchedulerStatus, now: datetime, in_full: Callable[[str]
         "in the queue": _count(status.queued),
         **({"owing": _owing(status.owing)} if status.owing else {}),
         **_limited(status, now, in_full),
+        **_calendars(status, now),
         **_intake(status, now),
         **{
             name: Text(f"{count:,} in their queue", style="red")
@@ -356,6 +365,17 @@ def _intake(status: SchedulerStatus, now: datetime) -> Mapping[str, str | Text]:
         "intake": f"{status.intake_waiting:,} waiting{since}",
         "dead letters": Text(f"{dead:,}" if dead else "none", style=style),
     }
+
+
+def _calendars(status: SchedulerStatus, now: datetime) -> Mapping[str, str]:
+    """The calendars of holidays that end within a year."""
+    if not status.calendars:
+        return {}
+    from duebell_shared.schedules.calendars import ends_soon  # noqa: PLC0415 (few queues have some)
+
+    warnings = [(name, ends_soon(last, now)) for name, last in status.calendars.items()]
+    lines = [plain(f"{name} {warning}: import more years") for name, warning in warnings if warning]
+    return {"calendars": "\n".join(lines)} if lines else {}
 
 
 def _limited(status: SchedulerStatus, now: datetime, in_full: Callable[[str], str]) -> Mapping[str, str]:

@@ -184,8 +184,10 @@ def list_(
     timezone: Timezone = None,
     latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
     limit: Annotated[int | None, option("--limit", "N", "At most this many, 1 to 1000. [100]")] = None,
-    cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
-    every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
+    cursor: Annotated[
+        str | None, option("--cursor", "CURSOR", "Go on after the last listing: the cursor that it printed.")
+    ] = None,
+    every: Annotated[bool, flag("--all", "Every page.")] = False,
     **given: Any,
 ) -> None:
     """Without --status, it lists the scheduled and running tasks.

@@ -23,6 +23,7 @@ from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
+from duebell_shared.schedules.calendars import OnHoliday
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp
@@ -211,10 +212,11 @@ class TimeZones(Struct, kw_only=True):
 
 
 class Preview(Struct, kw_only=True):
-    """A schedule in words, and its next times."""
+    """A schedule in words, its next times, and those up to then that fall on holidays."""
 
     words: str
     occurrences: list[Instant]
+    on_holidays: tuple[OnHoliday, ...] = ()
 
 
 class KnownWorker(Struct, kw_only=True):

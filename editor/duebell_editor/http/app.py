@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from duebell_editor.http.access import Access, check_access, visitor_of
 from duebell_editor.http.description import describe
 from duebell_editor.http.headers import Headers, Warned
-from duebell_editor.http.limits import BodyLimits, RequestLimits
+from duebell_editor.http.limits import BodyLimits
 from duebell_editor.http.pages import FILES, PAGES
 from duebell_editor.http.problems import EXCEPTION_HANDLERS
 from duebell_editor.http.requests import BulkChange, Filters, NewTask
@@ -133,7 +133,6 @@ def create_app(
     app.state.readings = SharedReadings()
     app.add_middleware(Warned)  # the innermost: a request passes the others first
     app.add_middleware(BodyLimits)
-    app.add_middleware(RequestLimits)
     app.add_middleware(
         Access,
         allowed_hosts=allowed_hosts,

@@ -13,7 +13,7 @@ from .answers import (
 )
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE
-from .requests import EXAMPLES, Limits
+from .requests import EXAMPLES, CalendarsAnswer, Limits
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -45,8 +45,8 @@ _PROBLEMS = {
     422: "Something given cannot be right",
     500: "A fault of duebell's own, or an item of the table that is no task",
     502: "AWS refused",
-    503: "AWS does not answer, nothing is deployed, the rule could not be confirmed, or too many requests "
-    "are at work. Retry-After says when to ask again, where that may help",
+    503: "AWS does not answer, nothing is deployed, or the rule could not be confirmed. Retry-After says "
+    "when to ask again, where that may help",
     507: "The lane of the task holds as much as DynamoDB lets it hold",
 }
 
@@ -103,7 +103,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas(Limits)
+        components["schemas"] |= schemas(Limits, CalendarsAnswer)
         for name, examples in {**_REQUESTS, **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}

@@ -1,8 +1,7 @@
-"""Limits of requests: how many at a time, how long a body may be, and how slow a client."""
+"""Limits of connections and requests: how many, how long a body may be, and how slow a client."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 
 import h11
 from starlette.datastructures import Headers
@@ -10,14 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .pages import is_stream
 from .problems import problem
-
-#: Requests at a time. Forty threads work on them, so that the others wait a moment.
-MAX_REQUESTS = 64
-
-#: Streams of changes at a time; each open page has one.
-MAX_STREAMS = 100
 
 #: Bytes of a body. A payload is 350 KB at most, and can be three times that with `\u` escapes.
 MAX_BODY = 2 * 1024 * 1024
@@ -28,45 +20,6 @@ BODY_SECONDS = 30.0
 _TOO_LONG = f"the body must be {MAX_BODY // 1024 // 1024} MB at most"
 
 _TOO_SLOW = f"the body must come within {BODY_SECONDS:.0f} seconds"
-
-
-@dataclass
-class _Places:
-    """Places for `most` requests; others are refused with the reason and when to try again."""
-
-    most: int
-    why: str
-    retry_after: int
-    taken: int = 0
-
-
-class RequestLimits:
-    """Answers 503, as ASGI middleware, to requests and streams beyond their limits."""
-
-    def __init__(self, app: ASGIApp, *, requests: int = MAX_REQUESTS, streams: int = MAX_STREAMS) -> None:
-        self._app = app
-        self._requests = _Places(requests, f"{requests} requests are at work already: try again", 1)
-        self._streams = _Places(
-            streams,
-            f"{streams} pages or programs follow what changes already: try again when one has ended",
-            30,
-        )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it with a problem document."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        places = self._streams if is_stream(scope) else self._requests
-        if places.taken >= places.most:
-            refusal = problem(503, places.why, kind="busy", headers={"Retry-After": str(places.retry_after)})
-            await refusal(scope, receive, send)
-            return
-        places.taken += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            places.taken -= 1
 
 
 class BodyLimits:

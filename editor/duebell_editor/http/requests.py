@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Coroutine
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -35,6 +35,7 @@ from duebell_shared.limits.limits import (
     check_per_second,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
 from duebell_shared.tasks.fields import FIELDS, IfExists, described, names_of
@@ -171,7 +172,7 @@ _Schedule = create_model(
     "_Schedule",
     __base__=Given,
     schedule=_field("schedule", default=..., is_nullable=False),
-    **{name: _field(name) for name in ("timezone", "start", "end")},
+    **{name: _field(name) for name in ("timezone", "start", "end", "calendar", "holidays")},
 )
 
 
@@ -348,6 +349,23 @@ class NewLimit(Given):
         default=None,
         description="Hours in which nothing starts, such as `22:00-06:00 Europe/Berlin`; `never` for none",
     )
+
+
+class NewCalendar(Given):
+    """A calendar of holidays; it replaces the one of its name."""
+
+    days: dict[date, str] = Field(description="The holidays, and their names")
+    ends: date = Field(description="The last day that it knows")
+    weekend: tuple[int, ...] = Field(
+        default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
+    )
+    source: str = Field(default="", max_length=200, description="Where it comes from")
+
+
+class CalendarsAnswer(Struct, kw_only=True):
+    """The calendars of holidays, by name."""
+
+    calendars: dict[str, Calendar]
 
 
 class Limits(Struct, kw_only=True):

@@ -2,8 +2,9 @@
 
 import copy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from uuid import uuid4
 
@@ -42,6 +43,7 @@ from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
+from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
@@ -71,6 +73,9 @@ from .limit_setter import all_limits, set_limit
 if TYPE_CHECKING:
     import boto3
 
+    from duebell_shared.schedules.calendars import Calendar, OnHoliday
+
+    from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
 
@@ -319,6 +324,9 @@ class Editor:
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
                        five cron fields, or `at(2026-12-31T09:00:00)`; 1 KB at most
         timezone       the schedule's, an IANA name; UTC if not given
+        calendar       the name of a calendar of holidays that the schedule heeds: see `import_calendar`
+        holidays       an occurrence on a holiday is skipped (the default), or runs on the next or the
+                       previous working day: see Holidays
         start, end     the schedule's first and last possible moment, aware; a rate counts from its start
         missed         the policy for occurrences that passed while nothing could run: make up for them once
                        (the default), for all, or skip them: see Missed
@@ -652,14 +660,58 @@ class Editor:
         self._backend.armer.verify()
         return self.status()
 
+    def import_calendar(self, name: str, calendar: "Calendar") -> "CalendarReport":
+        """Store a calendar of holidays under this name, and plan the tasks that use it anew.
+
+        Raises InvalidInput, TaskConflict.
+        """
+        from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
+
+        replan = partial(self.update, calendar=name)
+        return import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+
+    def preview(
+        self, count: int = 10, **schedule: Any
+    ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
+        """A schedule, its next occurrences, and those up to the last of them that fall on holidays.
+
+        It takes the arguments of `add` that make a schedule. Nothing is stored. Raises InvalidSchedule.
+        """
+        now = self._clock()
+        meant = make_schedule(
+            schedule.pop("schedule"),
+            **{
+                name: checked(name, value) if name == "holidays" else value
+                for name, value in schedule.items()
+            },
+            calendars=self._calendar_of,
+            now=now,
+        )
+        found = meant.preview(count, now)
+        return meant, found, meant.on_holidays(now, found[-1] if found else now, 100)
+
+    def calendars(self) -> "Mapping[str, Calendar]":
+        """The calendars of holidays, by name. One read."""
+        found = self._store.read_calendars()
+        return found.calendars if found else {}
+
+    def delete_calendar(self, name: str) -> None:
+        """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
+        from .calendars import delete_calendar  # noqa: PLC0415
+
+        delete_calendar(self._backend, self.queue, name)
+
     def _check(self, given: NewTask) -> Task:
-        task = self._signed(check_size(new_task(**given, now=self._clock())))
+        task = self._signed(check_size(new_task(**given, now=self._clock(), calendars=self._calendar_of)))
         self._known.check_all(task, given.get("payload"))
         if "opentelemetry.trace" not in sys.modules:
             return task
         from duebell_shared.tracing import current_traceparent  # noqa: PLC0415 (few applications have traces)
 
         return msgspec.structs.replace(task, traceparent=current_traceparent())
+
+    def _calendar_of(self, name: str) -> "Calendar":
+        return self._backend.calendars.named(name)
 
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
@@ -675,7 +727,7 @@ class Editor:
         check_change(change)
 
         def apply(task: Task) -> Task:
-            changed = check_size(changed_task(task, change, now=self._clock()))
+            changed = check_size(changed_task(task, change, now=self._clock(), calendars=self._calendar_of))
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
                 self._known.check_all(changed, change.get("payload"))
             return changed

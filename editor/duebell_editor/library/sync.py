@@ -7,7 +7,7 @@ for a declaration, before they are added; one that is declared no more leaves th
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from duebell_shared.tasks.fields import (
     fields_of,
     names_of,
 )
-from duebell_shared.tasks.new_task import changed_task, new_task
+from duebell_shared.tasks.new_task import Calendars, changed_task, new_task
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
@@ -39,6 +39,10 @@ from .change_many import ChangeFailure
 _COMPARED = tuple(name for name, row in FIELDS.items() if row.stored and name != "start")
 
 _DECLARED = ("action", "schedule", *names_of(DeclaredFields))
+
+
+if TYPE_CHECKING:
+    from duebell_shared.schedules.calendars import Calendar
 
 
 class SyncVerb(StrEnum):
@@ -101,6 +105,7 @@ class Syncer:
         change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task],
         changed_by: str | None,
     ) -> None:
+        self._backend = backend
         self._keep = backend.settings.retention_policy
         self._store = backend.store
         self._clock = backend.clock
@@ -149,14 +154,19 @@ class Syncer:
             if there and not there.status.is_finished:
                 raise TaskExists(there.id)
             policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
-            new = _marked(new_task(id=declared.id, **_given(declared), now=now))
+            new = _marked(new_task(id=declared.id, **_given(declared), now=now, calendars=self._calendar_of))
             self._adder.add(replace(new, changed_by=self._changed_by), policy)
         elif declared and there:
-            self._change(Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, now), None)
+            self._change(
+                Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, now, self._calendar_of), None
+            )
         elif there:
             self._change(
                 Verb.CANCEL, there.id, lambda task: task.cancelled(now=now, keep=self._keep), there.rev
             )
+
+    def _calendar_of(self, name: str) -> "Calendar":
+        return self._backend.calendars.named(name)
 
     def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
         """Write the list of tasks that are there for a declaration, with this change."""
@@ -215,15 +225,19 @@ def _wanted(name: str, declared: DeclaredTask) -> Any:
     return FIELDS[name].default if value is None else value
 
 
-def _as_declared(task: Task, declared: DeclaredTask, now: datetime) -> Task:
+def _as_declared(task: Task, declared: DeclaredTask, now: datetime, calendars: Calendars) -> Task:
     """The task as it is declared. Raises TaskConflict while it runs, InvalidTask, InvalidSchedule."""
     given = {**_given(declared), "end": None, "max_runs": None}
     fields = _differences(declared, task)
     if {"schedule", "timezone", "end"}.isdisjoint(fields):
         changes = {name: given[name] for name in fields if name in given}
     else:  # a schedule comes with its own time zone, start and end
-        changes = {name: given[name] for name in ("schedule", "timezone", *fields) if name in given}
-    return _marked(changed_task(task, fields_of(TaskChange, changes), now=now))
+        changes = {
+            name: given[name]
+            for name in ("schedule", "timezone", "calendar", "holidays", *fields)
+            if name in given
+        }
+    return _marked(changed_task(task, fields_of(TaskChange, changes), now=now, calendars=calendars))
 
 
 def _given(declared: DeclaredTask) -> dict[str, Any]:

@@ -47,19 +47,29 @@ class FilterFields(TypedDict, total=False):
             unset="those in the queue",
         ),
     ]
-    action: Annotated[str | None, Field(kind=FIELDS["action"].kind, title="Action", means="Of this action")]
+    action: Annotated[
+        str | None, Field(kind=FIELDS["action"].kind, title="Action", means="Only tasks of this action")
+    ]
     error: Annotated[
         str | None,
-        Field(kind=_TEXT, title="Error", means="Whose last failure is of this type, such as TimeoutError"),
+        Field(
+            kind=_TEXT,
+            title="Error",
+            means="Only tasks whose last failure is of this type, such as TimeoutError",
+        ),
     ]
     prefix: Annotated[
-        str | None, Field(kind=_SEARCH, title="Id starts with", means="Whose ids start with this")
+        str | None, Field(kind=_SEARCH, title="Id starts with", means="Only tasks whose ids start with this")
     ]
     text: Annotated[
         str | None,
-        Field(kind=_SEARCH, title="Id or payload has", means="With this in the id or in the payload"),
+        Field(
+            kind=_SEARCH,
+            title="Id or payload has",
+            means="Only tasks with this text in the id or the payload",
+        ),
     ]
-    tag: Annotated[str | None, Field(kind=_SEARCH, title="Tag is", means="With this tag")]
+    tag: Annotated[str | None, Field(kind=_SEARCH, title="Tag is", means="Only tasks with this tag")]
     after: Annotated[
         datetime | None, Field(kind=FIELDS["start"].kind, title="After", means="Due not earlier than this")
     ]

@@ -87,7 +87,7 @@ class Group:
         now = self._queue.clock()
         for tasks, _ in read:
             self.read += sum(1 + len(task.payload_json) // _PAYLOAD for task in tasks)
-            there = (task for task in tasks if not has_expired(task, now))
+            there = (self._queue.known(task) for task in tasks if not has_expired(task, now))
             self._first += ((key, task) for task in there for key in self._keys(task))
         pick = heapq.nlargest if self._which.latest_first else heapq.nsmallest
         self._first = pick(self._which.limit + 1, self._first, key=lambda one: _order(Position.of(one[0])))
@@ -194,7 +194,7 @@ def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> 
     ends = [end.encode() for _, end in found if end is not None]
     now, known = queue.clock(), dict[bytes, Task]()
     for tasks, _ in found:
-        known |= {task.id.encode(): task for task in tasks if not has_expired(task, now)}
+        known |= {task.id.encode(): queue.known(task) for task in tasks if not has_expired(task, now)}
     ids = sorted(id for id in known if not ends or id <= min(ends))
     last = ids[limit - 1] if len(ids) > limit else min(ends, default=None)
     return Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())

@@ -43,6 +43,11 @@ def recurring_keys(queue: Queue, lanes: int) -> list[PastKey]:
     return list(itertools.chain(*by_lane))
 
 
+def recurring_tasks(queue: Queue) -> list[Task]:
+    """All tasks that recur and have not ended, read."""
+    return [task for _, task in _recurring(queue, recurring_keys(queue, queue.lanes_now()))]
+
+
 def list_recurring(queue: Queue, *, prefix: str, limit: int, cursor: str | None) -> Page:
     """A page of recurring tasks: those that fail first, paused ones last, by id among their kind."""
     start = None if cursor is None else position_at(cursor, _Position)

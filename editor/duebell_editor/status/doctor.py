@@ -24,7 +24,7 @@ from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.worker_record import ActionDescription
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
-from .status import read_status
+from .status import calendar_problem, read_status
 
 #: Only a person who asks the doctor waits for these.
 _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
@@ -33,7 +33,12 @@ _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard"
 _REWIRED = {ProblemKind.RULE, ProblemKind.NO_TARGET, ProblemKind.NO_PERMISSION}
 
 #: What could be better and is no problem.
-_ADVICE = {ProblemKind.SILENCE, ProblemKind.UNSEEN_DELIVERY, ProblemKind.UNSEEN_QUEUE}
+_ADVICE = {
+    ProblemKind.SILENCE,
+    ProblemKind.UNSEEN_DELIVERY,
+    ProblemKind.UNSEEN_QUEUE,
+    ProblemKind.CALENDAR_ENDS,
+}
 
 #: The codes by which the services say that the target of a delivery does not exist.
 _MISSING = {
@@ -69,6 +74,7 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
         *_permission_problems(backend),
         *_queue_problems(status, backend),
         *_silence(backend),
+        *_calendars_that_end(status, backend.clock()),
     ]
     status = status.with_problems(*(one for one in found if one.kind not in _ADVICE))
     status = _with_ages(status, backend)
@@ -81,6 +87,13 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
         mended=tuple(one for one in before if one.mendable and one.kind not in left),
         advice=tuple(one for one in found if one.kind in _ADVICE),
     )
+
+
+def _calendars_that_end(status: SchedulerStatus, now: datetime) -> Iterator[Problem]:
+    """The calendars that end within a year."""
+    for name, ends in status.calendars.items():
+        if now.date() <= ends <= now.date() + timedelta(days=365):
+            yield calendar_problem(ProblemKind.CALENDAR_ENDS, name, ends)
 
 
 def restore(backend: Backend) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The status of a scheduler, and its problems, each with the way out."""
 
+from collections.abc import Mapping
+from datetime import date
 from enum import StrEnum
 from typing import Self
 
@@ -43,6 +45,8 @@ class ProblemKind(StrEnum):
     DEAD_LETTERS = "dead_letters"
     RELANE = "relane"
     TZDATA = "tzdata"
+    CALENDAR = "calendar"
+    CALENDAR_ENDS = "calendar_ends"
     SILENCE = "silence"
     UNSEEN_DELIVERY = "unseen_delivery"
     UNSEEN_QUEUE = "unseen_queue"
@@ -116,6 +120,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
     worker_error  why the worker cannot start; None if it can, or never tried
     limited      the actions that are paused, or whose tasks wait for their limits; each with how many wait
+    calendars    the last day of each calendar of holidays, by name
     intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
                  None if there is no intake queue, or it may not be looked at
     intake_since  when the oldest of them was sent; only the doctor asks for it, and not all stacks know
@@ -155,6 +160,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     tzdata: str = ""
     worker_error: Failure | None = None
     limited: tuple[ActionLimit, ...] = ()
+    calendars: Mapping[str, date] = {}
     intake_waiting: int | None = None
     intake_since: Instant | None = None
     intake_dead_letters: int | None = None

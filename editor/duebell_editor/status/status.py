@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -103,6 +103,7 @@ def _read_once(
         record = backend.armer.read()
         limits = (backend.store.read_limits() if record.limits else None) or Limits()
         status = _with_queue(status, backend, record, limits)
+        status = _with_calendars(status, backend) if record.calendars else status
         if thorough:
             status = status.with_problems(*_thorough_problems(backend, record))
     except (NotDeployed, AwsRefused) as error:
@@ -203,6 +204,24 @@ def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime
     minute, last = record.set_to, now - _MINUTE
     is_to_come = minute is not None and minute > last and rule.is_at(minute)
     return minute if is_to_come else next_ring(rule.expression, last)
+
+
+def _with_calendars(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
+    """The status with the last days of the calendars of holidays, and with those that are over."""
+    known = backend.store.read_calendars()
+    ends = {name: one.ends for name, one in known.calendars.items()} if known else {}
+    today = backend.clock().date()
+    over = [calendar_problem(ProblemKind.CALENDAR, *one) for one in ends.items() if one[1] < today]
+    return replace(status, calendars=ends).with_problems(*over)
+
+
+def calendar_problem(kind: ProblemKind, name: str, ends: date) -> Problem:
+    """The problem or the advice of a calendar that ends on this day."""
+    return Problem(
+        kind=kind,
+        what=f"the calendar {quoted(name)} knows no holidays after {ends}, so tasks run on them",
+        way_out=f"import it with more years: `duebell calendar import {name} …`",
+    )
 
 
 def _with_worker(

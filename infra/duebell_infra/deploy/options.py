@@ -48,7 +48,7 @@ Deliver = Annotated[
 ]
 NoDeliver = Annotated[
     list[str] | None,
-    typer.Option("--no-deliver", metavar="NAME", help="Take away a delivery that was given before."),
+    typer.Option("--no-deliver", metavar="NAME", help="Remove a delivery that was given before."),
 ]
 
 #: The value of --actions for a worker without code of the user's.

@@ -262,7 +262,7 @@ PARAMETERS = {
         option="--alarm-mail",
     ),
     "AlarmTopicArn": Parameter(
-        "An SNS topic of yours that the alarms tell.",
+        "An SNS topic of yours that the alarms notify.",
         pattern=r"(arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+)?",
         says="the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:oncall",
         option="--alarm-topic",

@@ -21,7 +21,9 @@ app = typer.Typer(
     epilog=examples("local --actions shop.worker:worker", "local --detach", "local stop"),
 )
 
-_STATE = typer.Option(metavar="DIR", envvar=STATE_VARIABLE, help="Where everything is kept. [.duebell]")
+_STATE = typer.Option(
+    metavar="DIR", envvar=STATE_VARIABLE, help="The folder of the stack's state. [.duebell]"
+)
 
 
 @app.callback()
@@ -30,7 +32,9 @@ def local(
     *,
     state: Annotated[Path | None, _STATE] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
-    editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
+    editor_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="The port of the page and the HTTP API.")
+    ] = 8125,
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
@@ -43,7 +47,7 @@ def local(
         Precision.MINUTE
     ),
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="In the background: return when it is ready.")
+        bool, typer.Option("--detach", "-d", help="Run in the background; return when it is ready.")
     ] = False,
 ) -> None:
     """It serves the HTTP API and its page, and needs no AWS account.
@@ -93,7 +97,7 @@ def wait(
     context: Context,
     *,
     state: Annotated[Path | None, _STATE] = None,
-    timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Wait this long.")] = 60,
+    timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How long to wait at most.")] = 60,
 ) -> None:
     """Return when the stack that another process starts is ready; the exit status is 1 if it is late."""
     from .service import wait  # noqa: PLC0415

@@ -1,6 +1,5 @@
 """The command `duebell worker`: a long-running process that runs what is due, outside Lambda."""
 
-import json
 import os
 import socket
 import sys
@@ -18,9 +17,8 @@ import typer
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit, exit_of
 from duebell_editor.cli.program import examples
-from duebell_infra.deploy.options import Actions, Deliver, NoDeliver, deliveries_given, without_none
+from duebell_infra.deploy.options import Actions, without_none
 from duebell_infra.deploy.parameters import environment_of
-from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.instants import to_json
 from duebell_worker.worker import Worker
@@ -44,15 +42,13 @@ def worker(
     context: Context,
     *,
     actions: Actions,
-    deliver: Deliver = None,
-    no_deliver: NoDeliver = None,
     look_every: Annotated[
         float,
         typer.Option(
             min=0.1,
             max=60,
             metavar="SECONDS",
-            help="Time between two reads of the record, a unit each.",
+            help="Time between two reads of the arming record, a read unit each.",
         ),
     ] = 1.0,
     drain_seconds: Annotated[
@@ -60,10 +56,11 @@ def worker(
         typer.Option(min=0, max=86_400, metavar="SECONDS", help="How long actions may go on at the end."),
     ] = 20.0,
     health_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Tell the health over HTTP there; 0 is any port.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Port that answers with the health over HTTP; 0 is any port."),
     ] = None,
     health_host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to tell it on.")
+        str, typer.Option(metavar="ADDRESS", help="The address of the health port.")
     ] = "127.0.0.1",
 ) -> None:
     """It starts tasks to the second, and ends with SIGTERM or Ctrl-C. The rule stays set, as a watchdog.
@@ -77,7 +74,6 @@ def worker(
     """
     from duebell_worker.process.process import Process  # noqa: PLC0415
 
-    _declare(deliver, no_deliver)
     with ExitStack() as running:
         process = Process(
             worker_here(context, actions),
@@ -101,19 +97,6 @@ def worker(
         if _has_actions():  # the interpreter would wait for them
             _exit(status)
     raise typer.Exit(status)
-
-
-def _declare(deliver: list[str] | None, no_deliver: list[str] | None) -> None:
-    """Put the deliveries of the options into the environment, beside those that are there."""
-    given = deliveries_given(deliver, no_deliver)
-    if not given:
-        return
-    text = os.environ.get(ENVIRONMENT, "")
-    deliveries_in(text)
-    all = {**json.loads(text or "{}"), **given}
-    kept = json.dumps({name: dict(fields) for name, fields in all.items() if fields is not None})
-    deliveries_in(kept, where="--deliver")
-    os.environ[ENVIRONMENT] = kept
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 
+if TYPE_CHECKING:
+    from duebell_shared.schedules.calendars import Calendars
+
 _K = TypeVar("_K", QueueKey, PastKey)
 
 
@@ -31,6 +34,7 @@ class MemoryStore:
         self.record: ArmingRecord | None = None
         self.worker: WorkerRecord | None = None
         self.limits: Limits | None = None
+        self.calendars: Calendars | None = None
         self.semaphores: dict[str, Semaphore] = {}
         #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
@@ -64,6 +68,15 @@ class MemoryStore:
             return None
         self.limits = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         return self.limits
+
+    def read_calendars(self) -> "Calendars | None":
+        return self.calendars
+
+    def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
+        if _rev_of(self.calendars) != _rev_of(old):
+            return None
+        self.calendars = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        return self.calendars
 
     def read_semaphore(self, action: str) -> Semaphore | None:
         return self.semaphores.get(action)
@@ -273,7 +286,7 @@ def _version_of(task: Task) -> tuple[object, ...]:
     return task.rev, task.created_at, task.reservation
 
 
-def _rev_of(record: ArmingRecord | WorkerRecord | Limits | Semaphore | None) -> int | None:
+def _rev_of(record: "ArmingRecord | WorkerRecord | Limits | Semaphore | Calendars | None") -> int | None:
     return record.rev if record else None
 
 

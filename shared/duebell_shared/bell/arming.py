@@ -85,6 +85,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
     limits         the `rev` of the limits that were set; 0 if there are none
+    calendars      the number of calendars of holidays
     rev            counts the changes
     """
 
@@ -105,6 +106,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     counted_at: Instant | None = None
     fullest: Fullest | None = None
     limits: int = 0
+    calendars: int = 0
     rev: int = 0
 
     @property
@@ -209,6 +211,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def limited(self, rev: int, *, now: datetime) -> Self:
         """With limits at this `rev`, which are written before, and every lane looked at now."""
         return replace(self.lowered(dict.fromkeys(range(len(self.lanes)), now)), limits=max(rev, self.limits))
+
+    def with_calendars(self, number: int) -> Self:
+        return replace(self, calendars=number)
 
     # Transitions of a relaner, which gives the queue more lanes.
 

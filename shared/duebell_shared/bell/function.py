@@ -51,12 +51,6 @@ class Function:
             return self._client
 
 
-def qualifier_of(function: str) -> str:
-    """The alias or version in a function's name or ARN; `$LATEST`, which is called without one, if none."""
-    _, _, name = function.rpartition(":function:")
-    return name.partition(":")[2] or "$LATEST"
-
-
 def lanes_in(event: object) -> tuple[int, ...] | None:
     """The lanes that `start` put into the event; None for all, and for the event of a ring.
 

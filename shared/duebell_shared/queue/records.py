@@ -26,13 +26,15 @@ from .refusals import calling, try_write
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from duebell_shared.schedules.calendars import Calendars
+
 _LOG = logging.getLogger("duebell.table")
 
-_Record = TypeVar("_Record", WorkerRecord, Limits, Semaphore)
+_Record = TypeVar("_Record", WorkerRecord, Limits, Semaphore, "Calendars")
 
 #: Both keys of the items that hold the arming record, the worker record and the limits; lanes are numbers, so
 #: these are in none.
-ARMING, WORKER, LIMITS = "arming", "worker", "limits"
+ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"

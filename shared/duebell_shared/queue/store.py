@@ -10,7 +10,7 @@ of their arguments: each result, or the error that the verb for one task would r
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
@@ -23,6 +23,9 @@ from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .past_index import Past, PastKey
 from .transactions import Other, TaskWrite, Transacted
+
+if TYPE_CHECKING:
+    from duebell_shared.schedules.calendars import Calendars
 
 #: Keys in one answer of DynamoDB at most.
 LARGEST_PAGE = 3_200
@@ -54,6 +57,12 @@ class Store(Protocol):
 
     def read_limits(self) -> Limits | None:
         """The limits that were set; None if there are none yet, empty ones if they cannot be read."""
+
+    def read_calendars(self) -> "Calendars | None":
+        """The calendars of holidays; None if there are none."""
+
+    def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
+        """Write the calendars; as `swap_record`."""
 
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""

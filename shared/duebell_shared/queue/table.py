@@ -47,12 +47,14 @@ from .item_size import leaner_forms
 from .items import Item, item_of, parse_queued, render_queued, stored, task_of
 from .lanes import lane_of
 from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
-from .records import LIMITS, SEMAPHORE, WORKER, Records
+from .records import CALENDARS, LIMITS, SEMAPHORE, WORKER, Records
 from .refusals import Made, calling, try_write
 from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from duebell_shared.schedules.calendars import Calendars
 
 _LOG = logging.getLogger("duebell.table")
 
@@ -116,6 +118,15 @@ class DynamoTable:
 
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
         return self._records.swap(LIMITS, LIMITS, old, new)
+
+    def read_calendars(self) -> "Calendars | None":
+        from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
+
+        what = "the calendars cannot be read, so each day is an ordinary one: import them again"
+        return self._records.read(CALENDARS, CALENDARS, Calendars, what)
+
+    def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
+        return self._records.swap(CALENDARS, CALENDARS, old, new)
 
     def read_semaphore(self, action: str) -> Semaphore | None:
         what = "an action's semaphore cannot be read and is made anew"

@@ -41,6 +41,7 @@ class Queue:
         self.clock = backend.clock
         self.parallel = backend.parallel
         self._armer = backend.armer
+        self._backend = backend
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -98,7 +99,14 @@ class Queue:
 
     def _find(self, id: str, counts: Sequence[int], now: datetime | None) -> Task | None:
         there = (self.store.get(lane, id) for lane in _places(id, counts))
-        return next((task for task in there if task and not has_expired(task, now or self.clock())), None)
+        found = (task for task in there if task and not has_expired(task, now or self.clock()))
+        return next(map(self.known, found), None)
+
+    def known(self, task: Task) -> Task:
+        """The task, whose schedule knows its calendar if it has one."""
+        if task.recurrence and task.recurrence.schedule.calendar:
+            self._backend.calendars.attach(task)
+        return task
 
     def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
         found: dict[str, Task] = {}
@@ -107,7 +115,7 @@ class Queue:
             keys = (QueueKey(queued=NEVER, id=id, lane=places[id][index]) for id in left)
             while some := list(itertools.islice(keys, BATCH)):
                 there = self.store.get_many(some)
-                found |= {id: task for id, task in there.items() if not has_expired(task, now)}
+                found |= {id: self.known(task) for id, task in there.items() if not has_expired(task, now)}
         return found
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
@@ -123,7 +131,7 @@ class Queue:
             for key in some:
                 task = found.get(key.id)
                 if task and not has_expired(task, now):
-                    yield key, task
+                    yield key, self.known(task)
 
 
 def _is_at(task: Task, key: QueueKey | PastKey) -> bool:

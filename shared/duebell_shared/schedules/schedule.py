@@ -1,10 +1,15 @@
 """A schedule: an expression of when something recurs, in a time zone, between a start and an end."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import LATEST, MILLISECOND, Instant, floor, to_utc
@@ -13,6 +18,9 @@ from duebell_shared.quoting import quoted, shortened
 from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
 from .wall_clock import count_matches, instant_of, next_match
 from .zones import zone_of
+
+if TYPE_CHECKING:
+    from .calendars import Calendar, OnHoliday
 
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
 _AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
@@ -36,18 +44,59 @@ _AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
 _NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class Holidays(StrEnum):
+    """The policy on occurrences that fall on holidays of the schedule's calendar.
+
+    SKIP      they do not come
+    NEXT      they come at the same time of the next working day, PREVIOUS of the one before: a day that is no
+              holiday and no weekend
+    """
+
+    SKIP = "skip"
+    NEXT = "next"
+    PREVIOUS = "previous"
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The times of something that recurs; made and checked by `make_schedule`. UTC, in whole milliseconds.
 
     expression  `rate(5 minutes)`, `cron(0 9 ? * MON-FRI *)` as AWS has it, five fields, or `at(…)`
     timezone    where the expression is read: an IANA name
     start, end  no occurrence is before the start or after the end; a rate counts from its start
+    calendar    the name of the calendar whose holidays count; unset for none
+    holidays    the policy on them; skip if unset
+
+    Whoever reads it from a queue has it `know` its calendar. Until then each day is an ordinary one.
     """
 
     expression: str
     timezone: str = "UTC"
     start: Instant | None = None
     end: Instant | None = None
+    calendar: str | UnsetType = UNSET
+    holidays: Holidays | UnsetType = UNSET
+
+    def know(self, calendar: "Calendar | None") -> None:
+        """Have it know the calendar that it names; None if there is none."""
+        self.__dict__["days"] = calendar
+
+    @property
+    def days(self) -> "Calendar | None":
+        """The calendar, as far as it knows it."""
+        return self.__dict__.get("days") if self.calendar else None
+
+    @cached_property
+    def plain(self) -> "Schedule":
+        """The schedule without its calendar."""
+        return msgspec.structs.replace(self, calendar=UNSET, holidays=UNSET)
+
+    @property
+    def comes_often(self) -> bool:
+        """True if it has no fixed times of day: it comes by the minute, or at a rate of less than a day."""
+        meaning = _parse(self.expression)
+        if isinstance(meaning, timedelta):
+            return meaning < _UNITS["day"]
+        return isinstance(meaning, Cron) and meaning.by_the_minute
 
     def check(self) -> None:
         """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
@@ -62,6 +111,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         instant, last = self._bounded(instant, LATEST)
         if instant >= last:
             return None
+        if days := self.days:
+            from .calendars import next_after  # noqa: PLC0415 (few schedules have a calendar)
+
+            return next_after(self, days, instant)
         found = self._next_after(instant)
         return found if found is not None and found <= last else None
 
@@ -78,6 +131,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         after, until = self._bounded(after, until)
         if after >= until:
             return 0
+        if days := self.days:
+            from .calendars import count  # noqa: PLC0415
+
+            return count(self, days, after, until)
         meaning = _parse(self.expression)
         if isinstance(meaning, Cron):
             return count_matches(meaning, zone_of(self.timezone), after, until)
@@ -93,6 +150,14 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             occurrences.append(instant)
             now = instant
         return occurrences
+
+    def on_holidays(self, after: datetime, until: datetime, most: int) -> "tuple[OnHoliday, ...]":
+        """The first occurrences between these times that fall on holidays, and when they run instead."""
+        if not (days := self.days):
+            return ()
+        from .calendars import on_holidays  # noqa: PLC0415
+
+        return tuple(islice(on_holidays(self, days, *self._bounded(after, until)), most))
 
     def describe(self) -> str:
         """The schedule in words: `every weekday at 09:00, Europe/Berlin`."""
@@ -140,9 +205,14 @@ def make_schedule(
     timezone: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
+    calendar: str | UnsetType | None = None,
+    holidays: Holidays | UnsetType | None = None,
+    calendars: "Callable[[str], Calendar] | None" = None,
     now: datetime,
 ) -> Schedule:
     """The schedule that a user asks for, checked. A rate without a start counts from `now`.
+
+    calendars  gives a calendar by its name; without it, the calendar is not looked for
 
     Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
     """
@@ -165,9 +235,18 @@ def make_schedule(
         if start is None and isinstance(meaning, timedelta)
         else _instant("start", start),
         end=_instant("end", end),
+        calendar=calendar or UNSET,
+        holidays=holidays or UNSET,
     )
+    if holidays and not calendar:
+        raise InvalidSchedule("holidays", "goes with a calendar, and none is given")
     if schedule.first(now) is None:
         raise _never(schedule, now)
+    if calendar and calendars:
+        from .calendars import check_calendar  # noqa: PLC0415
+
+        schedule.know(days := calendars(calendar))
+        check_calendar(schedule, days, now)
     return schedule
 
 

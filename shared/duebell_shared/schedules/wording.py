@@ -37,6 +37,10 @@ def words_for(schedule: "Schedule") -> str:
             words = f"by {text}, {schedule.timezone}"
         if schedule.start:
             words += f", from {_moment(schedule.start)}"
+    if schedule.calendar:
+        way = schedule.holidays or "skip"
+        said = "not on holidays" if way == "skip" else f"on holidays the {way} working day"
+        words += f", {said} ({schedule.calendar})"
     return f"{words}, until {_moment(schedule.end)}" if schedule.end else words
 
 

@@ -16,12 +16,13 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar
 
 import msgspec
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, UNSET
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, render
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted, shortened
+from duebell_shared.schedules.schedule import Holidays
 
 from .checks import (
     MAX_COUNT,
@@ -258,6 +259,16 @@ class _AllFields(TypedDict, total=False):
         kind=_kind("zone"), title="Time zone", means="The schedule's, an IANA name", unset="UTC",
         default="UTC", stored="schedule", goes="recurring",
     )]
+    calendar: Annotated[str | None, Field(
+        kind=_name("text"), title="Calendar", means="The name of a calendar of holidays, such as de-be",
+        unset="none", default=UNSET, stored="schedule", goes="recurring",
+    )]
+    holidays: Annotated[Holidays | Literal["skip", "next", "previous"] | None, Field(
+        kind=_choice(Holidays), title="On holidays",
+        means="An occurrence on a holiday of the calendar is skipped, or runs on the next or the previous "
+        "working day",
+        unset="skip", default=UNSET, stored="schedule", goes="recurring",
+    )]
     missed: Annotated[_Missed | None, Field(
         kind=_choice(Missed), title="Missed runs",
         means="Occurrences that were missed are made up for once, all of them, or skipped", unset="once",
@@ -275,7 +286,7 @@ class _AllFields(TypedDict, total=False):
     )]
     on_failed: Annotated[str | None, Field(
         kind=_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
-        means="The action or delivery that is given the task when it has failed for good; empty: none",
+        means="The action or delivery that gets the task when it has failed for good; empty: none",
         unset="that of its action", stored="task",
     )]
     tags: Annotated[Iterable[str] | None, Field(
@@ -284,7 +295,7 @@ class _AllFields(TypedDict, total=False):
     )]
     then: Annotated[Then | Mapping[str, Any] | None, Field(
         kind=_FOLLOW_UP, title="When it is done",
-        means="The task to add when this one is done, due so long `after`", unset="none", stored="task",
+        means="The task to add when this one is done", unset="none", stored="task",
     )]
 
 

@@ -1,9 +1,9 @@
 """Makes a task of the fields that a user gives for it, and changes one by such fields."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import replace
 
@@ -17,15 +17,24 @@ from .fields import FIELDS, RECURRENCE, RECURRING, SCHEDULE, STORED, NewTask, Ta
 from .recurrence import Recurrence, delay_of, delayed
 from .task import Task
 
+if TYPE_CHECKING:
+    from duebell_shared.schedules.calendars import Calendar
 
-def new_task(*, now: datetime, **given: Unpack[NewTask]) -> Task:
+
+#: Gives the calendar of a name. Raises InvalidSchedule if there is none.
+Calendars = Callable[[str], "Calendar"]
+
+
+def new_task(*, now: datetime, calendars: Calendars | None = None, **given: Unpack[NewTask]) -> Task:
     """The task that these fields make, in lane 0 until it is placed.
+
+    calendars  gives the calendar of a name; without it, the name of a calendar is not looked for
 
     A recurring task is due at its schedule's first occurrence. Raises InvalidTask with the field and the
     reason, InvalidSchedule.
     """
     id, due = given.get("id"), given.get("due")
-    recurrence = _new_recurrence(given, now)
+    recurrence = _new_recurrence(given, now, calendars)
     if recurrence is None:
         first = check_due(due, now)
     elif due is not None:
@@ -61,7 +70,9 @@ def check_change(change: TaskChange) -> None:
         raise InvalidTask("schedule", "cannot be taken away: cancel the task, or give it an end")
 
 
-def changed_task(task: Task, change: TaskChange, *, now: datetime) -> Task:
+def changed_task(
+    task: Task, change: TaskChange, *, now: datetime, calendars: Calendars | None = None
+) -> Task:
     """The task with the change. A field that is left out stays; None is as for a new task.
 
     Raises TaskConflict, InvalidTask, InvalidSchedule.
@@ -71,44 +82,53 @@ def changed_task(task: Task, change: TaskChange, *, now: datetime) -> Task:
         # The same due date is no move: it would make all attempts anew, and at once.
         changed = changed.moved(change["due"], now=now)
     if not change.keys().isdisjoint(RECURRING):
-        changed = changed.rescheduled(_changed_recurrence(changed, change, now), now=now)
+        changed = changed.rescheduled(_changed_recurrence(changed, change, now, calendars), now=now)
     return changed
 
 
-def _new_recurrence(given: Mapping[str, Any], now: datetime) -> Recurrence | None:
+def _new_recurrence(
+    given: Mapping[str, Any], now: datetime, calendars: Calendars | None
+) -> Recurrence | None:
     if given.get("schedule") is None:
         for name in RECURRING:
             if given.get(name) is not None:
                 raise InvalidTask(name, "goes with a schedule, and none is given")
         return None
-    schedule = _schedule(given, now)
+    schedule = _schedule(given, now, calendars)
     return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
 
 
-def _changed_recurrence(task: Task, change: Mapping[str, Any], now: datetime) -> Recurrence:
+def _changed_recurrence(
+    task: Task, change: Mapping[str, Any], now: datetime, calendars: Calendars | None
+) -> Recurrence:
     """The task's recurrence with the changes.
 
     Another expression comes with its own time zone, start and end.
     """
     there = task.recurrence
     if there is None:
-        made = _new_recurrence(change, now)
+        made = _new_recurrence(change, now, calendars)
         if made is None:
             raise InvalidTask("schedule", f"is missing: task {quoted(task.id)} runs once")
         return made
     schedule = there.schedule
     if not change.keys().isdisjoint(SCHEDULE):
         before = {name: getattr(schedule, FIELDS[name].named or name) for name in SCHEDULE}
-        schedule = _schedule(change if "schedule" in change else {**before, **change}, now)
+        if "calendar" in change and change["calendar"] is None:
+            before["holidays"] = None
+        schedule = _schedule(change if "schedule" in change else {**before, **change}, now, calendars)
     return replace(there, schedule=schedule, **_rules(change))
 
 
-def _schedule(given: Mapping[str, Any], now: datetime) -> Schedule:
+def _schedule(given: Mapping[str, Any], now: datetime, calendars: Calendars | None) -> Schedule:
     return make_schedule(
         given["schedule"],
         timezone=given.get("timezone") or None,
         start=given.get("start"),
         end=given.get("end"),
+        calendar=checked("calendar", given.get("calendar") or None),
+        holidays=checked("holidays", given.get("holidays") or None),
+        calendars=calendars,
         now=now,
     )
 

@@ -92,6 +92,8 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     action: str
     schedule: str
     timezone: str | None = None
+    calendar: str | None = None
+    holidays: str | None = None
     payload_json: str = "{}"
     missed: str | None = None
     spread: timedelta = timedelta(0)

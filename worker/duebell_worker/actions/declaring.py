@@ -35,7 +35,13 @@ def declared_task(
     if unknown := given.keys() - DeclaredFields.__annotations__.keys():
         raise TypeError(f"{quoted(min(unknown))} is no argument of @worker.recurring")
     try:
-        meant = make_schedule(schedule, timezone=given.get("timezone"), now=_LONG_AGO)
+        meant = make_schedule(
+            schedule,
+            timezone=given.get("timezone"),
+            calendar=given.get("calendar"),
+            holidays=checked("holidays", given.get("holidays")),
+            now=_LONG_AGO,
+        )
         if meant.expression.startswith("at("):
             raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
         given["payload"] = action.checked(given.get("payload"))

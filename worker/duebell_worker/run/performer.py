@@ -18,7 +18,7 @@ from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
-from duebell_worker.log import attempt_of, end_lines
+from duebell_worker.log import attempt_of
 from duebell_worker.run.attempt import STOPPING, Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.follow_ups import FollowUps
@@ -81,7 +81,23 @@ class Performer:
                 claimed.append(attempt)
             else:
                 attempt.set_over(task if isinstance(task, BaseException) else None)
+        if any(one.stored[0].recurrence and one.stored[0].recurrence.schedule.calendar for one in claimed):
+            claimed = self._with_calendars(claimed)
         self._submit(self.limiter.passed(claimed))
+
+    def _with_calendars(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Have the schedules of these tasks know their calendars; put back those whose cannot be read now."""
+        ready = []
+        for attempt in attempts:
+            task = attempt.stored[-1]
+            try:
+                if not self._context.backend.calendars.attach(task):
+                    self._context.log("calendar_missing", level=logging.WARNING, id=task.id)
+                ready.append(attempt)
+            except AwsError as error:
+                self._context.warn("calendar_not_read", error, id=task.id)
+                self.limiter.hold_shortly(attempt)
+        return ready
 
     def _submit(self, attempts: Iterable[Attempt]) -> None:
         for together in self._by_target(attempts):
@@ -234,7 +250,6 @@ class Performer:
             error = raised
         finally:
             STOPPING.reset(token)
-            end_lines()
         _end(spans, [error])
         return error
 

@@ -8,7 +8,9 @@ from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
 from duebell_editor.http.description import AWS, answers
 from duebell_editor.http.requests import (
+    CalendarsAnswer,
     Limits,
+    NewCalendar,
     NewLimit,
     RecurringTasks,
     SchedulePreview,
@@ -17,8 +19,7 @@ from duebell_editor.http.requests import (
     TimeSpan,
 )
 from duebell_editor.library.json_fields import status_fields
-from duebell_shared.instants import utc_now
-from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
@@ -95,11 +96,44 @@ def mend_scheduler(editor: VisitorsEditor) -> Json:
 
 
 @router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))
-def preview_schedule(body: SchedulePreview) -> Json:
-    """The schedule in words, and its next times. Nothing is stored."""
-    now = utc_now()
-    schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)
-    return Json(Preview(words=schedule.describe(), occurrences=schedule.preview(body.count, now)))
+def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
+    """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
+    schedule, found, on_holidays = editor.preview(body.count, **body.given("count"))
+    words = schedule.describe()
+    return Json(Preview(words=words, occurrences=list(found), on_holidays=tuple(on_holidays)))
+
+
+@router.get(
+    "/calendars", summary="List the calendars of holidays", responses=answers("CalendarsAnswer", *AWS)
+)
+def list_calendars(editor: VisitorsEditor) -> Json:
+    """By name, with all their holidays."""
+    return Json(CalendarsAnswer(calendars=dict(editor.calendars())))
+
+
+CalendarName = Annotated[str, Path(description="The calendar's name", examples=["de-be"])]
+
+
+@router.put(
+    "/calendars/{name}",
+    summary="Import a calendar",
+    responses=answers("CalendarsAnswer", 400, 409, 422, *AWS),
+)
+def put_calendar(name: CalendarName, body: NewCalendar, editor: VisitorsEditor) -> Json:
+    """Stores the calendar in place of the one of this name, and plans the tasks that use it anew."""
+    editor.import_calendar(name, Calendar(**body.given()))
+    return list_calendars(editor)
+
+
+@router.delete(
+    "/calendars/{name}",
+    summary="Delete a calendar",
+    responses=answers("CalendarsAnswer", 400, 409, 422, *AWS),
+)
+def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
+    """Refused while tasks use it."""
+    editor.delete_calendar(name)
+    return list_calendars(editor)
 
 
 @router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))

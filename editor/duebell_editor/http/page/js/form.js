@@ -165,6 +165,8 @@ function preview(form, { input, moments, anchor }) {
       timezone: input.timezone.value.trim() || null,
       start: moments.start.read() ?? (schedule === anchor.expression ? anchor.start : null),
       end: moments.end.read(),
+      calendar: input.calendar.value.trim() || null,
+      holidays: (input.calendar.value.trim() && input.holidays.value) || null,
       count: 5,
     };
     const isOld = () => mine !== latest || !input.recurring.checked;
@@ -174,6 +176,9 @@ function preview(form, { input, moments, anchor }) {
       return show(
         h("p", {}, h("strong", {}, found.words)),
         h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))),
+        ...found.on_holidays.map(({ due, holiday, moved_to: moved }) =>
+          h("p.quiet", {}, `${holiday}: `, time(due), moved ? " is moved to " : " is skipped", moved && time(moved)),
+        ),
       );
     } catch (error) {
       const why = inViewersTime(error.document?.reason ?? error.message);

@@ -146,10 +146,10 @@ export const KINDS = {
 
 const THEN = namesWhere(({ part }) => part);
 // Another schedule comes with its own of these.
-const WITH_SCHEDULE = ["timezone", "start", "end"];
+const WITH_SCHEDULE = ["timezone", "start", "end", "calendar", "holidays"];
 
 // What is stored for nothing is null, as nothing written is; and an empty payload is an empty object.
-const DEFAULTS = { if_exists: "fail", priority: 0, spread: 0 };
+const DEFAULTS = { if_exists: "fail", holidays: "skip", priority: 0, spread: 0 };
 const given = (name, value) => {
   const isNothing = value === undefined || value === DEFAULTS[name] || (Array.isArray(value) && !value.length);
   return isNothing ? null : value;

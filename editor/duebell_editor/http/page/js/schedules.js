@@ -7,7 +7,7 @@ import { openForm } from "./form.js";
 import { refresh, seldom, startFrame } from "./frame.js";
 import { badge, drawPicked, drawRows, pickCell, shortly, startPicking } from "./rows.js";
 import { asked, limits, note, on, tell } from "./state.js";
-import { refreshStatus } from "./status.js";
+import { current, refreshStatus } from "./status.js";
 import { refreshTask } from "./task.js";
 import { ZONE, inZone, lateness, near, time } from "./time.js";
 import { complain } from "./toast.js";
@@ -142,6 +142,7 @@ function say() {
   const { tasks, cursor } = shown;
   const failing = tasks.filter(({ recurrence }) => recurrence.consecutive_failures).length;
   const paused = tasks.filter(({ status }) => status === "paused").length;
+  const calendars = Object.entries(current()?.calendars ?? {}).map(([name, ends]) => `${name} until ${ends}`);
   const said = [
     `${several(tasks.length, "recurring task")}${cursor ? " so far" : ""}`,
     failing && `${number(failing)} failed the last time`,
@@ -150,6 +151,7 @@ function say() {
   reword(
     byId("list-note"),
     tasks.length ? h("p.quiet", {}, `${said.filter(Boolean).join(", ")}.`) : sayNone(),
+    calendars.length > 0 && h("p.quiet", {}, `Calendars of holidays: ${calendars.join(", ")}.`),
     cursor && h("button", { "data-key": "more", onclick: more }, "Show more"),
   );
 }

@@ -1,0 +1,122 @@
+"""The command `calendar`: calendars of holidays, imported, listed, shown and deleted."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from duebell_editor.library.calendars import country_calendar, ics_calendar
+from duebell_editor.library.json_fields import plain_values
+from duebell_shared.errors import InvalidInput
+from duebell_shared.quoting import quoted
+from duebell_shared.schedules.calendars import Calendar, ends_soon
+
+from .context import Context
+from .errors import Exit, words_of
+from .options import opened
+from .output import console, plain, table
+from .program import examples, with_json
+
+app = typer.Typer()
+
+
+class CalendarVerb(StrEnum):
+    """What to do with calendars."""
+
+    IMPORT = "import"
+    LIST = "list"
+    SHOW = "show"
+    DELETE = "delete"
+
+
+@app.command(
+    epilog=examples(
+        "calendar import de-be --country DE --subdivision BE --years 2026-2030",
+        "calendar import plant --file closures.ics",
+        "calendar show de-be",
+        "calendar list",
+    )
+)
+@with_json()
+def calendar(
+    context: Context,
+    verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list, show or delete.")],
+    id: Annotated[str, typer.Argument(metavar="[NAME]", help="The calendar's name; not for list.")] = "",
+    *,
+    country: Annotated[str, typer.Option(metavar="CODE", help="Import its holidays, such as DE.")] = "",
+    subdivision: Annotated[str, typer.Option(metavar="CODE", help="Of this part of the country.")] = "",
+    years: Annotated[str, typer.Option(metavar="YEARS", help="Of these years, such as 2026-2030.")] = "",
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Import the all-day events of this iCalendar file.")
+    ] = None,
+) -> None:
+    """Schedules take a calendar by --calendar and --holidays. An import replaces the calendar of that name.
+
+    It also plans the tasks that use the calendar anew. The exit status is 7 if some could not be.
+    """
+    if bool(id) == (verb is CalendarVerb.LIST):
+        raise InvalidInput("NAME", "goes without list" if id else f"is missing: {verb} needs it")
+    if verb is CalendarVerb.IMPORT:
+        if bool(country) == bool(file):
+            raise InvalidInput("calendar", "needs --country with --years, or --file")
+        made = _of_file(file) if file else country_calendar(country, subdivision or None, _years(years))
+        _import(context, id, made)
+    elif verb is CalendarVerb.DELETE:
+        context.editor().delete_calendar(id)
+        print(plain(f"{id}: deleted"))
+    else:
+        found = context.editor().calendars()
+        if id and id not in found:
+            raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
+        if context.out.as_json:
+            context.out.print_json(plain_values(found[id] if id else found))
+        else:
+            console().print(_days(found[id]) if id else _list(found, context.now()))
+
+
+def _of_file(file: Path) -> Calendar:
+    with opened(str(file)) as stream:
+        return ics_calendar(stream.read().decode(errors="replace"), source=file.name)
+
+
+def _import(context: Context, name: str, made: Calendar) -> None:
+    report, out = context.editor().import_calendar(name, made), context.out
+    if out.as_json:
+        out.print_json({**plain_values(report.calendar), "tasks": report.tasks})
+    else:
+        print(
+            plain(f"{name}: {len(made.days)} holidays until {made.ends}; {report.tasks} tasks planned anew")
+        )
+        out.note_some([plain(f"{one.id}: {words_of(one.error)}") for one in report.failures])
+    if report.failures:
+        raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _days(calendar: Calendar) -> Table:
+    rows = [(str(day), f"{day:%a}", plain(name)) for day, name in sorted(calendar.days.items())]
+    return table(("day", "", "holiday"), rows)
+
+
+def _list(calendars: Mapping[str, Calendar], now: datetime) -> Table:
+    rows = [
+        (
+            plain(name),
+            str(len(one.days)),
+            plain(one.source),
+            ends_soon(one.ends, now) or str(one.ends),
+        )
+        for name, one in sorted(calendars.items())
+    ]
+    return table(("calendar", "holidays", "from", "ends"), rows)
+
+
+def _years(text: str) -> range:
+    found = re.fullmatch(r"(\d{4})(?:-(\d{4}))?", text)
+    if not found:
+        raise InvalidInput("--years", "must be a year or a range, such as 2026-2030")
+    return range(int(found[1]), int(found[2] or found[1]) + 1)

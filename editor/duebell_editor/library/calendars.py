@@ -1,0 +1,129 @@
+"""Calendars of holidays: from the library `holidays` or an iCalendar file; stored, and deleted."""
+
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from duebell_editor.listing.recurring import recurring_tasks
+from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import DuebellError, InvalidInput, TaskConflict
+from duebell_shared.queue.adding import TRIES
+from duebell_shared.queue.task_queue import Queue
+from duebell_shared.quoting import quoted
+from duebell_shared.schedules.calendars import Calendar, Calendars
+from duebell_shared.tasks.task import Task
+
+from .change_many import ChangeFailure
+
+#: The most years at a time.
+_MOST_YEARS = 50
+
+_ICS_DAY = re.compile(r"^(DTSTART|DTEND)(?:;[^:]*)?:(\d{4})(\d\d)(\d\d)$", re.MULTILINE)
+
+
+class CalendarReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of an import: the number of tasks that were planned anew, and those that could not be.
+
+    These keep the occurrence that they stand at, and the one after it; repeat the import.
+    """
+
+    name: str
+    calendar: Calendar
+    tasks: int = 0
+    failures: tuple[ChangeFailure, ...] = ()
+
+
+def country_calendar(country: str, subdivision: str | None, years: Iterable[int]) -> Calendar:
+    """The public holidays of a country or a part of it, by the library `holidays`. Raises InvalidInput."""
+    try:
+        library: Any = importlib.import_module("holidays")
+    except ImportError:
+        raise InvalidInput(
+            "country", "needs the package holidays: pip install 'duebell[calendars]'"
+        ) from None
+    wanted = sorted(set(years))
+    if not wanted or len(wanted) > _MOST_YEARS:
+        raise InvalidInput("years", f"must be 1 to {_MOST_YEARS} years, such as 2026-2030, not {len(wanted)}")
+    try:
+        found = library.country_holidays(country, subdiv=subdivision, years=wanted)
+    except NotImplementedError as error:
+        raise InvalidInput("country", str(error)) from None
+    days = {day: name for day, name in sorted(found.items()) if day.year in wanted}
+    source = f"{country}-{subdivision}" if subdivision else country
+    weekend = tuple(sorted(found.weekend))
+    return Calendar(days=days, ends=date(wanted[-1], 12, 31), weekend=weekend, source=source)
+
+
+def ics_calendar(text: str, *, source: str = "") -> Calendar:
+    """The all-day events of an iCalendar file. Raises InvalidInput, also for events that recur.
+
+    https://www.rfc-editor.org/rfc/rfc5545#section-3.6.1
+    """
+    days: dict[date, str] = {}
+    unfolded = re.sub(r"\r?\n[ \t]", "", text).replace("\r\n", "\n")
+    for event in re.findall(r"^BEGIN:VEVENT\n(.*?)^END:VEVENT$", unfolded, re.MULTILINE | re.DOTALL):
+        summary = re.search(r"^SUMMARY(?:;[^:]*)?:(.*)$", event, re.MULTILINE)
+        name = re.sub(r"\\(.)", r"\1", summary[1].strip()) if summary else "holiday"
+        if re.search(r"^RRULE", event, re.MULTILINE):
+            raise InvalidInput("file", f"its event {quoted(name)} recurs: export it with single events")
+        try:
+            at = {key: date(*map(int, rest)) for key, *rest in _ICS_DAY.findall(event)}
+        except ValueError as error:
+            raise InvalidInput("file", f"its event {quoted(name)} has no such day: {error}") from None
+        if first := at.get("DTSTART"):
+            length = max((at.get("DTEND", first) - first).days, 1)
+            days |= {first + timedelta(days=day): name for day in range(min(length, 366))}
+    if not days:
+        raise InvalidInput("file", "has no all-day events: it must be an iCalendar file (.ics)")
+    return Calendar(days=days, ends=date(max(days).year, 12, 31), source=source)
+
+
+def import_calendar(
+    backend: Backend, queue: Queue, name: str, calendar: Calendar, *, replan: Callable[[str], object]
+) -> CalendarReport:
+    """Store the calendar, and have the tasks that use it planned anew. Raises InvalidInput, TaskConflict."""
+    _change(backend, name, calendar)
+    failures, count = [], 0
+    for task in users_of(queue, name):
+        try:
+            replan(task.id)
+            count += 1
+        except DuebellError as error:
+            failures.append(ChangeFailure(id=task.id, error=error))
+    return CalendarReport(name=name, calendar=calendar, tasks=count, failures=tuple(failures))
+
+
+def delete_calendar(backend: Backend, queue: Queue, name: str) -> None:
+    """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
+    if name not in (backend.store.read_calendars() or Calendars()).calendars:
+        raise InvalidInput(
+            "calendar", f"{quoted(name)} does not exist: `duebell calendar list` shows those there are"
+        )
+    if users := users_of(queue, name):
+        raise TaskConflict(
+            f"calendar {quoted(name)} is used by {len(users):,} tasks, such as {quoted(users[0].id)}: give "
+            f"them another calendar before"
+        )
+    _change(backend, name, None)
+
+
+def users_of(queue: Queue, name: str) -> list[Task]:
+    """The recurring tasks that have this calendar."""
+    tasks = recurring_tasks(queue)
+    return [task for task in tasks if task.recurrence and task.recurrence.schedule.calendar == name]
+
+
+def _change(backend: Backend, name: str, calendar: Calendar | None) -> None:
+    for _ in range(TRIES):
+        known = backend.store.read_calendars()
+        changed = (known or Calendars()).changed(name, calendar)
+        if backend.store.swap_calendars(known, changed):
+            backend.armer.change(partial(ArmingRecord.with_calendars, number=len(changed.calendars)))
+            return
+    raise TaskConflict("the calendars keep changing: try again")

@@ -1,0 +1,218 @@
+"""Calendars of holidays, and the occurrences of schedules that have one. Pure; time is an argument.
+
+A calendar is data in the queue, beside the limits. Only editors and runs that meet a schedule with a calendar
+import this module and read the calendars, at most once a minute.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidInput, InvalidSchedule
+from duebell_shared.instants import FIRST, LATEST, MILLISECOND, Instant, to_json
+from duebell_shared.quoting import nearest, quoted
+from duebell_shared.tasks.checks import check_name
+
+from .schedule import Holidays, Schedule
+from .wall_clock import instant_of
+from .zones import zone_of
+
+if TYPE_CHECKING:
+    from duebell_shared.queue.store import Store
+    from duebell_shared.tasks.task import Task
+
+_DAY, _YEAR = timedelta(days=1), timedelta(days=365)
+
+#: No occurrence is moved further than this.
+_FURTHEST = timedelta(days=60)
+
+#: Bytes of all calendars of a queue: a run reads them in one item.
+MOST_BYTES = 200_000
+
+_EVERY = timedelta(minutes=1)
+
+
+class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A calendar of holidays. Raises InvalidInput.
+
+    days     the holidays and their names
+    ends     the last day that it knows; after it, no day is a holiday
+    weekend  the days of the week that no occurrence is moved to, Monday being 0
+    source   where it comes from, such as `DE-BE` or the name of a file
+    """
+
+    days: Mapping[date, str]
+    ends: date
+    weekend: tuple[int, ...] = (5, 6)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.days:
+            raise InvalidInput("calendar", "has no holidays")
+        if not set(self.weekend) < set(range(7)):
+            raise InvalidInput(
+                "weekend", f"must be days from 0 to 6, and not all, not {quoted(self.weekend)}"
+            )
+
+    @cached_property
+    def holidays(self) -> tuple[date, ...]:
+        """The holidays in order."""
+        return tuple(sorted(self.days))
+
+    def between(self, first: date, last: date) -> tuple[date, ...]:
+        """The holidays from the one day to the other, both included."""
+        return self.holidays[bisect_left(self.holidays, first) : bisect_right(self.holidays, last)]
+
+    def moved(self, day: date, how: Holidays) -> date:
+        """The next or the previous working day: no holiday and no weekend."""
+        step = _DAY if how is Holidays.NEXT else -_DAY
+        while day in self.days or day.weekday() in self.weekend:
+            day += step
+        return day
+
+
+def ends_soon(ends: date, now: datetime) -> str | None:
+    """A warning for a calendar with this last day, if that comes within a year; None for any other."""
+    left = ends - now.date()
+    return None if left > _YEAR else f"{'has ended' if left < timedelta(0) else 'ends'} on {ends}"
+
+
+class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The calendars of a queue by name, and the number of their changes, stored beside the rest."""
+
+    calendars: Mapping[str, Calendar] = {}
+    rev: int = 0
+
+    def changed(self, name: str, calendar: Calendar | None) -> Self:
+        """With this calendar, or without it. Raises InvalidInput."""
+        check_name("calendar", name)
+        others = {one: known for one, known in self.calendars.items() if one != name}
+        new = replace(self, calendars={**others, name: calendar} if calendar else others)
+        if (size := len(to_json(new))) > MOST_BYTES:
+            raise InvalidInput("calendar", f"makes all calendars {size:,} bytes: {MOST_BYTES:,} is the most")
+        return new
+
+
+class KnownCalendars:
+    """The calendars of a queue as they were read last, at most a minute ago."""
+
+    def __init__(self, store: "Store", clock: Callable[[], datetime]) -> None:
+        self._store, self._clock = store, clock
+        self._read_at = FIRST
+        self._calendars: Mapping[str, Calendar] = {}
+
+    def named(self, name: str) -> Calendar:
+        """The calendar of this name. Raises InvalidSchedule, and what reads raise."""
+        self._refresh(at_once=True)
+        if found := self._calendars.get(name):
+            return found
+        near = nearest(name, sorted(self._calendars))
+        hint = f"did you mean {near}?" if near else f"`duebell calendar import {name}` makes it"
+        raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
+
+    def attach(self, task: "Task") -> bool:
+        """Have the task's schedule know its calendar; false if there is none. Raises what reads raise."""
+        schedule = task.recurrence.schedule if task.recurrence else None
+        if schedule is None or not schedule.calendar:
+            return True
+        self._refresh()
+        schedule.know(self._calendars.get(schedule.calendar))
+        return schedule.days is not None
+
+    def _refresh(self, *, at_once: bool = False) -> None:
+        now = self._clock()
+        if at_once or not self._read_at <= now < self._read_at + _EVERY:
+            self._calendars = (self._store.read_calendars() or Calendars()).calendars
+            self._read_at = now
+
+
+class OnHoliday(msgspec.Struct, frozen=True, kw_only=True):
+    """An occurrence that falls on a holiday: its time, the holiday, and when it runs instead, if at all."""
+
+    due: Instant
+    holiday: str
+    moved_to: Instant | None = None
+
+
+def check_calendar(schedule: Schedule, calendar: Calendar, now: datetime) -> None:
+    """Raise InvalidSchedule for a schedule that this calendar leaves nothing of, or that cannot be moved."""
+    how = schedule.holidays or Holidays.SKIP
+    if how is not Holidays.SKIP and schedule.comes_often:
+        reason = f"{quoted(how.value)} moves times of day, and {schedule.expression} has none: give skip"
+        raise InvalidSchedule("holidays", reason)
+    first = next_after(schedule, calendar, now)
+    if how is Holidays.SKIP and (first is None or _Days(schedule).of(first) > calendar.ends):
+        last = f"until {calendar.ends}, where the calendar ends"
+        if list(on_holidays(schedule, calendar, now, LATEST)):
+            raise InvalidSchedule("schedule", f"falls on a holiday each time {last}: nothing would run")
+
+
+def next_after(schedule: Schedule, calendar: Calendar, after: datetime) -> datetime | None:
+    """The first occurrence strictly after this instant; None when there is none any more."""
+    days, found = _Days(schedule), schedule.plain.next_after(after)
+    while found and (day := days.of(found)) in calendar.days:
+        found = schedule.plain.next_after(days.begin(day + _DAY) - MILLISECOND)
+    last = found or schedule.end or LATEST
+    moved = days.moved(calendar, days.of(after), days.of(last))
+    return min((at for at in moved if after < at <= last), default=found)
+
+
+def count(schedule: Schedule, calendar: Calendar, after: datetime, until: datetime) -> int:
+    """Count the occurrences after the one instant and up to the other."""
+    days, plain = _Days(schedule), schedule.plain
+    total = plain.count(after, until)
+    for day in calendar.between(days.of(after), days.of(until)):
+        begin, end = days.begin(day) - MILLISECOND, days.begin(day + _DAY) - MILLISECOND
+        total -= plain.count(max(after, begin), min(until, end))
+    moved = {at for at in days.moved(calendar, days.of(after), days.of(until)) if after < at <= until}
+    return total + sum(plain.next_after(at - MILLISECOND) != at for at in moved)
+
+
+def on_holidays(
+    schedule: Schedule, calendar: Calendar, after: datetime, until: datetime
+) -> Iterator[OnHoliday]:
+    """The occurrences after the one instant and up to the other that fall on holidays, in order."""
+    days, how = _Days(schedule), schedule.holidays or Holidays.SKIP
+    for day in calendar.between(days.of(after), days.of(until)):
+        for due in days.occurrences(day):
+            if after < due <= until:
+                moved = None if how is Holidays.SKIP else days.at(calendar.moved(day, how), due)
+                yield OnHoliday(due=due, holiday=calendar.days[day], moved_to=moved)
+
+
+class _Days:
+    """The days of a schedule in its time zone."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule, self._zone = schedule, zone_of(schedule.timezone)
+
+    def of(self, instant: datetime) -> date:
+        return instant.astimezone(self._zone).date()
+
+    def begin(self, day: date) -> datetime:
+        return instant_of(datetime.combine(day, time()), self._zone)
+
+    def at(self, day: date, instant: datetime) -> datetime:
+        """The time of day of the instant, on this day."""
+        return instant_of(datetime.combine(day, instant.astimezone(self._zone).time()), self._zone)
+
+    def occurrences(self, day: date) -> Iterator[datetime]:
+        """Those of the day by the schedule alone."""
+        at, end = self._schedule.plain.next_after(self.begin(day) - MILLISECOND), self.begin(day + _DAY)
+        while at and at < end:
+            yield at
+            at = self._schedule.plain.next_after(at)
+
+    def moved(self, calendar: Calendar, first: date, last: date) -> Iterator[datetime]:
+        """The times of the occurrences that are moved from holidays to these days, in no order."""
+        how = self._schedule.holidays or Holidays.SKIP
+        if how is Holidays.SKIP:
+            return
+        for day in calendar.between(first - _FURTHEST, min(last, date.max - _FURTHEST) + _FURTHEST):
+            if first <= (to := calendar.moved(day, how)) <= last:
+                yield from (self.at(to, due) for due in self.occurrences(day))

@@ -1,0 +1,108 @@
+"""The command `calendar`, and schedules with a calendar on the command line."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from duebell import Calendar, Editor, InvalidInput
+from duebell_editor.library.calendars import country_calendar, ics_calendar
+from tests.cli.program import Duebell
+
+ICS = """BEGIN:VCALENDAR
+BEGIN:VEVENT
+DTSTART;VALUE=DATE:20261224
+DTEND;VALUE=DATE:20261227
+SUMMARY;LANGUAGE=en:Plant closed\\, all
+  of it
+END:VEVENT
+BEGIN:VEVENT
+DTSTART;VALUE=DATE:20270101
+SUMMARY:New Year
+END:VEVENT
+BEGIN:VEVENT
+DTSTART:20270102T090000Z
+SUMMARY:a meeting
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def test_a_file_is_imported_shown_listed_and_deleted(duebell: Duebell, tmp_path: Path) -> None:
+    file = tmp_path / "plant.ics"
+    file.write_text(ICS.replace("\n", "\r\n"), encoding="utf-8")
+    assert duebell("calendar", "import", "plant", "--file", str(file)) == (
+        0,
+        "plant: 4 holidays until 2027-12-31; 0 tasks planned anew\n",
+        "",
+    )
+    _, out, _ = duebell("calendar", "show", "plant")
+    assert [" ".join(line.split()) for line in out.splitlines()[1:]] == [
+        "2026-12-24 Thu Plant closed, all of it",
+        "2026-12-25 Fri Plant closed, all of it",
+        "2026-12-26 Sat Plant closed, all of it",
+        "2027-01-01 Fri New Year",
+    ]
+    _, out, _ = duebell("calendar", "list")
+    assert " ".join(out.split()) == "calendar holidays from ends plant 4 plant.ics 2027-12-31"
+    assert json.loads(duebell("calendar", "show", "plant", "--json").out)["days"]["2027-01-01"] == "New Year"
+    assert duebell("calendar", "delete", "plant").status == 0
+    assert json.loads(duebell("calendar", "list", "--json").out) == {}
+
+
+def test_a_preview_names_what_is_skipped_and_why(duebell: Duebell, editor: Editor) -> None:
+    days = {date(2026, 11, 23): "A Monday", date(2026, 11, 24): "A Tuesday"}
+    editor.import_calendar("de", Calendar(days=days, ends=date(2028, 12, 31)))
+    arguments = ("preview", "0 9 * * *", "--calendar", "de", "--count", "2")
+    _, out, _ = duebell(*arguments)
+    assert "every day at 09:00, UTC, not on holidays (de)" in out
+    assert "is skipped: A Monday" in out
+    told = json.loads(duebell(*arguments, "--json").out)
+    assert [one["holiday"] for one in told["on_holidays"]] == ["A Monday", "A Tuesday"]
+    told = json.loads(duebell(*arguments, "--holidays", "next", "--json").out)
+    assert told["on_holidays"][0]["moved_to"] == "2026-11-25T09:00:00.000Z"
+    assert duebell("add", "x", "--schedule", "0 9 * * *", "--calendar", "de", "--id", "one").status == 0
+    assert "not on holidays (de)" in " ".join(duebell("show", "one").out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("import",), "NAME: is missing"),
+        (("list", "de"), "NAME: goes without list"),
+        (("import", "de"), "needs --country with --years, or --file"),
+        (("import", "de", "--country", "DE"), "--years: must be a year or a range"),
+        (("show", "de"), "NAME: is unknown, 'de': there are none"),
+        (("delete", "de"), "'de' does not exist"),
+    ],
+)
+def test_what_is_wrong_is_said(duebell: Duebell, arguments: tuple[str, ...], said: str) -> None:
+    status, _, error = duebell("calendar", *arguments)
+    assert status == 2
+    assert said in error
+
+
+def test_a_country_has_the_holidays_of_the_library() -> None:
+    pytest.importorskip("holidays")
+    berlin = country_calendar("DE", "BE", range(2026, 2028))
+    assert (berlin.ends, berlin.source, berlin.weekend) == (date(2027, 12, 31), "DE-BE", (5, 6))
+    assert date(2026, 3, 8) in berlin.days
+    assert {day.year for day in berlin.days} == {2026, 2027}
+    with pytest.raises(InvalidInput, match=r"^country: "):
+        country_calendar("XX", None, [2026])
+    with pytest.raises(InvalidInput, match="must be 1 to 50 years"):
+        country_calendar("DE", None, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("no calendar", "has no all-day events"),
+        (ICS.replace("SUMMARY:New", "RRULE:FREQ=YEARLY\nSUMMARY:New"), "its event 'New Year' recurs"),
+        (ICS.replace("20270101", "20271301"), "its event 'New Year' has no such day"),
+    ],
+)
+def test_a_file_that_cannot_be_a_calendar_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        ics_calendar(text)

@@ -1,0 +1,143 @@
+"""Schedules with a calendar: which occurrences come, and which are skipped or moved, and why."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duebell import InvalidSchedule
+from duebell_shared.instants import to_json
+from duebell_shared.schedules.calendars import Calendar
+from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
+from duebell_shared.schedules.zones import zone_of
+
+ZONE = zone_of("Europe/Berlin")
+
+NOW = datetime(2026, 12, 20, tzinfo=UTC)
+
+#: Christmas of 2026 is a Friday, and the Saturday after it is a holiday, too.
+CALENDAR = Calendar(
+    days={
+        date(2026, 12, 25): "Christmas Day",
+        date(2026, 12, 26): "Boxing Day",
+        date(2027, 1, 1): "New Year",
+        date(2027, 3, 29): "Easter Monday",
+    },
+    ends=date(2027, 12, 31),
+)
+
+
+def schedule(expression: str, holidays: str | None = None, **given: object) -> Schedule:
+    how = Holidays(holidays) if holidays else None
+    made = {
+        "timezone": "Europe/Berlin",
+        "calendar": "de",
+        "calendars": lambda _: CALENDAR,
+        "now": NOW,
+        **given,
+    }
+    return make_schedule(expression, holidays=how, **made)  # type: ignore[arg-type]
+
+
+def shown(of: Schedule, count: int, after: datetime = NOW) -> list[str]:
+    return [f"{at.astimezone(ZONE):%m-%d %H:%M}" for at in of.preview(count, after)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "holidays", "found"),
+    [
+        ("0 9 24-28 12 *", None, ["12-24 09:00", "12-27 09:00", "12-28 09:00"]),
+        ("0 9 24-28 12 *", "skip", ["12-24 09:00", "12-27 09:00", "12-28 09:00"]),
+        # Both fall on Monday, which has an occurrence of its own
+        ("0 9 24-28 12 *", "next", ["12-24 09:00", "12-27 09:00", "12-28 09:00", "12-24 09:00"]),
+        ("0 9 25 * *", "next", ["12-28 09:00", "01-25 09:00"]),
+        ("0 9 25 * *", "previous", ["12-24 09:00", "01-25 09:00"]),
+        ("0 9 1 * *", "previous", ["12-31 09:00", "02-01 09:00"]),
+        # Two times of a day keep their order; on the day that they come to are others
+        ("0 9,17 25,28 12 *", "next", ["12-28 09:00", "12-28 17:00", "12-25 09:00"]),
+        ("30 8 28 12 *", "next", ["12-28 08:30", "12-28 08:30"]),
+        ("rate(1 day)", "skip", None),
+    ],
+)
+def test_occurrences_on_holidays(expression: str, holidays: str | None, found: list[str] | None) -> None:
+    meant = schedule(expression, holidays)
+    if found is None:
+        assert all(at.astimezone(ZONE).date() not in CALENDAR.days for at in meant.preview(120, NOW))
+    else:
+        assert shown(meant, len(found)) == found
+
+
+def test_the_time_of_day_is_kept_over_a_change_of_clocks() -> None:
+    # Easter Monday of 2027 is the day after clocks go forward
+    [at] = schedule("0 9 29 3 *", "previous").preview(1, NOW)
+    assert at == datetime(2027, 3, 26, 8, tzinfo=UTC)
+
+
+def test_a_schedule_tells_what_falls_on_holidays_and_why() -> None:
+    until = datetime(2027, 1, 31, tzinfo=UTC)
+    skipped = schedule("0 9 * * *").on_holidays(NOW, until, 10)
+    assert [(f"{one.due:%m-%d}", one.holiday, one.moved_to) for one in skipped] == [
+        ("12-25", "Christmas Day", None),
+        ("12-26", "Boxing Day", None),
+        ("01-01", "New Year", None),
+    ]
+    [moved] = schedule("0 9 25 12 *", "next").on_holidays(NOW, until, 10)
+    assert moved.moved_to == datetime(2026, 12, 28, 8, tzinfo=UTC)
+    assert schedule("0 9 25 12 *", "next").describe().endswith("on holidays the next working day (de)")
+
+
+@pytest.mark.parametrize(
+    ("expression", "given", "reason"),
+    [
+        ("0 9 25 12 *", {}, "falls on a holiday each time until 2027-12-31"),
+        ("*/5 * * * *", {"holidays": "next"}, "'next' moves times of day, and \\*/5"),
+        ("rate(2 hours)", {"holidays": "previous"}, "give skip"),
+        ("0 9 * * *", {"holidays": "next", "calendar": None}, "goes with a calendar, and none is given"),
+    ],
+)
+def test_what_cannot_be_is_refused(expression: str, given: dict[str, str], reason: str) -> None:
+    calendar = Calendar(days={date(2026, 12, 25): "a", date(2027, 12, 25): "b"}, ends=date(2027, 12, 31))
+    with pytest.raises(InvalidSchedule, match=reason):
+        schedule(expression, given.pop("holidays", None), **{"calendars": lambda _: calendar, **given})
+
+
+def test_a_schedule_without_a_calendar_stores_nothing_of_it_and_one_that_does_not_know_it_goes_on() -> None:
+    assert b"calendar" not in to_json(make_schedule("0 9 * * *", now=NOW)).encode()
+    # One that is read, whose calendar was deleted
+    lost = schedule("0 9 25 12 *", "next")
+    lost.know(None)
+    assert shown(lost, 1) == ["12-25 09:00"]
+
+
+DAYS = [date(2026, 12, 20) + timedelta(days=day) for day in range(40)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    holidays=st.sets(st.sampled_from(DAYS), min_size=1, max_size=20),
+    how=st.sampled_from(Holidays),
+    expression=st.sampled_from(["0 9 * * *", "0 9,17 * * MON-FRI", "30 2 */3 * *", "0 0 * * SUN"]),
+    begin=st.integers(0, 30),
+    length=st.integers(1, 300),
+)
+def test_counts_and_the_last_are_those_of_the_occurrences_one_by_one(
+    holidays: set[date], how: Holidays, expression: str, begin: int, length: int
+) -> None:
+    calendar = Calendar(days=dict.fromkeys(holidays, "x"), ends=date(2027, 12, 31))
+    meant = schedule(expression, how, calendars=lambda _: calendar)
+    plain = [at.astimezone(ZONE) for at in meant.plain.preview(200, NOW - timedelta(days=70))]
+    expected = set()
+    for at in plain:
+        if at.date() not in holidays:
+            expected.add(at.astimezone(UTC))
+        elif how is not Holidays.SKIP:
+            to = datetime.combine(calendar.moved(at.date(), how), at.time(), ZONE)
+            expected.add(to.astimezone(UTC))
+    after = NOW + timedelta(days=begin)
+    until = after + timedelta(hours=length)
+    between = sorted(at for at in expected if after < at <= until)
+    found = [at for at in meant.preview(len(between) + 1, after) if at <= until]
+    assert found == between
+    assert meant.count(after, until) == len(between)
+    assert meant.latest(after, until, 3) == between[-3:]

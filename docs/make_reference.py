@@ -43,7 +43,7 @@ GROUPS = {
     ),
     "Tasks": (
         "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule "
-        "Holidays Calendar make_schedule"
+        "Members Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (
         "Page Bucket Step PastCounts Snapshot Ended PastTimeline FailureGroup Failures ActionLimit"

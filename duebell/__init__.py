@@ -50,7 +50,7 @@ _NAMES = {
     "duebell_shared.tasks.events": "Event Lateness",
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.fields": "IfExists NewTask TaskChange",
-    "duebell_shared.tasks.follow_up": "FollowUp Owed Then",
+    "duebell_shared.tasks.follow_up": "FollowUp Members Owed Then",
     "duebell_shared.tasks.packed_occurrences": "Occurrence Result",
     "duebell_shared.tasks.recurrence": "Missed Recurrence",
     "duebell_shared.tasks.status": "Status Verb",

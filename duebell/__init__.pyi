@@ -74,6 +74,7 @@ from duebell_shared.tasks.fields import IfExists as IfExists
 from duebell_shared.tasks.fields import NewTask as NewTask
 from duebell_shared.tasks.fields import TaskChange as TaskChange
 from duebell_shared.tasks.follow_up import FollowUp as FollowUp
+from duebell_shared.tasks.follow_up import Members as Members
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
 from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence

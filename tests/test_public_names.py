@@ -73,6 +73,7 @@ def test_the_names_of_duebell() -> None:
         "LastRun",
         "LateRing",
         "Lateness",
+        "Members",
         "Missed",
         "NewTask",
         "NotArmed",

@@ -25,7 +25,7 @@ DuebellError
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -306,6 +306,18 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...]
     failures: tuple[AddFailure, ...] = ()
     there_already: tuple[str, ...] = ()
+
+    def and_those(self, other: "AddReport", ids: Sequence[str]) -> "AddReport":
+        """This report and another one, of the tasks with these ids, in their order."""
+        place = {id: index for index, id in enumerate(ids)}
+        failures = [
+            msgspec.structs.replace(one, index=place[one.id]) for one in (*self.failures, *other.failures)
+        ]
+        return AddReport(
+            added=tuple(sorted((*self.added, *other.added), key=place.__getitem__)),
+            failures=tuple(sorted(failures, key=lambda one: one.index)),
+            there_already=(*self.there_already, *other.there_already),
+        )
 
     def corrected(self, failures: Iterable[AddFailure]) -> Self:
         """The report, with these tasks among those that are not stored."""

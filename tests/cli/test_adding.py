@@ -143,3 +143,18 @@ def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor
 
     status, _, err = duebell("add", "x", "--in", "1h", "--then-after", "1h")
     assert (status, "go with --then" in err) == (2, True)
+
+
+def test_a_batch(duebell: Duebell, editor: Editor) -> None:
+    made = duebell("batch", "b", "--then", "report", "--then-payload", '{"month": 1}', "--on-failed", "alarm")
+    assert made == (0, "b: blocked, 0 of 0 have ended, 0 failed; open for more\n", "")
+    assert duebell("add", "work", "--in", "1h", "--id", "m", "--batch", "b").status == 0
+    assert duebell("batch", "b", "--close").out == "b: blocked, 0 of 1 have ended, 0 failed\n"
+    [shown] = lines(duebell("batch", "b", "--json").out)
+    assert (shown["members"]["left"], shown["members"]["on_failed"]) == (1, "alarm")
+    assert "0 of 1 have ended" in duebell("show", "b").out
+    assert "b" in duebell("show", "m").out
+    assert duebell("list", "--status", "blocked").out.startswith("b\tblocked\treport\t")
+    assert duebell("add", "work", "--in", "1h", "--batch", "b").status == 4
+    assert duebell("batch", "m").status == 2
+    assert editor.get("b").payload["month"] == 1

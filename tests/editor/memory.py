@@ -14,6 +14,7 @@ from duebell_shared.parallel import Parallel
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.fake_events import FakeEvents
@@ -62,6 +63,9 @@ class Scheduler:
                 changed = task.paused()
             case Status.RESERVED:
                 changed = msgspec.structs.replace(task.reserved("token", until=now + KEEP), rev=task.rev + 1)
+            case Status.BLOCKED:
+                waiting = {"queued": None, "members": Members(left=2, done=1)}
+                changed = msgspec.structs.replace(task, status=status, rev=task.rev + 1, **waiting)
             case Status.CANCELLED:
                 changed = task.cancelled(now=now, keep=RetentionPolicy(retention=KEEP))
             case Status.FAILED:

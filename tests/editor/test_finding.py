@@ -26,7 +26,10 @@ def test_what_has_ended_is_found_too_but_for_history_that_has_expired(scheduler:
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"t-{status}"), status)
     assert pages(scheduler.editor.find, "t-", limit=100) == [sorted(f"t-{status}" for status in Status)]
     scheduler.clock.now = NOON + KEEP + HOUR
-    assert pages(scheduler.editor.find, "t-", limit=2) == [["t-paused", "t-running"], ["t-scheduled"]]
+    assert pages(scheduler.editor.find, "t-", limit=2) == [
+        ["t-blocked", "t-paused"],
+        ["t-running", "t-scheduled"],
+    ]
 
 
 def test_it_costs_one_read_for_each_lane(editor: Editor, calls: Calls) -> None:

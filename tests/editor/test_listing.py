@@ -55,6 +55,8 @@ def one_of_each(editor: Editor, backend: Backend) -> None:
     reserved = editor.get(Status.RESERVED)
     until = DUE + len(Status) * HOUR
     backend.store.save(reserved, msgspec.structs.replace(reserved.reserved("r", until=until), rev=2))
+    blocked = editor.get(Status.BLOCKED)
+    backend.store.save(blocked, msgspec.structs.replace(blocked, status=Status.BLOCKED, queued=None, rev=2))
     editor.pause(Status.PAUSED)
     editor.cancel(Status.CANCELLED)
 
@@ -93,7 +95,17 @@ def test_of_several_statuses(editor: Editor) -> None:
     # Those that ended stand where they did, at noon; the others where they are due
     some = ids(editor.list(status=["failed", Status.PAUSED, "scheduled"]))
     assert some == ["failed", "scheduled", "paused"]
-    everything = ["cancelled", "done", "expired", "failed", "scheduled", "running", "paused", "reserved"]
+    everything = [
+        "cancelled",
+        "done",
+        "expired",
+        "failed",
+        "scheduled",
+        "running",
+        "paused",
+        "reserved",
+        "blocked",
+    ]
     assert ids(editor.list(status=Status)) == everything
     assert ids(editor.list(status=Status, latest_first=True)) == everything[::-1]
     assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]

@@ -246,6 +246,11 @@ def test_the_clock_of_this_machine_is_wrong(editor: Editor, scheduler: Scheduler
     [
         (Status.PAUSED, WaitCause.PAUSED, "it is paused by ann, and waits until it is resumed"),
         (Status.RESERVED, WaitCause.RESERVED, "it is reserved: it waits for its transaction to be committed"),
+        (
+            Status.BLOCKED,
+            WaitCause.BLOCKED,
+            "it is a batch, and waits for its tasks: 1 of 3 have ended, 0 failed; open",
+        ),
         (Status.RUNNING, WaitCause.RUNNING, "attempt 1 runs since 2026-11-21T12:00:00.000Z, in run run"),
         (Status.CANCELLED, WaitCause.NEVER_STARTED, "it is cancelled, and was never started"),
     ],

@@ -58,6 +58,7 @@ def test_every_answer_and_header_is_described_by_fields_of_openapi(client: TestC
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
+        "/api/batches",
         "/api/bulk",
         "/api/calendars",
         "/api/calendars/{name}",
@@ -76,6 +77,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/tasks",
         "/api/tasks/{id}",
         "/api/tasks/{id}/backfill",
+        "/api/tasks/{id}/close",
         "/api/tasks/{id}/history",
         "/api/tasks/{id}/move",
         "/api/tasks/{id}/pause",

@@ -62,6 +62,8 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "then": None,
         "owes": None,
         "follow_up_error": None,
+        "batch": None,
+        "members": None,
         "can": ["move", "update", "cancel", "pause", "run_now"],
     }
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
@@ -236,3 +238,24 @@ def test_a_task_is_unique_by_its_payload_alone_and_in_a_list(client: TestClient)
     assert many.json()["results"][0]["id"] == id
     assert wrong.status_code == 422
     assert "tasks[1].unique" in wrong.text
+
+
+def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
+    # Given an open batch, and a task of it
+    body = {"id": "b", "then": {"action": "report", "payload": {"month": 1}}, "on_failed": "alarm"}
+    made = client.post("/api/batches", json=body)
+    added = client.post("/api/tasks", json={"action": "work", "in": 60, "batch": "b", "id": "m"})
+    # When it is closed
+    closed = client.post("/api/tasks/b/close")
+    # Then it waits for its task, and takes no more
+    assert (made.status_code, added.status_code, added.json()["batch"]) == (201, 201, "b")
+    assert (closed.json()["status"], closed.json()["can"]) == ("blocked", ["cancel"])
+    counts = {"left": 1, "done": 0, "failed": 0, "cancelled": 0, "expired": 0}
+    assert closed.json()["members"] == {"open": False, **counts, "on_failed": "alarm", "after": 0}
+    late = client.post("/api/tasks", json={"action": "work", "in": 60, "batch": "b"})
+    assert (late.status_code, "is closed" in late.text) == (409, True)
+    # And one is made with its tasks by one request, which can be repeated
+    whole = {"id": "c", "tasks": [{"action": "work", "in": 60}, {"action": "work", "in": 90}]}
+    for _ in range(2):
+        assert client.post("/api/batches", json=whole).json()["members"]["left"] == 2
+    assert [one["id"] for one in client.get("/api/find?prefix=c/").json()["tasks"]] == ["c/1", "c/2"]

@@ -10,6 +10,7 @@ from duebell_shared.errors import TaskConflict
 from duebell_shared.queue.lanes import lane_of
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
@@ -34,6 +35,8 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
             return tried.paused()
         case Status.RESERVED:
             return tried.reserved("token", until=DUE)
+        case Status.BLOCKED:
+            return msgspec.structs.replace(tried, status=status, queued=None, members=Members(left=1))
         case Status.CANCELLED:
             return tried.cancelled(now=DUE, keep=RetentionPolicy(retention=KEEP))
         case Status.FAILED:
@@ -72,6 +75,7 @@ ALLOWED = {
         Status.RUNNING: Status.CANCELLED,
         Status.PAUSED: Status.CANCELLED,
         Status.RESERVED: Status.CANCELLED,
+        Status.BLOCKED: Status.CANCELLED,
         Status.FAILED: Status.CANCELLED,
         Status.EXPIRED: Status.CANCELLED,
     },

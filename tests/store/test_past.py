@@ -54,6 +54,7 @@ def test_each_kind_is_found_by_itself(store: Store) -> None:
     found = {kind.value: past(store, kind) for kind in Past}
     assert found == {
         **{kind: [kind] for kind in ("done", "failed", "expired", "cancelled", "paused")},
+        "blocked": [],
         "paused-recurring": [],
         "recurring": [],
         "recurring-failing": [],

@@ -23,6 +23,7 @@ _STATUSES = {
     Status.RESERVED: TaskResultStatus.READY,
     Status.SCHEDULED: TaskResultStatus.READY,
     Status.PAUSED: TaskResultStatus.READY,
+    Status.BLOCKED: TaskResultStatus.READY,
     Status.RUNNING: TaskResultStatus.RUNNING,
     Status.DONE: TaskResultStatus.SUCCESSFUL,
     Status.FAILED: TaskResultStatus.FAILED,

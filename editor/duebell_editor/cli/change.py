@@ -11,7 +11,7 @@ import typer
 
 from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, ChangeReport, Selection
 from duebell_editor.library.editor import Editor
-from duebell_editor.library.json_fields import plain_values
+from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.quoting import quoted
@@ -130,6 +130,40 @@ def backfill(
         out.note_some([f"{plain(one)}: {why}" for one, why in failures])
     if failures:
         raise typer.Exit(Exit.SOME_FAILED)
+
+
+@app.command(
+    epilog=examples(
+        "batch import-7 --then report --on-failed alarm",
+        """add work --in 1m --payload '{"row": 1}' --batch import-7""",
+        "batch import-7 --close",
+    )
+)
+@with_json()
+@with_fields("then", "on_failed")
+def batch(
+    context: Context,
+    id: options.Id,
+    *,
+    close: Annotated[bool, flag("--close", "Take no more tasks, and go on when all have ended.")] = False,
+    **given: Any,
+) -> None:
+    """Without an option, it shows how many tasks of the batch have ended.
+
+    With --then or --on-failed it makes an open batch, which `add --batch` adds tasks to. When it is closed
+    and all of them have ended, the action comes once, with the counts in its payload; --on-failed instead, if
+    any has failed.
+    """
+    editor, fields = context.editor(), options.fields_from(given)
+    if close and fields:
+        raise WrongUsage("give --close, or what makes a batch, not both")
+    task = editor.close_batch(id) if close else editor.batch(id, **fields) if fields else editor.get(id)
+    if task.members is None:
+        raise WrongUsage(f"task {quoted(id)} is no batch")
+    if context.out.as_json:
+        context.out.print_json(task_fields(task))
+    else:
+        print(plain(f"{id}: {task.status}, {task.members.words}"))
 
 
 #: An example of a filter for each verb, where it has one of its own.

@@ -245,6 +245,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     }
     if task.reserved_until:
         facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
+    if task.members:
+        facts["its tasks"] = task.members.words
     if task.snoozes:
         facts["snoozed"] = f"{task.snoozes:,} times" if task.snoozes > 1 else "once"
     facts.update(_follow_up_facts(task, now))

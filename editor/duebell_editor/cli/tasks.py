@@ -49,6 +49,7 @@ _STYLES = {
     Status.RUNNING: "cyan",
     Status.PAUSED: "yellow",
     Status.RESERVED: "magenta",
+    Status.BLOCKED: "magenta",
     Status.DONE: "green",
     Status.FAILED: "red",
     Status.CANCELLED: "dim",

@@ -131,7 +131,7 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "reservation", "intake", "events"),
+    hidden=("payload_json", "begun", "counted", "reservation", "intake", "events"),
     payload=_described(Any, "Any JSON value"),
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),

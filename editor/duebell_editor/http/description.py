@@ -130,6 +130,10 @@ _REQUESTS: dict[str, list[object]] = {
     "Move": [{"due": "2026-12-31T00:00:00Z"}, {"in": 5400}],
     "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
     "BackfillRange": [{"start": "2026-01-01T00:00:00Z", "end": "2026-01-31T23:59:59Z", "per_second": 2}],
+    "NewBatch": [
+        {"id": "import-7", "then": {"action": "report"}, "on_failed": "alarm"},
+        {"tasks": [{"action": "work", "in": 60, "payload": {"row": 1}}], "then": {"action": "report"}},
+    ],
     "BulkChange": [
         {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
         {"do": "retry", "ids": ["sale-42", "sale-43"]},

@@ -187,6 +187,27 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
     )
 
 
+_NewBatch = create_model(
+    "_NewBatch",
+    __base__=Given,
+    id=_field("id"),
+    tasks=(
+        list[NewTask] | None,
+        Field(
+            default=None,
+            max_length=MAX_MANY,
+            description="Its tasks; then it is closed. Null for an open one: tasks name it as their `batch`",
+        ),
+    ),
+    then=_field("then", means="The task that comes when all have ended; its payload is an object"),
+    on_failed=_field("on_failed", means="The action that comes instead if any has failed"),
+)
+
+
+class NewBatch(_NewBatch):  # type: ignore[misc, valid-type]
+    """A batch to make."""
+
+
 #: One task to add, or a list of them. The tags stand in the places of errors; no field has the first's name.
 NewTasks = Annotated[
     Annotated[NewTask, Tag(ONE_TASK)] | Annotated[list[NewTask], Field(max_length=MAX_MANY), Tag("tasks")],

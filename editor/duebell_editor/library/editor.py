@@ -35,7 +35,7 @@ from duebell_editor.status.why import Why, explain
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskNotFound
+from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskExists, TaskNotFound
 from duebell_shared.instants import NEVER
 from duebell_shared.log_lines import log_change
 from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
@@ -46,9 +46,10 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.checks import check_changed_by, check_name, check_progress
+from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
+from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
@@ -56,6 +57,7 @@ from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .adder import Adder, check_all
 from .backfill import BackfillReport, backfill
+from .batches import Joiner, members_of, new_batch
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -117,6 +119,7 @@ class Editor:
         self._clock = backend.clock
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
+        self._joiner = Joiner(backend, self.queue, self._adder)
         self._known = KnownWorker(backend)
 
     @classmethod
@@ -346,6 +349,8 @@ class Editor:
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
+        batch          the id of a batch that waits for this task to end, and is open: see `batch`. Then
+                       `if_exists` is fail or keep
         unique         make the id of the action and the payload instead: True for all of it, or the names of
                        those of its fields that count. `if_exists` then says what the same task does again
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
@@ -376,7 +381,12 @@ class Editor:
         given = fields_of(NewTask, task)
         is_generated = given.get("id") is None
         new = policy.first(self._check(given), is_generated=is_generated)
-        return self._adder.add(new, policy, is_generated=is_generated)
+        if new.batch is None:
+            return self._adder.add(new, policy, is_generated=is_generated)
+        report = self._joiner.add([new], policy)
+        if report.failures:
+            raise report.failures[0].error
+        return Added(self.get(new.id), "kept" if report.there_already else "added")
 
     def add_many(
         self,
@@ -404,7 +414,13 @@ class Editor:
             chosen.update([] if is_generated else [task.id])
             return task
 
-        return self._adder.add_many(check_all(tasks, check), chosen, policy, progress)
+        every = check_all(tasks, check)
+        members = [task for task in every if task.batch is not None]
+        if not members:
+            return self._adder.add_many(every, chosen, policy, progress)
+        others = [task for task in every if task.batch is None]
+        report = self._adder.add_many(others, chosen, policy, progress)
+        return report.and_those(self._joiner.add(members, policy), [task.id for task in every])
 
     def backfill(
         self,
@@ -439,6 +455,53 @@ class Editor:
             now=self._clock(),
             changed_by=self.changed_by,
         )
+
+    def batch(
+        self,
+        id: str | None = None,
+        tasks: Iterable[NewTask | Mapping[str, Any]] | None = None,
+        *,
+        then: Then | Mapping[str, Any] | None = None,
+        on_failed: str | None = None,
+    ) -> Task:
+        """Make a batch: a task that is blocked until all tasks of the batch have ended, and then does `then`.
+
+        tasks      its tasks, as for `add_many`; one without an id gets that of its place, `import-7/1`. The
+                   batch is closed then. None for an open one: tasks are added with `batch=id`, until
+                   `close_batch`
+        then       what comes after them: `Then("report", {"month": 1})`. Its payload is an object; it gets
+                   counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
+        on_failed  the action that comes instead if a task has failed; None: `then` comes all the same
+
+        Returns the batch: `members` has the counts so far. A call that raised can be repeated, with an id of
+        yours. A batch of this id that is closed is returned as it is. Raises InvalidTask before anything is
+        written, TaskExists if another task has the id, TaskConflict, NotArmed.
+        """
+        new = new_batch(id, then, on_failed, now=self._clock())
+        new = self._signed(check_size(new))
+        if new.action != NO_FOLLOW_UP:
+            self._known.check_all(new, None)
+        given = members_of(new.id, tasks) if tasks is not None else None
+        if given:
+            check_all(given, self._check)
+        there = self._adder.add(new, Policy(IfExists.KEEP)).task
+        if there.members is None:
+            raise TaskExists(there.id)
+        if given is None or not there.is_blocked or not there.members.open:
+            return there
+        report = self.add_many(given, if_exists=IfExists.KEEP)
+        if report.failures:
+            raise report.failures[0].error
+        return self.close_batch(there.id)
+
+    def close_batch(self, id: str) -> Task:
+        """Close a batch: it takes no more tasks, and goes on when those that it has have ended.
+
+        One without any goes on at once. To close it again does nothing.
+        Raises TaskNotFound, TaskConflict if it is no batch, NotArmed.
+        """
+        keep = self._backend.settings.retention_policy
+        return self._change("close", id, lambda task: task.closed(now=self._clock(), keep=keep), None)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
@@ -715,6 +778,8 @@ class Editor:
 
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
+        if task.batch is not None:
+            raise InvalidTask("batch", "goes without a reservation: add the task itself")
         reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
         return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 
@@ -738,7 +803,7 @@ class Editor:
         marks = {"intake": self.intake_mark} if self.intake_mark else {}
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
 
-    def _noted(self, verb: Verb, before: Task, changed: Task) -> Task:
+    def _noted(self, verb: str, before: Task, changed: Task) -> Task:
         """The change with its author, and among the task's events."""
         noted = changed.noted(verb, before, by=self.changed_by, now=self._clock())
         return with_fitting_events(self._signed(noted))
@@ -757,7 +822,7 @@ class Editor:
             )
         return TransactionItem(self._backend, TaskWrite(task, changed))
 
-    def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
+    def _change(self, verb: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
         rev = checked("rev", rev)
         for _ in range(TRIES):
@@ -774,7 +839,8 @@ class Editor:
                 self._rule.arm([task])
                 return task
             changed = self._noted(verb, task, wanted)
-            if self._store.save(task, changed):
+            is_retried = task.counted and not changed.counted
+            if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
                 log_change(verb, task, changed)
                 # Even if this call did not change the time: an earlier one may have, and failed to arm.
                 self._rule.arm([changed])

@@ -96,7 +96,7 @@ def _check_what(task: Task) -> None:
     if task.run is not None:
         check_name("run", task.run)
     check_changed_by(task.changed_by)
-    if task.owes:
+    if task.owes and task.owes.action:
         check_name("owes.action", task.owes.action)
     if task.occurrences and task.recurrence is None:
         raise InvalidTask("occurrences", "goes with a recurrence, and there is none")
@@ -120,7 +120,8 @@ def _check_when(task: Task) -> None:
 
 def _check_owes(task: Task, owed: Owed) -> None:
     """Raise InvalidTask unless the task has ended so, and goes on as it says once it has its follow-up."""
-    if task.queued is None or task.status not in {Status.DONE, Status.FAILED}:
+    allowed = {Status.DONE, Status.FAILED} if owed.action else _ENDED
+    if task.queued is None or task.status not in allowed:
         raise InvalidTask(
             "owes", f"goes with a task in the queue that is done or has failed: it is {task.status}"
         )

@@ -25,9 +25,12 @@ def task_fields(task: Task) -> dict[str, Any]:
         "starts_by": task.starts_by,
         "can": list(task.can),
     }
-    del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
+    del fields["payload_json"]  # shown as `payload`
+    del fields["begun"], fields["counted"]  # internal to the worker
     del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
     del fields["events"]  # shown by the history
+    if task.members:
+        fields["members"] = msgspec.structs.asdict(task.members)
     if task.then:
         fields["then"] = {
             "action": task.then.action,

@@ -238,7 +238,7 @@ class _Relaner:
 
     def _paused(self, lane: int) -> Iterator[QueueKey]:
         try:
-            for kind in (Past.PAUSED, Past.PAUSED_RECURRING):
+            for kind in (Past.PAUSED, Past.PAUSED_RECURRING, Past.BLOCKED):
                 for key in self._store.past(lane, kind):
                     yield QueueKey(queued=NEVER, id=key.id, lane=lane)
         except NotDeployed as error:  # no harm: paused tasks are also found in their earlier lanes

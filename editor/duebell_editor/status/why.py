@@ -32,6 +32,7 @@ class WaitCause(StrEnum):
     CLOSED = "closed"
     PAUSED = "paused"
     RESERVED = "reserved"
+    BLOCKED = "blocked"
     RING = "ring"
     LOST_RING = "lost_ring"
     SCHEDULER = "scheduler"
@@ -117,7 +118,7 @@ def explain(backend: Backend, task: Task) -> Why:
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
 
 
-def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
+def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:  # noqa: PLR0911
     """Explain a task that does not wait for a start: it runs, is paused or reserved, or is over."""
     if task.owes:
         what = f"it ended at {render(task.owes.at)}, and its follow-up is being added"
@@ -147,6 +148,13 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
             what=f"{what}; that run has ended without its result, so the next run tries it again"
             if has_died
             else what,
+        )
+    if task.is_blocked and (members := task.members):
+        return Why(
+            id=task.id,
+            cause=WaitCause.BLOCKED,
+            what=f"it is a batch, and waits for its tasks: {members.words}",
+            way_out="`duebell batch ID --close`: it is open for more tasks" if members.open else "",
         )
     if task.started_at is None:
         what = f"it is {task.status}, and was never started"

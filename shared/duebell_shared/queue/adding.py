@@ -129,7 +129,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
         if there and rev is not None and there.rev != rev:
             raise TaskChanged(task.id, expected=rev, rev=there.rev)
         if there:
-            there.check_owes_nothing("replace")
+            there.check_can_be_replaced()
             replacement = msgspec.structs.replace(task, rev=there.rev + 1, lane=there.lane)
             if if_exists is IfExists.PUSH:
                 replacement = pushed(there, replacement, max_wait)

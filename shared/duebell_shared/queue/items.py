@@ -26,7 +26,7 @@ from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
 from duebell_shared.tasks.events import Event, Lateness, pack_events, unpack_events
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
-from duebell_shared.tasks.follow_up import FollowUp, Owed
+from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.packed_occurrences import (
     Occurrence,
     bounded_occurrences,
@@ -196,6 +196,8 @@ Texts = partial(_Converted[tuple[str, ...]], STRING, ",".join, lambda text: tupl
 
 Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
 
+Awaited = partial(_Converted[Members], STRING, to_json, partial(_from_json, Members))
+
 # Attributes that only inform: a task runs even if one of them cannot be read.
 
 LastFailure = partial(
@@ -256,6 +258,7 @@ _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     Recurrence: Recurring,
     FollowUp: Following,
     Owed: Owing,
+    Members: Awaited,
     Failure: LastFailure,
     IntakeMark: LastMessage,
     Lateness: Late,

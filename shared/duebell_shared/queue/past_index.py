@@ -18,12 +18,13 @@ _SEPARATOR = "#"
 
 
 class Past(StrEnum):
-    """The kinds of tasks in the index. The ended are sorted by their end, the paused by their due date."""
+    """The kinds of tasks in the index. The ended are sorted by their end, others by their due date."""
 
     DONE = "done"
     FAILED = "failed"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
+    BLOCKED = "blocked"
     PAUSED = "paused"
     PAUSED_RECURRING = "paused-recurring"
     RECURRING = "recurring"
@@ -55,6 +56,8 @@ def key_of(task: Task) -> PastKey | None:
     """The task's place in the index of the past, if it is there."""
     if task.status is Status.PAUSED:
         kind, at = (Past.PAUSED_RECURRING if task.recurrence else Past.PAUSED), task.due
+    elif task.status is Status.BLOCKED:
+        kind, at = Past.BLOCKED, task.due
     elif task.status.is_finished and not (task.owes and task.owes.queued):
         kind, at = Past(task.status.value), task.finished_at or task.due
     elif task.recurrence:

@@ -29,6 +29,10 @@ RESERVED = "duebell."
 VERIFY = f"{RESERVED}verify"
 
 
+#: The action of a batch after which nothing comes. It is never run.
+NO_FOLLOW_UP = f"{RESERVED}batch"
+
+
 def is_reserved(action: str) -> bool:
     return action.startswith(RESERVED)
 

@@ -340,6 +340,10 @@ class _NewFields(_Fields, total=False):
     id: Annotated[str | None, Field(
         kind=_name("text"), title="Id", means="Its id, of printable characters", unset="one is made",
     )]
+    batch: Annotated[str | None, Field(
+        kind=_name("text"), title="Batch", means="The id of the batch that waits for this task to end",
+        unset="none", stored="task", goes="once",
+    )]
     unique: Annotated[bool | Iterable[str] | None, Field(
         kind=Kind(
             form="texts",

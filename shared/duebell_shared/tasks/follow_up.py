@@ -60,11 +60,48 @@ class Cause(StrEnum):
     DONE = "then"
 
 
+class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The tasks that a batch waits for, and how many of them have ended in which way.
+
+    open       whether more can be added
+    left       the number of those that have not ended
+    on_failed  the action in place of that of the batch, if any of them has failed; None for none
+    after      how long after the last of them has ended the batch is due
+    """
+
+    open: bool = True
+    left: Count = 0
+    done: Count = 0
+    failed: Count = 0
+    cancelled: Count = 0
+    expired: Count = 0
+    on_failed: str | None = None
+    after: timedelta = timedelta(0)
+
+    @property
+    def ended(self) -> int:
+        """The number of those that have ended."""
+        return self.done + self.failed + self.cancelled + self.expired
+
+    @property
+    def words(self) -> str:
+        """The progress, for people."""
+        return (
+            f"{self.ended:,} of {self.ended + self.left:,} have ended, {self.failed:,} failed"
+            f"{'; open for more' if self.open else ''}"
+        )
+
+    def told(self, id: str) -> dict[str, Any]:
+        """The counts as the follow-up of this batch is told of them."""
+        counts = {name: getattr(self, name) for name in ("done", "failed", "cancelled", "expired")}
+        return {"id": id, **counts}
+
+
 class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A follow-up that is still to be added, by a task whose last attempt has ended.
 
     cause       whether that was done or failed for good
-    action      the action of the follow-up
+    action      the action of the follow-up; empty if only its end is to be counted by its batch
     at          when the attempt ended; the follow-up counts as added then
     due         when the task was due
     attempts    the attempts that were made

@@ -14,12 +14,14 @@ class Status(StrEnum):
     scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
     scheduled ↔ paused; → cancelled; → expired (too late to be run, by its expiry or its schedule's policy).
     reserved → scheduled, by the transaction that confirms it; it is not run before, and deleted if none does.
+    blocked → scheduled, when all tasks of the batch have ended.
     """
 
     SCHEDULED = "scheduled"
     RUNNING = "running"
     PAUSED = "paused"
     RESERVED = "reserved"
+    BLOCKED = "blocked"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -97,7 +99,7 @@ _RULES = {
         "cancel",
         "cancelled",
         "Never run a task; it is kept as history.",
-        _WAITING | {Status.RUNNING, Status.RESERVED} | _FAILED,
+        _WAITING | {Status.RUNNING, Status.RESERVED, Status.BLOCKED} | _FAILED,
         queues=False,
     ),
     Verb.PAUSE: Rule(

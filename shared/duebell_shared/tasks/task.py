@@ -1,6 +1,6 @@
 """A task, and the changes of it that editors and runs make. Values and pure functions only."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
@@ -10,17 +10,17 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.instants import MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
+from duebell_shared.instants import LATEST, MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
 from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.status import Verb
 
-from .checks import Count, Milliseconds, Priority, check_due
+from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
 from .events import ADD, ATTEMPT, Event, Lateness, bounded_events, in_order
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
-from .follow_up import Cause, FollowUp, Owed, check_id
+from .follow_up import Cause, FollowUp, Members, Owed, check_id
 from .packed_occurrences import Occurrence, Result, bounded_occurrences
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
@@ -128,6 +128,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     then         the task that is added when this one is done
     owes         the follow-up, by `on_failed` or `then`, that is being added. Meanwhile the task stays in the
                  queue, and cannot be changed
+    batch        the id of the batch that waits for it to end; None for none
+    counted      whether its batch has counted its end
+    members      of a batch, the tasks that it waits for; None for any other task
     follow_up_error  why the last follow-up could not be added; while the task owes one, why the last try
                  failed
 
@@ -177,6 +180,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     then: FollowUp | None = None
     owes: Owed | None = None
     follow_up_error: str | None = None
+    batch: str | None = None
+    counted: bool = False
+    members: Members | None = None
     events: tuple[Event, ...] = ()
 
     def __repr__(self) -> str:
@@ -278,7 +284,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
         return (one,)
 
-    def noted(self, verb: Verb, before: Self, *, by: str | None, now: datetime) -> Self:
+    def noted(self, verb: str, before: Self, *, by: str | None, now: datetime) -> Self:
         """With the change that made it of `before` among its events, and the attempts that this erased."""
         added = (before._added,) if before._added.by is not None else ()
         ends = before.status in _RESULTS and self.status is not before.status
@@ -363,6 +369,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 way_out="there, missed='skip' passes over what is late",
                 code="schedule-expires",
             )
+        if self.batch is not None and self.recurrence:
+            raise InvalidTask("batch", "goes without a schedule: a recurring task may never end")
         if self.on_failed or self.then:
             check_id(self.id)
 
@@ -421,7 +429,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
         self._must_allow(Verb.CANCEL)
-        return self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
+        ended = self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
+        return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
@@ -441,7 +450,68 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
         self._must_allow(Verb.RETRY)
-        return self._scheduled(now, recurrence=self._with_origin(Origin.EXTRA))
+        return self._scheduled(now, recurrence=self._with_origin(Origin.EXTRA), counted=False)
+
+    # Changes of a batch, and of the tasks that it waits for.
+
+    @property
+    def is_blocked(self) -> bool:
+        """True for a batch that waits for its tasks, or for more of them."""
+        return self.status is Status.BLOCKED and self.members is not None
+
+    @property
+    def _is_awaited(self) -> bool:
+        """True if a batch is to count the end of this task."""
+        return self.batch is not None and not self.counted and self.status is not Status.RESERVED
+
+    def joined(self, count: int) -> Self:
+        """The batch, with so many tasks more to wait for."""
+        if self.members is None:
+            raise TaskConflict(f"task {quoted(self.id)} is no batch: make one with `editor.batch`")
+        if not self.is_blocked or not self.members.open:
+            raise TaskConflict(f"batch {quoted(self.id)} is closed: it takes no more tasks")
+        return self._changed(members=replace(self.members, left=self.members.left + count))
+
+    def closed(self, *, now: datetime, keep: RetentionPolicy) -> Self:
+        """The batch, which takes no more tasks; one that is closed stays as it is."""
+        if self.members is None:
+            raise TaskConflict(f"task {quoted(self.id)} is no batch: it cannot be closed")
+        if not self.is_blocked or not self.members.open:
+            return self
+        return self._changed(members=replace(self.members, open=False))._unblocked(now, keep)
+
+    def with_ended(self, ends: Sequence[Status], *, now: datetime, keep: RetentionPolicy) -> Self:
+        """The blocked batch, with the ends of so many of its tasks counted; unblocked if they were the last.
+
+        A batch without an action for what comes after is done then.
+        """
+        members = self.members or Members()
+        counts: dict[str, Any] = {end: getattr(members, end) + ends.count(end) for end in set(ends)}
+        members = replace(members, left=max(members.left - len(ends), 0), **counts)
+        return self._changed(members=members)._unblocked(now, keep)
+
+    def with_retried(self, end: Status) -> Self:
+        """The blocked batch, with a task to wait for again that it has counted as ended in this way."""
+        members = self.members or Members()
+        again: dict[str, Any] = {end: max(getattr(members, end) - 1, 0)}
+        return self._changed(members=replace(members, left=members.left + 1, **again))
+
+    def as_counted(self) -> Self:
+        """The task that has ended, counted by its batch; it still owes."""
+        return self._changed(counted=True, follow_up_error=self.follow_up_error)
+
+    def _unblocked(self, now: datetime, keep: RetentionPolicy) -> Self:
+        members = self.members
+        if members is None or members.open or members.left:
+            return self
+        action = members.on_failed if members.failed and members.on_failed else self.action
+        if action == NO_FOLLOW_UP:
+            return replace(self._finished(Status.DONE, now=now, keep=keep), rev=self.rev)
+        payload_json = payloads.encode({**self.payload, "batch": members.told(self.id)})
+        due = min(to_utc(now) + members.after, LATEST)
+        return replace(
+            self, status=Status.SCHEDULED, due=due, queued=due, action=action, payload_json=payload_json
+        )
 
     # Changes by a run that has claimed it, before the attempt or instead of it.
 
@@ -648,20 +718,25 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if result is Result.DONE:
             cause, action = Cause.DONE, self.then.action if self.then else None
         if not action or result is Result.SKIPPED:
-            return ended
+            if not self._is_awaited:
+                return ended
+            action = ""
+        return replace(ended._owing(cause, action, over, now), status=_FINAL[result])
+
+    def _owing(self, cause: Cause, action: str, before: "Task", now: datetime) -> Self:
+        """The task that has ended, or goes on, owing a follow-up for the attempt in `before`."""
         owed = Owed(
             cause=cause,
             action=action,
             at=to_utc(now),
-            due=self.due,
-            attempts=over.attempt,
-            queued=ended.queued,
-            expires_at=ended.expires_at,
+            due=before.due,
+            attempts=before.attempt,
+            queued=self.queued,
+            expires_at=self.expires_at,
         )
         return replace(
-            ended,
-            status=_FINAL[result],
-            queued=min(self.queued or owed.at, owed.at),  # a parked task stands hours ahead in the queue
+            self,
+            queued=min(before.queued or owed.at, owed.at),  # a parked task stands hours ahead in the queue
             expires_at=None,
             owes=owed,
             follow_up_error=None,
@@ -747,6 +822,15 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.owes:
             raise TaskConflict(
                 f"cannot {words} task {quoted(self.id)}: its follow-up is being added. Try again in a moment"
+            )
+
+    def check_can_be_replaced(self) -> None:
+        """Raise TaskConflict for a task that another one cannot take the place of."""
+        self.check_owes_nothing("replace")
+        if self.is_blocked or (self._is_awaited and not self.status.is_finished):
+            what = "it is a batch" if self.is_blocked else f"batch {quoted(self.batch)} waits for it"
+            raise TaskConflict(
+                f"cannot replace task {quoted(self.id)}: {what}. Cancel it, or choose another id"
             )
 
     def _must_be(self, words: str, statuses: Collection[Status], *, way_out: str = "") -> None:

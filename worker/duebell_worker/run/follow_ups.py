@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from msgspec.structs import replace
 
@@ -19,9 +20,11 @@ from duebell_shared.errors import (
 from duebell_shared.instants import LATEST
 from duebell_shared.queue.item_size import check_size
 from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.transactions import MOST_WRITES, TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 
 #: A follow-up that could not be added is tried again after this time.
 _AGAIN = timedelta(minutes=1)
+
+#: Tasks of a batch that are counted by one transaction, and tries of it; seconds between the first two.
+_COUNTED_AT_ONCE, _TRIES, _PAUSE = MOST_WRITES - 1, 5, 0.05
 
 #: Errors that no further try would mend.
 _FOR_GOOD = (InvalidTask, QueueFull, TaskExists)
@@ -60,20 +66,75 @@ class FollowUps:
 
     def _add(self, owing: Sequence[Task]) -> list[Task]:
         results = self._results(owing)
-        finished = [
-            (task, task.follow_up_settled(str(result) if isinstance(result, Exception) else None))
+        added = {
+            task.id: str(result) if isinstance(result, Exception) else None
             for task, result in zip(owing, results, strict=True)
             if isinstance(result, (Task, *_FOR_GOOD))
-        ]
+        }
+        counted, taken = self._counted([task for task in owing if task.id in added])
+        finished = [(task, task.follow_up_settled(added[task.id])) for task in counted]
         keep = self._context.backend.settings.retention_policy
         saved = self._lanes.save([(old, new if new.is_kept(keep) else None) for old, new in finished])
-        is_saved = {old.id: one for (old, _), one in zip(finished, saved, strict=True)}
+        is_saved = {**taken, **{old.id: one for (old, _), one in zip(finished, saved, strict=True)}}
         for task, result in zip(owing, results, strict=True):
             self._log(task, result)
             if not isinstance(is_saved.get(task.id), bool):  # it is False if someone else has finished it
                 self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
         now_stored = {old.id: new for old, new in finished if is_saved[old.id] is True}
         return self._noted([now_stored.get(task.id, task) for task in owing], results)
+
+    def _counted(
+        self, tasks: Sequence[Task]
+    ) -> tuple[Sequence[Task], Mapping[str, bool | BaseException | None]]:
+        """Have batches count the ends of those of these tasks that are theirs.
+
+        Returns the tasks that can leave the queue now, and for each other one False, if someone else has
+        changed it, or the error.
+        """
+        counted = [task for task in tasks if task.batch is None]
+        taken: dict[str, bool | BaseException | None] = {}
+        of_batches: dict[str, list[Task]] = {}
+        for task in tasks:
+            if task.batch is not None:
+                of_batches.setdefault(task.batch, []).append(task)
+        for id, members in of_batches.items():
+            for first in range(0, len(members), _COUNTED_AT_ONCE):
+                left = {task.id: task for task in members[first : first + _COUNTED_AT_ONCE]}
+                try:
+                    self._count(id, left, taken)
+                    counted += left.values()
+                except DuebellError as error:
+                    taken |= dict.fromkeys(left, error)
+        return counted, taken
+
+    def _count(self, id: str, left: dict[str, Task], taken: dict[str, bool | BaseException | None]) -> None:
+        """Count these tasks in their batch, and set the rule for the batch if they were its last.
+
+        Problem: a process may die between these two. Solution: one transaction counts the tasks and marks
+        them as counted, and they stay in the queue. The next run then finds them, and sets the rule.
+        Raises DuebellError. `taken` gets those that someone else has changed.
+        """
+        store, keep = self._context.backend.store, self._context.backend.settings.retention_policy
+        for number in range(1, _TRIES + 1):
+            batch = self._queue.get(id)
+            new = [task for task in left.values() if not task.counted]
+            if batch is None or not batch.is_blocked or not new:
+                if batch and batch.status is Status.SCHEDULED:
+                    self._rule.arm([batch])
+                return
+            after = batch.with_ended([task.status for task in new], now=self._context.now(), keep=keep)
+            writes = [TaskWrite(batch, after), *(TaskWrite(task, task.as_counted()) for task in new)]
+            refusals = store.transact(writes, token=uuid4().hex).refusals
+            if not refusals:
+                left |= {task.id: task.as_counted() for task in new}
+                self._rule.arm([after])
+                return
+            for refusal in refusals:
+                if refusal.index and refusal.code == "ConditionalCheckFailed":
+                    taken[new[refusal.index - 1].id] = False
+                    del left[new[refusal.index - 1].id]
+            self._context.backend.sleep(number * _PAUSE)
+        raise TaskConflict(f"batch {quoted(id)} kept changing while its tasks were counted")
 
     def _noted(self, tasks: Sequence[Task], results: Sequence[Task | Exception]) -> list[Task]:
         """Have those that still owe say why, and return them all.
@@ -91,10 +152,13 @@ class FollowUps:
 
     def _results(self, owing: Sequence[Task]) -> list[Task | Exception]:
         """Add the follow-ups of these tasks; return each as it is stored, or why it could not be."""
-        results: dict[int, Task | Exception] = {}
-        left = dict(enumerate(owing))
+        nothing: dict[int, Task | Exception] = {
+            place: task for place, task in enumerate(owing) if task.owes and not task.owes.action
+        }
+        results = {**nothing}
+        left = {place: task for place, task in enumerate(owing) if place not in nothing}
         try:
-            for ending in (0, 1):
+            for ending in (0, 1) if left else ():
                 made = {place: _made(task, ending) for place, task in left.items()}
                 results |= made
                 results |= self._inserted(
@@ -162,6 +226,8 @@ class FollowUps:
         return RuleSetter(self._context.backend, self._queue)
 
     def _log(self, task: Task, result: Task | Exception) -> None:
+        if result is task:  # it had none to be added
+            return
         if isinstance(result, Task):
             self._context.log(
                 "follow_up_added", id=task.id, action=task.action, follow_up=result.id, adds=result.action

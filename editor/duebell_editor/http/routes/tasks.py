@@ -29,6 +29,7 @@ from duebell_editor.http.requests import (
     BulkChange,
     Filters,
     Move,
+    NewBatch,
     NewTask,
     NewTasks,
     Search,
@@ -149,6 +150,22 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
     return Json(add_answer([one["id"] for one in given], report, if_exists))
 
 
+@router.post(
+    "/batches", status_code=201, summary="Make a batch", responses=answers("Task", 400, 409, 422, *AWS, FULL)
+)
+def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
+    """A task that is blocked until all tasks of the batch have ended; its `members` has the counts.
+
+    With an id of your own the request can be repeated. `if_exists` of the tasks does not count.
+    """
+    given = body.given("tasks")
+    tasks = body.tasks
+    if tasks is not None:
+        given["tasks"] = [fields_of(fields.NewTask, one.given("if_exists", "max_wait")) for one in tasks]
+    task = editor.batch(**given)
+    return Json(task_fields(task), 201, etag_of(task))
+
+
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))
 def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> Json:
     """Scheduled and running tasks by when they run next; others when their status is asked for.
@@ -231,6 +248,12 @@ def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
     A repeated request adds none of them twice: their ids are made of the occurrences.
     """
     return Json(backfill_answer(editor.backfill(id, **body.given())))
+
+
+@router.post(f"{_TASK}/close", summary="Close a batch", responses=_OF_A_CHANGE)
+def close_batch(id: Id, editor: VisitorsEditor) -> Json:
+    """It takes no more tasks, and goes on when those that it has have ended. To repeat it does nothing."""
+    return _answer(editor.close_batch(id))
 
 
 @router.get(f"{_TASK}/why", summary="Explain why a task waits", responses=answers("Why", 404, 422, *AWS))

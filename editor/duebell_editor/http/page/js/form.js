@@ -318,12 +318,12 @@ function ifTaken(all) {
   const show = () => (limit.hidden = policy.value !== "push");
   policy.addEventListener("input", show);
   show();
-  return [titled("unique", all), titled("if_exists", all), limit];
+  return [titled("batch", all), titled("unique", all), titled("if_exists", all), limit];
 }
 
 // The fields that have a place of their own. All others are under More.
 const PLACED = [
-  ...["action", "id", "due", "schedule", "timezone", "payload", "unique", "if_exists", "max_wait"],
+  ...["action", "id", "due", "schedule", "timezone", "payload", "batch", "unique", "if_exists", "max_wait"],
   ...["on_failed", "then_action", "then_after", "then_payload"],
 ];
 

@@ -157,7 +157,7 @@ export function takeAsked() {
   tell("filters");
 }
 
-const EVERY = ["scheduled", "running", "paused", "reserved", ...FINISHED];
+const EVERY = ["scheduled", "running", "paused", "reserved", "blocked", ...FINISHED];
 const STATUSES = { "": [], [ANY]: EVERY, [ANY_FINISHED]: FINISHED, failed: FAILED };
 
 // What a list or a bulk action is asked for with.

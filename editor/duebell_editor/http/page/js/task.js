@@ -56,6 +56,12 @@ function followUp({ owes, follow_up_error: why }) {
   return why && pair("Follow-up", `could not be added: ${why}`);
 }
 
+// How far the tasks of a batch are.
+function progress({ open, left, done, failed, cancelled, expired }) {
+  const ended = done + failed + cancelled + expired;
+  return `${ended} of ${ended + left} have ended, ${failed} failed${open ? "; open for more" : ""}`;
+}
+
 // The fields that are shown as they are, but for those that have nothing.
 function plain(task) {
   const SHOWN_ELSEWHERE = ["action", "id", "zone", "text", "time", "json", "task"];
@@ -84,6 +90,7 @@ function when(task) {
       task.then &&
         pair("When it is done", task.then.action, task.then.after > 0 && ` ${duration(task.then.after)} later`),
       followUp(task),
+      task.members && pair("Its tasks", progress(task.members)),
       ...plain(task),
     ),
     recurrence?.upcoming.length > 0 &&

@@ -1,0 +1,165 @@
+"""Batches: a task that is blocked until all tasks of the batch have ended, and adding tasks to one."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import (
+    AddFailure,
+    AddReport,
+    DuebellError,
+    InvalidTask,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+)
+from duebell_shared.log_lines import log_change
+from duebell_shared.payloads import payload as payloads
+from duebell_shared.queue.adding import TRIES, Policy
+from duebell_shared.queue.task_queue import Queue
+from duebell_shared.queue.transactions import MOST_WRITES, TaskWrite
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name
+from duebell_shared.tasks.fields import IfExists, NewTask, checked, fields_of
+from duebell_shared.tasks.follow_up import Members
+from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
+
+from .adder import Adder
+
+#: How long a task that is to join a batch is reserved.
+_GRACE = timedelta(minutes=1)
+
+#: The tasks that join a batch by one transaction.
+_AT_ONCE = MOST_WRITES - 1
+
+
+def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datetime) -> Task:
+    """A batch without tasks, open; its payload is as if none had ended. Raises InvalidTask."""
+    follow_up = checked("then", then)
+    if on_failed is not None:
+        check_name("on_failed", on_failed)
+    payload = follow_up.payload if follow_up else {}
+    if not isinstance(payload, dict) or "batch" in payload:
+        raise InvalidTask("then.payload", "must be an object without `batch`: the counts are put in there")
+    action = follow_up.action if follow_up else NO_FOLLOW_UP
+    task = new_task(id=id, action=action, due=now, now=now)
+    members = Members(on_failed=on_failed, after=follow_up.after if follow_up else timedelta(0))
+    return replace(
+        task,
+        status=Status.BLOCKED,
+        queued=None,
+        members=members,
+        payload_json=payloads.encode({**payload, "batch": members.told(task.id)}),
+    )
+
+
+class Joiner:
+    """Adds tasks to batches.
+
+    Problem: a batch must neither miss a task nor wait for one that is not there, whatever dies. Solution: the
+    tasks are stored as reserved. One transaction then confirms them and has the batch wait for them.
+    """
+
+    def __init__(self, backend: Backend, queue: Queue, adder: Adder) -> None:
+        self._backend = backend
+        self._queue = queue
+        self._adder = adder
+
+    def add(self, tasks: Sequence[Task], policy: Policy) -> AddReport:
+        """Add these checked tasks, each to its batch; a report as of `Editor.add_many`."""
+        if policy.if_exists not in (IfExists.FAIL, IfExists.KEEP):
+            raise InvalidTask(
+                "if_exists",
+                f"is 'fail' or 'keep' for a task of a batch, not {quoted(policy.if_exists.value)}",
+            )
+        outcomes: dict[str, Task | DuebellError] = {}
+        there = self._queue.get_many([task.id for task in tasks])
+        of_batches: dict[str, list[Task]] = {}
+        for task in tasks:
+            if task.id not in there:
+                of_batches.setdefault(task.batch or "", []).append(task)
+            elif policy.if_exists is IfExists.KEEP and _is_member(there[task.id], task.batch):
+                outcomes[task.id] = there[task.id]
+            else:
+                outcomes[task.id] = TaskExists(task.id, reserved_until=there[task.id].reserved_until)
+        for id, members in of_batches.items():
+            for first in range(0, len(members), _AT_ONCE):
+                some = members[first : first + _AT_ONCE]
+                try:
+                    outcomes |= self._join(id, some)
+                except DuebellError as error:
+                    outcomes |= {task.id: error for task in some if task.id not in outcomes}
+        failures = [
+            AddFailure(index=index, id=task.id, error=outcome)
+            for index, task in enumerate(tasks)
+            if isinstance(outcome := outcomes[task.id], DuebellError)
+        ]
+        failed = {one.id for one in failures}
+        added = tuple(task.id for task in tasks if task.id not in failed)
+        kept = tuple(id for id in added if id in there)
+        return AddReport(added=added, failures=tuple(failures), there_already=kept)
+
+    def _join(self, id: str, tasks: Sequence[Task]) -> Mapping[str, Task | DuebellError]:
+        """Add these new tasks to this batch, all of them or those that could be reserved."""
+        self._batch(id).joined(len(tasks))  # before anything is written
+        until = self._backend.clock() + _GRACE
+        reserved = [task.reserved(uuid4().hex, until=until) for task in tasks]
+        report = self._adder.add_many(reserved, {task.id for task in tasks}, Policy(), lambda _: None)
+        outcomes: dict[str, Task | DuebellError] = {one.id: one.error for one in report.failures}
+        names = {task.reservation for task in reserved}
+        there = [one for one in self._queue.get_many(report.added).values() if one.reservation in names]
+        confirmed = [TaskWrite(one, one.confirmed()) for one in there]
+        if confirmed:
+            self._change(id, lambda batch: batch.joined(len(confirmed)), confirmed)
+        for write in confirmed:
+            log_change("confirm", write.old, write.new)
+        return outcomes | {write.new.id: write.new for write in confirmed}
+
+    def save_retried(self, task: Task, retried: Task) -> bool:
+        """Save a task that is retried after its batch has counted it: the batch waits for it again."""
+        batch = self._queue.get(task.batch) if task.batch else None
+        if batch is None or not batch.is_blocked:
+            return self._backend.store.save(task, retried)
+        writes = [TaskWrite(batch, batch.with_retried(task.status)), TaskWrite(task, retried)]
+        return not self._backend.store.transact(writes, token=uuid4().hex).refusals
+
+    def _change(self, id: str, change: Callable[[Task], Task], others: Sequence[TaskWrite]) -> None:
+        """Change a batch, and these tasks in the same transaction. Raises DuebellError.
+
+        The reserved ones among them end by themselves if it is not made.
+        """
+        for number in range(1, TRIES + 1):
+            batch = self._batch(id)
+            writes = [TaskWrite(batch, change(batch)), *others]
+            answer = self._backend.store.transact(writes, token=uuid4().hex)
+            if not answer.refusals:
+                return
+            if any(one.index and one.code == "ConditionalCheckFailed" for one in answer.refusals):
+                break
+            self._backend.sleep(0.05 * number)
+        raise TaskConflict(f"batch {quoted(id)} kept changing while tasks were added: add them again")
+
+    def _batch(self, id: str) -> Task:
+        batch = self._queue.get(id)
+        if batch is None:
+            raise TaskNotFound(id)
+        return batch
+
+
+def _is_member(there: Task, batch: str | None) -> bool:
+    return there.batch == batch and there.status is not Status.RESERVED
+
+
+def members_of(id: str, tasks: object) -> list[NewTask]:
+    """The tasks that a batch is made with; one without an id gets that of its place. Raises InvalidTask."""
+    if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
+        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
+    given = [fields_of(NewTask, one) for one in tasks]
+    return [
+        {**one, "batch": id, "id": one.get("id") or f"{id}/{number}"} for number, one in enumerate(given, 1)
+    ]

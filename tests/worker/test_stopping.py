@@ -39,7 +39,12 @@ def test_an_action_is_told_when_its_task_is(
     # Given two actions that run, and a user who changes the task of one of them
     told: list[datetime] = []
     staged.action("work", stoppable=True)(lambda: steps_until_told(stage, clock, told))
-    staged.action("user")(lambda: (stage.sleep(20), change(editor)))
+
+    @staged.action("user")
+    def user() -> None:
+        stage.sleep(20)
+        change(editor)
+
     staged.action("other", stoppable=True)(lambda: steps_until_told(stage, clock, told, most=60))
     for action in ("work", "user", "other"):
         editor.add(action, due=NOON, id=action[0] if action != "work" else "a")

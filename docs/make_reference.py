@@ -46,7 +46,8 @@ GROUPS = {
         "Members Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (
-        "Page Bucket Step PastCounts Snapshot Ended PastTimeline FailureGroup Failures ActionLimit"
+        "Page Bucket Step PastCounts Snapshot Ended PastTimeline Simulation Forecast Slot "
+        "ActionForecast Start Flattening FailureGroup Failures ActionLimit"
     ),
     "Status and doctor": (
         "SchedulerStatus Diagnosis Problem ProblemKind Why WaitCause Event Lateness LastRun LateRing "

@@ -71,6 +71,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "status": {},
     "why": {"id": "one"},
     "history": {"id": "one"},
+    "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
+    "simulate": {"until": HOUR},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},

@@ -72,6 +72,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/limits",
         "/api/limits/{action}",
         "/api/preview",
+        "/api/simulate",
         "/api/schedules",
         "/api/status",
         "/api/tasks",

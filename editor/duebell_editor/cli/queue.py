@@ -1,4 +1,4 @@
-"""The commands about whole schedulers: `export`, `import`, `relane`, `editor`."""
+"""The commands about whole schedulers: `export`, `import`, `relane`, `dead-letters`, `editor`."""
 
 import logging
 import sys
@@ -7,15 +7,18 @@ from typing import Annotated
 
 import typer
 
-from duebell_shared.errors import DuebellError
+from duebell_editor.library.json_fields import plain_values
+from duebell_editor.status.dead_letters import delete_letters, read_letters, redrive
+from duebell_shared.aws.intake_queue import DeadLetters
+from duebell_shared.errors import DuebellError, InvalidInput
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.settings import MAX_LANES
 
 from .context import Context, flag, option
 from .errors import Exit, words_of
 from .options import opened
-from .output import json_line, plain
-from .program import examples
+from .output import console, in_one_line, json_line, local, plain, table
+from .program import examples, with_json
 
 app = typer.Typer()
 
@@ -73,6 +76,52 @@ def relane(
     done = context.editor().relane(lanes, progress=context.out.note)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
     context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])
+
+
+@app.command(
+    "dead-letters",
+    epilog=examples("dead-letters", "dead-letters --redrive intake", "dead-letters --delete lost-rings"),
+)
+@with_json()
+def dead_letters(
+    context: Context,
+    *,
+    redriven: Annotated[
+        DeadLetters | None,
+        typer.Option("--redrive", help="Send these messages again, or set the rule for them."),
+    ] = None,
+    deleted: Annotated[
+        DeadLetters | None, typer.Option("--delete", help="Delete these messages for good.")
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", metavar="ID", help="With --delete: only this message.")
+    ] = None,
+) -> None:
+    """A call handles 1,000 messages of a queue at most. SQS hides those that are listed for a moment."""
+    backend, as_json = context.account.backend, context.out.as_json
+    if redriven and deleted:
+        raise InvalidInput("--redrive", "goes without --delete")
+    if ids and not deleted:
+        raise InvalidInput("--id", "goes with --delete")
+    if queue := redriven or deleted:
+        count = redrive(backend, queue) if redriven else delete_letters(backend, queue, ids or ())
+        word = "redriven" if redriven else "deleted"
+        if as_json:
+            context.out.print_json({word: count})
+        else:
+            print(f"{word}: {count:,}")
+        return
+    letters = read_letters(backend)
+    if as_json:
+        context.out.print_json({"letters": plain_values(letters)})
+        return
+    rows = [
+        (one.queue, one.id, local(one.sent_at), in_one_line(plain(one.reason or one.body))) for one in letters
+    ]
+    if rows:
+        console().print(table(("queue", "id", "since", "reason"), rows))
+    else:
+        print("no dead letters")
 
 
 _HOST = "The address to serve on. An address that other machines reach needs a token."

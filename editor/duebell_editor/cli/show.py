@@ -23,7 +23,7 @@ from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import Task, starts_by
 
 from .context import Context, flag, option
 from .errors import Exit
@@ -143,7 +143,8 @@ def preview(
         occurrences, on_holidays = meant.preview(count, now), ()
     if context.out.as_json:
         told = {"on_holidays": plain_values(on_holidays)} if on_holidays else {}
-        context.out.print_json({"words": meant.describe(), "occurrences": occurrences, **told})
+        times = {"occurrences": occurrences, "starts_by": list(map(starts_by, occurrences))}
+        context.out.print_json({"words": meant.describe(), **times, **told})
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))

@@ -19,6 +19,7 @@ from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
+from duebell_editor.simulation.simulate import Simulation
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
 from duebell_shared.errors import AddFailure, AddReport
@@ -216,6 +217,9 @@ class Preview(Struct, kw_only=True):
 
     words: str
     occurrences: list[Instant]
+    starts_by: Annotated[
+        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+    ]
     on_holidays: tuple[OnHoliday, ...] = ()
 
 
@@ -368,6 +372,6 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, Simulation, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -136,6 +136,7 @@ class AsyncEditor:
     limit = _coroutine(Editor.limit)
     limits = _coroutine(Editor.limits)
     list = _coroutine(Editor.list)
+    simulate = _coroutine(Editor.simulate)
     snapshot = _coroutine(Editor.snapshot)
     move = _coroutine(Editor.move)
     move_item = _coroutine(Editor.move_item)

@@ -45,7 +45,7 @@ from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
@@ -75,6 +75,7 @@ from .limit_setter import all_limits, set_limit
 if TYPE_CHECKING:
     import boto3
 
+    from duebell_editor.simulation.simulate import Simulation
     from duebell_shared.schedules.calendars import Calendar, OnHoliday
 
     from .calendars import CalendarReport
@@ -250,6 +251,52 @@ class Editor:
         TaskNotFound.
         """
         return self.get(id).history
+
+    def simulate(
+        self,
+        until: datetime | timedelta,
+        *,
+        add: Iterable[NewTask | Mapping[str, Any]] = (),
+        limits: Mapping[str, Mapping[str, Any]] | None = None,
+        pause: Iterable[str] = (),
+        spread: Mapping[str, timedelta] | None = None,
+        precision: Precision | str | None = None,
+        flatten: bool = False,
+        concurrency: int = 16,
+        memory: int = 512,
+        most_starts: int = 100,
+    ) -> "Simulation":
+        """Say what the queue does until then if nothing fails, and what it would do with these changes.
+
+        until        a time, or a length of time from now; at most 62 days
+        add          tasks to add, as for `add_many`
+        limits       other limits, by action: `{"mail": {"at_most": 5}}`, or per_second, closed
+        pause        actions to pause
+        spread       other spreads, by the id of a recurring task or by action
+        precision    another precision, minute or second
+        flatten      spread recurring tasks so that the peak halves, and say how
+        concurrency  how many actions a run has under way at a time
+        memory       the worker's memory in MB, for the cost
+        most_starts  how many starts to list, in order
+
+        It reads the queue, the limits and some done tasks, and writes nothing. Each attempt takes the median
+        time of past attempts of its action, or a second. Raises InvalidQuery, InvalidTask, InvalidSchedule.
+        """
+        from duebell_editor.simulation.simulate import proposal_of, simulate  # noqa: PLC0415 (few do this)
+
+        added = tuple(check_all(add, self._check))
+        proposal = proposal_of(
+            add=added, limits=limits, pause=pause, spread=spread, precision=precision, flatten=flatten
+        )
+        return simulate(
+            self._backend,
+            self.queue,
+            until,
+            proposal,
+            concurrency=check_limit(concurrency, field="concurrency", most=10_000),
+            memory=check_limit(memory, field="memory", most=10_240),
+            most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
+        )
 
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.

@@ -12,6 +12,7 @@ from duebell_editor.http.requests import (
     Limits,
     NewCalendar,
     NewLimit,
+    Proposal,
     RecurringTasks,
     SchedulePreview,
     StatusZone,
@@ -19,8 +20,10 @@ from duebell_editor.http.requests import (
     TimeSpan,
 )
 from duebell_editor.library.json_fields import status_fields
+from duebell_shared.errors import InvalidQuery
 from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
+from duebell_shared.tasks.task import starts_by
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
@@ -100,7 +103,14 @@ def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
     schedule, found, on_holidays = editor.preview(body.count, **body.given("count"))
     words = schedule.describe()
-    return Json(Preview(words=words, occurrences=list(found), on_holidays=tuple(on_holidays)))
+    return Json(
+        Preview(
+            words=words,
+            occurrences=list(found),
+            starts_by=list(map(starts_by, found)),
+            on_holidays=tuple(on_holidays),
+        )
+    )
 
 
 @router.get(
@@ -134,6 +144,17 @@ def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
     """Refused while tasks use it."""
     editor.delete_calendar(name)
     return list_calendars(editor)
+
+
+@router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))
+def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
+    """What the queue does until a time, and what it would do with the changes. Nothing is changed."""
+    given = body.given("add", "limits")
+    if given.get("due") is None:
+        raise InvalidQuery("until", "or `in` is missing: say how far to simulate")
+    add = [{**one.given("if_exists", "max_wait")} for one in body.add]
+    limits = {name: one.given() for name, one in body.limits.items()}
+    return Json(editor.simulate(given.pop("due"), add=add, limits=limits, **given))
 
 
 @router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))

@@ -137,7 +137,7 @@ def preview(
     now, zone = context.now(), given["timezone"] and given["timezone"].key
     asked = {"schedule": schedule, **given, "timezone": zone}
     if given["calendar"]:
-        meant, occurrences, on_holidays = context.editor().preview(count, **asked)
+        meant, occurrences, on_holidays = context.editor().preview(count=count, **asked)
     else:
         meant = make_schedule(asked.pop("schedule"), **asked, now=now)
         occurrences, on_holidays = meant.preview(count, now), ()

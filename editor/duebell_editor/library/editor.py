@@ -43,7 +43,7 @@ from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.schedules.schedule import Schedule, make_schedule
+from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
@@ -781,23 +781,33 @@ class Editor:
         return import_calendar(self._backend, self.queue, name, calendar, replan=replan)
 
     def preview(
-        self, count: int = 10, **schedule: Any
+        self,
+        schedule: str,
+        *,
+        count: int = 10,
+        timezone: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        calendar: str | None = None,
+        holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
     ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
         """A schedule, its next occurrences, and those up to the last of them that fall on holidays.
 
-        It takes the arguments of `add` that make a schedule. Nothing is stored. Raises InvalidSchedule.
+        The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,
+        InvalidTask, InvalidQuery.
         """
-        now = self._clock()
+        now, most = self._clock(), check_limit(count, field="count")
         meant = make_schedule(
-            schedule.pop("schedule"),
-            **{
-                name: checked(name, value) if name == "holidays" else value
-                for name, value in schedule.items()
-            },
+            schedule,
+            timezone=timezone,
+            start=start,
+            end=end,
+            calendar=None if calendar is None else checked("calendar", calendar),
+            holidays=checked("holidays", holidays),
             calendars=self._calendar_of,
             now=now,
         )
-        found = meant.preview(count, now)
+        found = meant.preview(most, now)
         return meant, found, meant.on_holidays(now, found[-1] if found else now, 100)
 
     def calendars(self) -> "Mapping[str, Calendar]":

@@ -101,7 +101,7 @@ def mend_scheduler(editor: VisitorsEditor) -> Json:
 @router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))
 def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
-    schedule, found, on_holidays = editor.preview(body.count, **body.given("count"))
+    schedule, found, on_holidays = editor.preview(**body.given("count"), count=body.count)
     words = schedule.describe()
     return Json(
         Preview(

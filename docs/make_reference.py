@@ -57,7 +57,8 @@ GROUPS = {
     "Backfill": "BackfillReport",
     "Declared tasks": "SyncReport SyncStep SyncVerb",
     "Actions and the worker": (
-        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort RunReport"
+        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort "
+        "stopping RunReport"
     ),
     "Settings": "Settings Precision History BellKind",
     "Errors": (

@@ -98,6 +98,7 @@ from duebell_worker.actions.action import Action as Action
 from duebell_worker.actions.action import PreparedAction as PreparedAction
 from duebell_worker.actions.handles import ArgumentsAction as ArgumentsAction
 from duebell_worker.actions.handles import PayloadAction as PayloadAction
+from duebell_worker.run.attempt import stopping as stopping
 from duebell_worker.run.outcome import Abort as Abort
 from duebell_worker.run.outcome import Retry as Retry
 from duebell_worker.run.outcome import Snooze as Snooze

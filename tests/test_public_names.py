@@ -132,6 +132,7 @@ def test_the_names_of_duebell() -> None:
         "WorkerDescription",
         "WorkerNotStarted",
         "make_schedule",
+        "stopping",
     ]
 
 

@@ -47,7 +47,7 @@ function open() {
   const action = h("input", { name: "action", list: "actions", autocomplete: "off", spellcheck: "false" });
   const atMost = h("input", { name: "at_most", type: "number", min: "0", max: "10000" });
   const precision = h("select", { name: "precision" }, ...["", "minute", "second"].map((one) => h("option", { value: one }, one || "as it is")));
-  const flatten = h("input", { name: "flatten", type: "checkbox" });
+  const flatten = h("select", { name: "flatten" }, h("option", { value: "" }, "as it is"), h("option", { value: "yes" }, "spread, so that it halves"));
   const answer = h("div", { role: "status" });
   const send = h("div.actions", {}, h("button.primary", { "data-key": "simulate-now" }, "Simulate"));
   const form = h(
@@ -57,13 +57,13 @@ function open() {
     field("Limit this action", action, { hint: "Empty: no action gets another limit" }),
     field("Attempts at a time", atMost, { hint: "0 pauses the action" }),
     field("Precision", precision),
-    h("label", {}, flatten, " Spread recurring tasks so that the peak halves"),
+    field("The peak of recurring tasks", flatten),
     send,
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const limits = action.value ? { [action.value]: { at_most: Number(atMost.value || 0) } } : {};
-    const given = { in: Number(until.value), limits, flatten: flatten.checked, precision: precision.value || null };
+    const given = { in: Number(until.value), limits, flatten: Boolean(flatten.value), precision: precision.value || null };
     busy(send, () =>
       ask("POST", "simulate", { body: JSON.stringify(given) }).then(
         (found) => refill(answer, ...result(found)),

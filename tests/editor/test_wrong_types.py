@@ -75,6 +75,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "history": {"id": "one"},
     "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
     "simulate": {"until": HOUR},
+    "batch": {"id": "many"},
+    "close_batch": {"id": "open"},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},
@@ -114,6 +116,7 @@ def scheduler() -> Scheduler:
     scheduler = Scheduler.start()
     scheduler.editor.add("act", due=HOUR, id="one")
     scheduler.editor.add("act", schedule="rate(2 hours)", id="recurring")
+    scheduler.editor.batch("open")
     return scheduler
 
 

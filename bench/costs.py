@@ -8,8 +8,8 @@ import msgspec
 
 from bench.capacity import Path
 from bench.figures import Figures
-from duebell_infra import cost
-from duebell_infra.cost import PRICES, UNITS_FILE, Measured, Units, Usage
+from duebell_editor.simulation import cost
+from duebell_editor.simulation.cost import PRICES, UNITS_FILE, Measured, Units, Usage
 from duebell_shared.settings import Precision
 
 __all__ = [

@@ -15,7 +15,7 @@ from bench.queues import bare_client, fill, item_of
 from bench.stub import QUEUE, stub
 from bench.timing import Ratio
 from duebell import Editor, Settings, Worker
-from duebell_infra.cost import CALL_SECONDS
+from duebell_editor.simulation.cost import CALL_SECONDS
 from duebell_infra.local.session import embedded_session
 from duebell_shared.deliveries.delivery_target import DeliveryTarget
 

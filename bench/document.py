@@ -48,7 +48,7 @@ from bench.words import (
     WAITING,
     WATCHING,
 )
-from duebell_infra.cost import (
+from duebell_editor.simulation.cost import (
     ALARMS,
     CALL_SECONDS,
     PRICES,

@@ -8,8 +8,8 @@ from bench.capacity import Path
 from bench.costs import MEMORY_MB
 from bench.telemetry import Telemetry
 from bench.waiting import Waiting
-from duebell_infra import cost
-from duebell_infra.cost import PRICES
+from duebell_editor.simulation import cost
+from duebell_editor.simulation.cost import PRICES
 from duebell_shared.bell.arming import HEAD_START
 
 __all__ = ["Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]

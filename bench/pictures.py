@@ -10,7 +10,7 @@ from bench import costs
 from bench.costs import SCHEDULER, SCHEDULER_WITH_TABLE
 from bench.drawing import drawn
 from bench.figures import FOLDER, Figures
-from duebell_infra.cost import Cost
+from duebell_editor.simulation.cost import Cost
 
 __all__ = ["draw"]
 

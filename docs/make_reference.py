@@ -46,7 +46,8 @@ GROUPS = {
         "Members Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (
-        "Page Bucket Step PastCounts Snapshot Ended PastTimeline FailureGroup Failures ActionLimit"
+        "Page Bucket Step PastCounts Snapshot Ended PastTimeline Simulation Forecast Slot "
+        "ActionForecast Start Flattening FailureGroup Failures ActionLimit"
     ),
     "Status and doctor": (
         "SchedulerStatus Diagnosis Problem ProblemKind Why WaitCause Event Lateness LastRun LateRing "
@@ -56,7 +57,8 @@ GROUPS = {
     "Backfill": "BackfillReport",
     "Declared tasks": "SyncReport SyncStep SyncVerb",
     "Actions and the worker": (
-        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort RunReport"
+        "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort "
+        "stopping RunReport"
     ),
     "Settings": "Settings Precision History BellKind",
     "Errors": (

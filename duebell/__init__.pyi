@@ -18,6 +18,12 @@ from duebell_editor.listing.queue_counts import PastCounts as PastCounts
 from duebell_editor.listing.queue_counts import Snapshot as Snapshot
 from duebell_editor.listing.timeline import Bucket as Bucket
 from duebell_editor.listing.timeline import Step as Step
+from duebell_editor.simulation.playing import Start as Start
+from duebell_editor.simulation.simulate import ActionForecast as ActionForecast
+from duebell_editor.simulation.simulate import Flattening as Flattening
+from duebell_editor.simulation.simulate import Forecast as Forecast
+from duebell_editor.simulation.simulate import Simulation as Simulation
+from duebell_editor.simulation.simulate import Slot as Slot
 from duebell_editor.status.action_limits import ActionLimit as ActionLimit
 from duebell_editor.status.health import Diagnosis as Diagnosis
 from duebell_editor.status.health import Problem as Problem
@@ -92,6 +98,7 @@ from duebell_worker.actions.action import Action as Action
 from duebell_worker.actions.action import PreparedAction as PreparedAction
 from duebell_worker.actions.handles import ArgumentsAction as ArgumentsAction
 from duebell_worker.actions.handles import PayloadAction as PayloadAction
+from duebell_worker.run.attempt import stopping as stopping
 from duebell_worker.run.outcome import Abort as Abort
 from duebell_worker.run.outcome import Retry as Retry
 from duebell_worker.run.outcome import Snooze as Snooze

@@ -15,14 +15,15 @@ from bench.figures import load
 
 from duebell import Backoff, Settings, Worker
 from duebell_editor.cli import add
+from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
-from duebell_editor.library import async_editor, change_many
+from duebell_editor.library import async_editor, backfill, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
+from duebell_editor.simulation import cost
 from duebell_editor.status import status
 from duebell_editor.transactions import task_writes
-from duebell_infra import cost
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
@@ -38,6 +39,7 @@ from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.schedules import schedule
 from duebell_shared.tasks import (
     checks,
+    events,
     failure,
     fields,
     follow_up,
@@ -48,7 +50,7 @@ from duebell_shared.tasks import (
 )
 from duebell_worker.deliveries import deliverer, https
 from duebell_worker.process import process
-from duebell_worker.run import attempts, held_tasks, lanes, limiter, shares, trouble, unclaimed, waits
+from duebell_worker.run import attempts, held_tasks, lanes, limiter, report, shares, trouble, unclaimed, waits
 from duebell_worker.run.lease import LEASE
 
 ROOT = Path(__file__).parents[1]
@@ -326,6 +328,14 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
     ),
     ("operations", "starts within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
+    (
+        "operations",
+        "the last {}, in {} bytes at most",
+        [N(events.MAX_EVENTS), N(events.MAX_PACKED_EVENTS)],
+    ),
+    ("operations", "there, with {} characters", [N(events._WORDS[0])]),
+    ("operations", "the last {:w} failures", [N(failure._REMEMBERED)]),
+    ("operations", "the run's last {} such attempts", [N(report._MOST_PARTS)]),
     # security
     ("security", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
     ("security", "at most {} KB and {} levels", [N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)]),
@@ -335,6 +345,10 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
     ),
     # how-to
+    ("how-to/timeouts", "one of {} or of `Worker(concurrency=…)`", [N(CONCURRENCY)]),
+    ("how-to/timeouts", "ends with exit status {}", [N(Exit.WORN_OUT)]),
+    ("how-to/containers", "| {} | half of its places were lost", [N(Exit.WORN_OUT)]),
+    ("how-to/backfill", "One backfill has at most {} occurrences", [N(backfill.MOST_BACKFILLED)]),
     ("how-to/deploy", "has 3 to {} letters, digits and hyphens", [N(LONGEST_NAME)]),
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
     ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),

@@ -32,6 +32,7 @@ def test_the_names_of_duebell() -> None:
         "Abort",
         "Action",
         "ActionDescription",
+        "ActionForecast",
         "ActionLimit",
         "AddFailure",
         "AddReport",
@@ -58,7 +59,9 @@ def test_the_names_of_duebell() -> None:
         "Failure",
         "FailureGroup",
         "Failures",
+        "Flattening",
         "FollowUp",
+        "Forecast",
         "History",
         "Holidays",
         "IfExists",
@@ -99,8 +102,11 @@ def test_the_names_of_duebell() -> None:
         "SchedulerStatus",
         "Selection",
         "Settings",
+        "Simulation",
+        "Slot",
         "Snapshot",
         "Snooze",
+        "Start",
         "Status",
         "Step",
         "SyncReport",
@@ -126,6 +132,7 @@ def test_the_names_of_duebell() -> None:
         "WorkerDescription",
         "WorkerNotStarted",
         "make_schedule",
+        "stopping",
     ]
 
 

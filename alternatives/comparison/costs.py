@@ -10,7 +10,7 @@ import msgspec
 from bench.costs import ALONE, BURST, SCHEDULER, SCHEDULER_WITH_TABLE, rows
 from bench.costs import Row as Dollars
 
-from duebell_infra.cost import (
+from duebell_editor.simulation.cost import (
     INVOCATION_BYTES,
     PRICES,
     Cost,

@@ -10,7 +10,7 @@ from alternatives.duebell_queue import DuebellQueue
 from alternatives.simulated.manners import ASSUMED as ASSUMPTIONS
 from alternatives.simulated.manners import PUBLISHED
 from alternatives.ttl_stream import DelegatingTtlStream
-from duebell_infra.cost import measured
+from duebell_editor.simulation.cost import measured
 
 from . import words
 from .cells import cell, in_words

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from alternatives.design import Handler
-from duebell_infra.cost import measured
+from duebell_editor.simulation.cost import measured
 
 from .machine import Machine
 from .refusals import refusal

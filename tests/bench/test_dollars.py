@@ -12,8 +12,8 @@ from bench import monthly
 from bench.costs import memories, rows, state_machine
 from bench.figures import load
 
-from duebell_infra import cost
-from duebell_infra.cost import PRICES, Units, idle_dollars, measured
+from duebell_editor.simulation import cost
+from duebell_editor.simulation.cost import PRICES, Units, idle_dollars, measured
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

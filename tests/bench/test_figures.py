@@ -13,7 +13,7 @@ from bench.simulated import measure
 from bench.timing import Ratio, Rounds, side_by_side
 from msgspec.structs import replace
 
-from duebell_infra.cost import PRICES, measured
+from duebell_editor.simulation.cost import PRICES, measured
 from duebell_shared.bell.expression import LEAD
 
 

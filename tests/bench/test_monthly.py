@@ -6,7 +6,7 @@ from bench import telemetry, waiting
 from bench.figures import load
 from bench.monthly import Standing, recorded, waits, watched
 
-from duebell_infra.cost import ALARMS
+from duebell_editor.simulation.cost import ALARMS
 
 ROOT = Path(__file__).parents[2]
 

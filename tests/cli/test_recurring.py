@@ -55,6 +55,7 @@ def test_preview(duebell: Duebell) -> None:
     assert "Sun 2027-03-28 03:00:00 +0200" in out
     [document] = lines(duebell("preview", *arguments, "--json").out)
     assert document["occurrences"] == ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]
+    assert document["starts_by"] == ["2027-03-28T01:03:30.000Z", "2027-03-29T00:33:30.000Z"]
 
 
 def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:

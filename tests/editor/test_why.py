@@ -10,6 +10,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.function import rang_at
 from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.tasks.follow_up import Cause, Owed
 from duebell_shared.tasks.task import STARTS_WITHIN
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
@@ -181,6 +182,28 @@ def test_its_action_is_limited(editor: Editor, scheduler: Scheduler, worker: Wor
     assert "about 4 tasks wait, and its turn is expected at 2026-11-21T13:" in limited[0].what
 
 
+def test_behind_a_line_it_starts_later(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    # Given five mails, of which one starts in a hundred seconds
+    editor.add_many({"action": "mail", "due": DUE, "id": f"mail-{n}"} for n in range(5))
+    scheduler.clock.now = DUE + SECOND
+    worker.run()
+    # Then one that comes meanwhile starts behind them
+    editor.add("mail", due=DUE + 2 * MINUTE, id="next")
+    why = editor.why("next")
+    assert (why.cause, why.is_late) == (WaitCause.NOT_DUE, False)
+    assert why.starts_by == DUE + SECOND + 500 * SECOND + STARTS_WITHIN
+    # And one that comes later starts as usual
+    editor.add("mail", due=DUE + HOUR, id="later")
+    assert editor.why("later").starts_by == DUE + HOUR + STARTS_WITHIN
+
+
+def test_late_means_the_same_to_all(editor: Editor, scheduler: Scheduler) -> None:
+    editor.add("act", due=DUE, id="one")
+    for now, is_late in ((DUE + MINUTE, False), (DUE + 2 * MINUTE + SECOND, True), (DUE + 4 * MINUTE, True)):
+        scheduler.clock.now = now  # the ring at DUE was lost: after two minutes that is known
+        assert (editor.why("one").is_late, editor.status().overdue) == (is_late, int(is_late))
+
+
 def test_it_is_tried_again_later(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     editor.add("fail", due=DUE, id="one")
     scheduler.clock.now = DUE + SECOND
@@ -239,6 +262,17 @@ def test_the_clock_of_this_machine_is_wrong(editor: Editor, scheduler: Scheduler
     scheduler.clock.now = DUE
     why = editor.why("one")
     assert (why.cause, why.way_out) == (WaitCause.CLOCK, "set the clock of this machine")
+
+
+def test_its_follow_up_is_being_added(editor: Editor, scheduler: Scheduler) -> None:
+    task = editor.add("act", due=DUE, id="one", then={"action": "act"})
+    owes = Owed(cause=Cause.DONE, action="act", at=DUE, due=DUE, attempts=1)
+    assert scheduler.store.save(task, replace(task, status=Status.DONE, owes=owes, follow_up_error="full"))
+    why = editor.why("one")
+    assert (why.cause, why.is_late) == (WaitCause.FOLLOW_UP, False)
+    assert why.what == (
+        "it ended at 2026-11-21T13:00:00.000Z, and its follow-up is being added: the last try failed: full"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell import DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
+from duebell import Calendar, DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
 from duebell_shared.quoting import MOST_QUOTED
 from tests.editor.memory import Scheduler
 from tests.support import NOON
@@ -46,6 +46,8 @@ ODD: list[Any] = [
     timedelta(0), timedelta(1), timedelta.min, timedelta.max, Missed.ALL, Status.DONE, ValueError("x"),
 ]  # fmt: skip
 
+CALENDAR = Calendar(days={date(2026, 12, 25): "Christmas"}, ends=date(2028, 12, 31))
+
 #: Each method with what it needs.
 METHODS: dict[str, dict[str, Any]] = {
     "add": {"action": "act", "due": HOUR},
@@ -71,6 +73,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "status": {},
     "why": {"id": "one"},
     "history": {"id": "one"},
+    "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
+    "simulate": {"until": HOUR},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},
@@ -86,6 +90,10 @@ METHODS: dict[str, dict[str, Any]] = {
     "sync": {},
     "limit": {"action": "act", "per_second": 2},
     "limits": {},
+    "preview": {"schedule": "rate(2 hours)"},
+    "import_calendar": {"name": "de", "calendar": CALENDAR},
+    "delete_calendar": {"name": "de"},
+    "calendars": {},
 }
 
 

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from duebell_editor.http import create_app
 from tests.editor.memory import Scheduler
 
-READING = {("post", "/api/preview")}
+READING = {("post", "/api/preview"), ("post", "/api/simulate")}
 
 NEW = {"action": "x", "due": "2026-12-31T00:00:00Z"}
 

@@ -56,6 +56,7 @@ def test_a_preview(client: TestClient) -> None:
     assert client.post("/api/preview", json=body).json() == {
         "words": "once, on 2199-12-31 at 09:00, Asia/Kolkata",
         "occurrences": ["2199-12-31T03:30:00.000Z"],
+        "starts_by": ["2199-12-31T03:33:30.000Z"],
         "on_holidays": [],
     }
     refused = client.post("/api/preview", json={"schedule": "0 0 31 2 *"})

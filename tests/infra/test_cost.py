@@ -9,7 +9,7 @@ import pytest
 from bench.costs import rows, scheduler_cost
 from msgspec.structs import replace
 
-from duebell_infra.cost import (
+from duebell_editor.simulation.cost import (
     PRICES,
     Units,
     Usage,

@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell import Editor, Worker, WorkerNotStarted
+from duebell import Calendar, Editor, Worker, WorkerNotStarted
 from duebell_editor.intake import Intake
 from duebell_infra.deploy.template import template_file
 from duebell_shared.backend import Backend
@@ -74,6 +74,10 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.past_counts()
     editor.limit("act", per_second=100)
     editor.limits()
+    editor.import_calendar("de", Calendar(days={date(2026, 12, 25): "Christmas"}, ends=date(2028, 12, 31)))
+    editor.preview(schedule="rate(1 day)", calendar="de")
+    editor.delete_calendar("de")
+    assert editor.calendars() == {}
     editor.retry("f")
     editor.reserve("act", due=HOUR).drop()
     with editor.transaction() as tx:
@@ -93,6 +97,8 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.status(thorough=True)
     editor.why("t")
     editor.history("t")
+    editor.backfill("r", NOON - HOUR, NOON, dry_run=True)
+    editor.simulate(HOUR, flatten=True)
     assert editor.worker() is None
     with pytest.raises(WorkerNotStarted):
         editor.sync()

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from bench.monthly import LEAST
 
-from duebell_infra import cost
-from duebell_infra.cost import PRICES, measured
+from duebell_editor.simulation import cost
+from duebell_editor.simulation.cost import PRICES, measured
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 

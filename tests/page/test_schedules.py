@@ -1,18 +1,19 @@
 """The page of recurring tasks."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from duebell import Status
+from duebell import Calendar, Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import field, has_focus, press
 from tests.page.scene import Scene
 from tests.page.seen import PHONE, fits, is_accessible
 from tests.serving import serving
+from tests.support import in_a_thread
 
 
 @pytest.fixture
@@ -178,3 +179,33 @@ def test_nothing_recurs(open_page: Open) -> None:
     with serving(scene.editor) as url:
         page = open_page(f"{url}schedules")
         expect(page.get_by_text("Nothing recurs.")).to_be_visible()
+
+
+def test_a_calendar_is_listed_and_the_form_says_what_it_skips(
+    open_page: Open, url: str, furnished: Scene
+) -> None:
+    tomorrow = utc_now().date() + timedelta(days=1)
+    ends = date(tomorrow.year + 3, 12, 31)
+    calendar = Calendar(days={tomorrow: "A day off"}, ends=ends)
+    in_a_thread(lambda: furnished.editor.import_calendar("de", calendar))
+    page = open_page(f"{url}schedules")
+    expect(page.get_by_text(f"Calendars of holidays: de until {ends}.")).to_be_visible()
+    press(page, "Add a task")
+    page.get_by_label("Recurring").check()
+    page.get_by_text("More", exact=True).last.click()
+    for name, value in {
+        "action": "act",
+        "schedule": "0 12 * * *",
+        "timezone": "UTC",
+        "calendar": "de",
+    }.items():
+        field(page, name).fill(value)
+    expect(page.locator(".recurring .preview")).to_contain_text("A day off: ")
+    expect(page.locator(".recurring .preview")).to_contain_text(" is skipped")
+    field(page, "holidays").select_option("next")
+    expect(page.locator(".recurring .preview")).to_contain_text(" is moved to ")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    [task] = [one for one in furnished.editor.schedules().tasks if one.action == "act"]
+    assert task.recurrence
+    assert (task.recurrence.schedule.calendar, task.recurrence.schedule.holidays) == ("de", "next")

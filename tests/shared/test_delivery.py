@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.deliveries.delivery import Delivery, deliveries_in, deliveries_text
+from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.deliveries.delivery_target import DeliverySecret, DeliveryTarget
 from duebell_shared.deliveries.kinds import HTTPS
 from duebell_shared.errors import InvalidSettings
@@ -151,11 +151,6 @@ def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:
     assert found["tell"].backoff == backoff
     assert (found["tell"].sent_as, found["tell"].attempts, found["tell"].group) == ("envelope", 2, "all")
     assert (found["remind"].on_failed, found["tell"].on_failed) == (None, "remind")
-    assert deliveries_in(deliveries_text(found.values())) == found
-
-
-def test_the_text_of_deliveries_leaves_defaults_out() -> None:
-    assert deliveries_text([Delivery(name="remind", to=QUEUE)]) == f'{{"remind":{{"to":"{QUEUE}"}}}}'
 
 
 def test_no_text_declares_no_deliveries() -> None:

@@ -46,7 +46,9 @@ def test_it_holds_with_actions_that_hang_until_processes_are_worn_out() -> None:
     ]
     assert not [history.problems() for history in histories if history.problems()]
     assert any(history.worn_out for history in histories)
-    assert all(history.timing_out and history.timing_out.late for history in histories[:3])
+    timings = [history.timing_out for history in histories if history.timing_out]
+    assert sum(len(timing.late) for timing in timings) > len(histories)
+    assert any(timing.stopped for timing in timings)
 
 
 def test_it_holds_while_a_lane_is_out() -> None:

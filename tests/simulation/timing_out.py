@@ -1,11 +1,11 @@
-"""Time-outs in a history: some actions have one, and what comes later than that must not count."""
+"""Time-outs and stops in a history: some actions have a time-out, and what comes later must not count."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from duebell import Status, Task
+from duebell import Retry, Status, Task, stopping
 
 from .world import Process
 
@@ -14,13 +14,17 @@ __all__ = ["TimingOut"]
 #: Seconds of the time-outs that these actions may have.
 _TIMEOUTS = {"hangs": (30, 200, 400), "slow": (15, 60, 150), "flaky": (1, 60), "chains": (30,)}
 
+#: Actions that are stoppable, and the seconds for which they look whether they are told to stop.
+_STOPPABLE, _LOOKS = {"slow", "flaky"}, 20
+
 _Attempt = tuple[str, datetime, int]
 
 
 class TimingOut:
     """Gives actions of a history time-outs, and tells which of their outcomes were recorded too late.
 
-    late  the attempts that returned after their time-outs
+    late     the attempts that returned after their time-outs
+    stopped  how many attempts were told to stop
     """
 
     def __init__(self, seed: int) -> None:
@@ -30,11 +34,14 @@ class TimingOut:
             name: timedelta(seconds=chance.choice(seconds)) for name, seconds in _TIMEOUTS.items()
         }
         self.late: set[_Attempt] = set()
+        self.stopped = 0
         self._in_time: set[_Attempt] = set()
 
     def options(self, name: str) -> dict[str, Any]:
         """The options of this action."""
-        return {"timeout": self._timeouts[name]} if name in self._timeouts else {}
+        if name not in self._timeouts:
+            return {}
+        return {"timeout": self._timeouts[name], "stoppable": name in _STOPPABLE}
 
     def watched(
         self, name: str, process: Process, act: Callable[[Any, Task], None]
@@ -45,6 +52,11 @@ class TimingOut:
 
         def watched(payload: Any, task: Task) -> None:
             began = process.clock()
+            for _ in range(_LOOKS if name in _STOPPABLE else 0):
+                process.sleep(1)
+                if stopping().is_set():
+                    self.stopped += 1
+                    raise Retry(after=30)
             act(payload, task)
             is_late = process.clock() >= began + self._timeouts[name]
             (self.late if is_late else self._in_time).add((task.id, task.due, task.attempt))

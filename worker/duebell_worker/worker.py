@@ -193,6 +193,7 @@ class Worker:
         attempts: int = 5,
         backoff: Backoff = ...,
         timeout: timedelta | None = None,
+        stoppable: bool = ...,
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
@@ -224,6 +225,7 @@ class Worker:
         attempts: int = 5,
         backoff: Backoff = Backoff(),  # noqa: B008 (a value)
         timeout: timedelta | None = None,
+        stoppable: bool = False,
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
@@ -243,6 +245,7 @@ class Worker:
 
         An attempt that takes longer than `timeout` has failed then, as `TimedOut`. What comes of it later is
         not recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
+        An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
         together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".
@@ -262,6 +265,7 @@ class Worker:
                 attempts=attempts,
                 backoff=backoff,
                 timeout=timeout,
+                stoppable=stoppable,
                 on_failed=on_failed,
                 limit=limit,
                 editor=lambda: self.editor,

@@ -47,6 +47,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "why": (f"{_TASKS}.show", "Explain why a task waits, or why it started late."),
         "history": (f"{_TASKS}.show", "Show what happened to one task before."),
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
+        "changes": (f"{_TASKS}.tasks", "List the changes by editors, with DUEBELL_AUDIT=table."),
+        "simulate": (f"{_TASKS}.simulate", "Say what will happen, and what if something changes."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
         "actions": (f"{_TASKS}.worker", "List the actions of the worker, and their limits."),
@@ -54,7 +56,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Operate": {
         "doctor": (f"{_TASKS}.show", "Find what is wrong; repair it with --fix."),
-        "dead-letters": (f"{_TASKS}.dead_letters", "List, redrive or delete dead letters."),
+        "dead-letters": (f"{_TASKS}.queue", "List, redrive or delete dead letters."),
         "limit": (f"{_TASKS}.worker", "Limit or pause an action."),
         "calendar": (f"{_TASKS}.calendars", "Import, list, show or delete calendars of holidays."),
         "sync": (f"{_TASKS}.worker", "Add, change and cancel recurring tasks as the code declares."),

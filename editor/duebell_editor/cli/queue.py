@@ -1,4 +1,4 @@
-"""The commands about whole schedulers: `export`, `import`, `relane`, `editor`."""
+"""The commands about whole schedulers: `export`, `import`, `relane`, `dead-letters`, `editor`."""
 
 import logging
 import sys
@@ -7,15 +7,17 @@ from typing import Annotated
 
 import typer
 
-from duebell_shared.errors import DuebellError
+from duebell_editor.library.json_fields import plain_values
+from duebell_shared.aws.intake_queue import DeadLetters
+from duebell_shared.errors import DuebellError, InvalidInput
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.settings import MAX_LANES
 
 from .context import Context, flag, option
 from .errors import Exit, words_of
 from .options import opened
-from .output import json_line, plain
-from .program import examples
+from .output import console, in_one_line, json_line, local, plain, table
+from .program import examples, with_json
 
 app = typer.Typer()
 
@@ -75,6 +77,52 @@ def relane(
     context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])
 
 
+@app.command(
+    "dead-letters",
+    epilog=examples("dead-letters", "dead-letters --redrive intake", "dead-letters --delete lost-rings"),
+)
+@with_json()
+def dead_letters(
+    context: Context,
+    *,
+    redriven: Annotated[
+        DeadLetters | None,
+        typer.Option("--redrive", help="Send these messages again, or set the rule for them."),
+    ] = None,
+    deleted: Annotated[
+        DeadLetters | None, typer.Option("--delete", help="Delete these messages for good.")
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", metavar="ID", help="With --delete: only this message.")
+    ] = None,
+) -> None:
+    """A call handles 1,000 messages of a queue at most. SQS hides those that are listed for a moment."""
+    editor, as_json = context.editor(), context.out.as_json
+    if redriven and deleted:
+        raise InvalidInput("--redrive", "goes without --delete")
+    if ids and not deleted:
+        raise InvalidInput("--id", "goes with --delete")
+    if queue := redriven or deleted:
+        count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or ())
+        word = "redriven" if redriven else "deleted"
+        if as_json:
+            context.out.print_json({word: count})
+        else:
+            print(f"{word}: {count:,}")
+        return
+    letters = editor.dead_letters()
+    if as_json:
+        context.out.print_json({"letters": plain_values(letters)})
+        return
+    rows = [
+        (one.queue, one.id, local(one.sent_at), in_one_line(plain(one.reason or one.body))) for one in letters
+    ]
+    if rows:
+        console().print(table(("queue", "id", "since", "reason"), rows))
+    else:
+        print("no dead letters")
+
+
 _HOST = "The address to serve on. An address that other machines reach needs a token."
 _PROOF = (
     "The secret that requests must carry, 16 characters or more. Set the variable instead where other users "
@@ -114,7 +162,7 @@ def editor(
             f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
         ) from error
     if (token is not None) if access_log is None else access_log:
-        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")))
+        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.audit", "duebell.editor")))
 
     def started(url: str) -> None:
         asking = "" if token is None else ", and asks for the token"

@@ -23,7 +23,7 @@ from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import Task, starts_by
 
 from .context import Context, flag, option
 from .errors import Exit
@@ -137,13 +137,14 @@ def preview(
     now, zone = context.now(), given["timezone"] and given["timezone"].key
     asked = {"schedule": schedule, **given, "timezone": zone}
     if given["calendar"]:
-        meant, occurrences, on_holidays = context.editor().preview(count, **asked)
+        meant, occurrences, on_holidays = context.editor().preview(count=count, **asked)
     else:
         meant = make_schedule(asked.pop("schedule"), **asked, now=now)
         occurrences, on_holidays = meant.preview(count, now), ()
     if context.out.as_json:
         told = {"on_holidays": plain_values(on_holidays)} if on_holidays else {}
-        context.out.print_json({"words": meant.describe(), "occurrences": occurrences, **told})
+        times = {"occurrences": occurrences, "starts_by": list(map(starts_by, occurrences))}
+        context.out.print_json({"words": meant.describe(), **times, **told})
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))

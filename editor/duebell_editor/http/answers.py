@@ -19,14 +19,17 @@ from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
+from duebell_editor.simulation.simulate import Flattening, Simulation
+from duebell_editor.status.dead_letters import DeadLetter
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
+from duebell_shared.audit import Changes
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.schedules.calendars import OnHoliday
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
-from duebell_shared.tasks.follow_up import FollowUp
+from duebell_shared.tasks.follow_up import FollowUp, Members
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
@@ -122,6 +125,10 @@ _THEN = _struct(
     after=_described(float, "It is due so many seconds later"),
 )
 
+_MEMBERS = _struct(
+    "Members", Members, after=_described(float, "How many seconds after the last has ended the batch is due")
+)
+
 _DURATIONS: Any = {
     name: _described(float if FIELDS[name].default is not None else float | None, described(name))
     for name in STORED
@@ -136,10 +143,27 @@ _TASK = _struct(
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
+    members=_described(_MEMBERS | None, "The tasks that a batch waits for; null if it is none"),
     starts_by=_described(
         Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
     ),
     can=_CAN,
+)
+
+_FLATTENING = _struct(
+    "Flattening",
+    Flattening,
+    spread=_described(float, "The spread to give it, in seconds"),
+    later=_described(float, "How many seconds later it is then, each time"),
+)
+
+_SIMULATION = _struct(
+    "Simulation",
+    Simulation,
+    flatten=_described(
+        tuple[_FLATTENING, ...],  # type: ignore[valid-type]
+        "The recurring tasks to move so that the peak halves",
+    ),
 )
 
 #: Characters of a payload that a list shows.
@@ -211,11 +235,26 @@ class TimeZones(Struct, kw_only=True):
     names: list[str]
 
 
+class DeadLetterList(Struct, kw_only=True):
+    """The messages of all dead-letter queues of the stack."""
+
+    letters: tuple[DeadLetter, ...]
+
+
+class Handled(Struct, kw_only=True):
+    """The number of messages that were sent back or deleted."""
+
+    count: int
+
+
 class Preview(Struct, kw_only=True):
     """A schedule in words, its next times, and those up to then that fall on holidays."""
 
     words: str
     occurrences: list[Instant]
+    starts_by: Annotated[
+        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+    ]
     on_holidays: tuple[OnHoliday, ...] = ()
 
 
@@ -367,7 +406,8 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
+    operator = (Changes, DeadLetterList, Handled)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, *operator, _SIMULATION, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -128,6 +128,7 @@ _REQUESTS: dict[str, list[object]] = {
     ],
     "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
     "Move": [{"due": "2026-12-31T00:00:00Z"}, {"in": 5400}],
+    "Proposal": [{"in": 86_400, "limits": {"mail": {"at_most": 5}}, "flatten": True}],
     "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
     "BackfillRange": [{"start": "2026-01-01T00:00:00Z", "end": "2026-01-31T23:59:59Z", "per_second": 2}],
     "NewBatch": [

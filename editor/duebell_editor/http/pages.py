@@ -97,7 +97,7 @@ STREAM = "/api/changes"
 _OPEN = frozenset({"", *(page.path for page in PAGES), "/docs", "/openapi.json"})
 
 #: A POST that stores nothing.
-_PREVIEW = "/api/preview"
+_ASKING = {"/api/preview", "/api/simulate"}
 
 
 def path_of(scope: Scope) -> str:
@@ -117,7 +117,7 @@ def is_open(scope: Scope) -> bool:
 def is_reading(scope: Scope) -> bool:
     """Tell whether the request can change nothing."""
     method = scope["method"]
-    return method in {"GET", "HEAD", "OPTIONS"} or (method == "POST" and path_of(scope) == _PREVIEW)
+    return method in {"GET", "HEAD", "OPTIONS"} or (method == "POST" and path_of(scope) in _ASKING)
 
 
 def is_stream(scope: Scope) -> bool:

@@ -36,6 +36,7 @@ from duebell_shared.limits.limits import (
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.schedules.calendars import Calendar
+from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
 from duebell_shared.tasks.fields import FIELDS, IfExists, described, names_of
@@ -337,6 +338,18 @@ class RecurringTasks(_Paged):
     prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
 
 
+class AuditQuery(_Paged):
+    """The changes to list."""
+
+    id: _Id | None = Field(default=None, description="Only those of this task")
+
+
+class LettersToDelete(Given):
+    """The messages to delete, by SQS's ids; all of the queue if there are none."""
+
+    ids: list[str] = Field(default=[], max_length=MAX_MANY)
+
+
 class Following(StatusZone):
     """The part of the queue, and the tasks, that a client follows."""
 
@@ -369,6 +382,34 @@ class NewLimit(Given):
     closed: Annotated[str | None, _checked(check_closed)] = Field(
         default=None,
         description="Hours in which nothing starts, such as `22:00-06:00 Europe/Berlin`; `never` for none",
+    )
+
+
+_Until = create_model(
+    "_Until",
+    __base__=_Timed,
+    due=(_Instant | None, Field(default=None, alias="until", description="Until then; or give `in`")),
+    in_=_IN,
+)
+
+
+class Proposal(_Until):  # type: ignore[misc, valid-type]
+    """How far to simulate, and changes to simulate; nothing is changed."""
+
+    add: list[NewTask] = Field(default=[], max_length=MAX_MANY, description="Tasks to add")
+    limits: dict[str, NewLimit] = Field(default={}, description="Limits to set, by action")
+    pause: list[str] = Field(default=[], description="Actions to pause")
+    spread: dict[
+        str, Annotated[Any, BeforeValidator(partial(_read, "spread")), WithJsonSchema({"type": "number"})]
+    ] = Field(default={}, description="Spreads in seconds, by the id of a recurring task or by action")
+    precision: Precision | None = Field(default=None, description="Another precision")
+    flatten: bool = Field(
+        default=False, strict=True, description="Spread recurring tasks so that the peak halves, and say how"
+    )
+    concurrency: int = Field(default=16, strict=True, ge=1, description="Actions that a run has at a time")
+    memory: int = Field(default=512, strict=True, ge=128, description="The worker's memory in MB")
+    most_starts: int = Field(
+        default=100, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
     )
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duebell_editor.listing.filters import check_instant
 from duebell_shared.errors import AddFailure, AddReport, InvalidQuery
-from duebell_shared.instants import MILLISECOND, Instant, floor, render
+from duebell_shared.instants import FIRST, MILLISECOND, Instant, floor, render
 from duebell_shared.limits.limits import check_per_second
 from duebell_shared.queue.adding import Policy
 from duebell_shared.quoting import quoted
@@ -93,7 +93,7 @@ def backfill(
 
 def _occurrences(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
     """The occurrences from `start` to `end`, both included. Raises InvalidQuery for too many."""
-    due = schedule.next_after(start - MILLISECOND)
+    due = schedule.next_after(max(start, FIRST + MILLISECOND) - MILLISECOND)
     for _ in range(MOST_BACKFILLED):
         if due is None or due > end:
             return

@@ -16,7 +16,6 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
-from duebell_shared.log_lines import log_change
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.adding import TRIES, Policy
 from duebell_shared.queue.task_queue import Queue
@@ -119,7 +118,7 @@ class Joiner:
         if confirmed:
             self._change(id, lambda batch: batch.joined(len(confirmed)), confirmed)
         for write in confirmed:
-            log_change("confirm", write.old, write.new)
+            self._queue.audit.changed("confirm", write.old, write.new)
         return outcomes | {write.new.id: write.new for write in confirmed}
 
     def save_retried(self, task: Task, retried: Task) -> bool:

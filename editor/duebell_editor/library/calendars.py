@@ -17,6 +17,7 @@ from duebell_shared.queue.adding import TRIES
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.calendars import Calendar, Calendars
+from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.task import Task
 
 from .change_many import ChangeFailure
@@ -101,6 +102,7 @@ def import_calendar(
 
 def delete_calendar(backend: Backend, queue: Queue, name: str) -> None:
     """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
+    check_name("calendar", name)
     if name not in (backend.store.read_calendars() or Calendars()).calendars:
         raise InvalidInput(
             "calendar", f"{quoted(name)} does not exist: `duebell calendar list` shows those there are"

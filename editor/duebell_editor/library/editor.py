@@ -34,18 +34,27 @@ from duebell_editor.status.status import read_status
 from duebell_editor.status.why import Why, explain
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
+from duebell_shared.audit import Changes
+from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskExists, TaskNotFound
+from duebell_shared.errors import (
+    AddReport,
+    InvalidQuery,
+    InvalidTask,
+    TaskChanged,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+)
 from duebell_shared.instants import NEVER
-from duebell_shared.log_lines import log_change
 from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
 from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.queue.transactions import TaskWrite
 from duebell_shared.quoting import quoted
-from duebell_shared.schedules.schedule import Schedule, make_schedule
+from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
@@ -75,11 +84,20 @@ from .limit_setter import all_limits, set_limit
 if TYPE_CHECKING:
     import boto3
 
+    from duebell_editor.simulation.simulate import Simulation
+    from duebell_editor.status.dead_letters import DeadLetter
     from duebell_shared.schedules.calendars import Calendar, OnHoliday
 
     from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
+
+
+def _letters_of(queue: DeadLetters | str) -> DeadLetters:
+    try:
+        return DeadLetters(queue)
+    except ValueError:
+        raise InvalidQuery("queue", f"must be one of {', '.join(DeadLetters)}, not {quoted(queue)}") from None
 
 
 class Editor:
@@ -250,6 +268,52 @@ class Editor:
         TaskNotFound.
         """
         return self.get(id).history
+
+    def simulate(
+        self,
+        until: datetime | timedelta,
+        *,
+        add: Iterable[NewTask | Mapping[str, Any]] = (),
+        limits: Mapping[str, Mapping[str, Any]] | None = None,
+        pause: Iterable[str] = (),
+        spread: Mapping[str, timedelta] | None = None,
+        precision: Precision | str | None = None,
+        flatten: bool = False,
+        concurrency: int = 16,
+        memory: int = 512,
+        most_starts: int = 100,
+    ) -> "Simulation":
+        """Say what the queue does until then if nothing fails, and what it would do with these changes.
+
+        until        a time, or a length of time from now; at most 62 days
+        add          tasks to add, as for `add_many`
+        limits       other limits, by action: `{"mail": {"at_most": 5}}`, or per_second, closed
+        pause        actions to pause
+        spread       other spreads, by the id of a recurring task or by action
+        precision    another precision, minute or second
+        flatten      spread recurring tasks so that the peak halves, and say how
+        concurrency  how many actions a run has under way at a time
+        memory       the worker's memory in MB, for the cost
+        most_starts  how many starts to list, in order
+
+        It reads the queue, the limits and some done tasks, and writes nothing. Each attempt takes the median
+        time of past attempts of its action, or a second. Raises InvalidQuery, InvalidTask, InvalidSchedule.
+        """
+        from duebell_editor.simulation.simulate import proposal_of, simulate  # noqa: PLC0415 (few do this)
+
+        added = tuple(check_all(add, self._check))
+        proposal = proposal_of(
+            add=added, limits=limits, pause=pause, spread=spread, precision=precision, flatten=flatten
+        )
+        return simulate(
+            self._backend,
+            self.queue,
+            until,
+            proposal,
+            concurrency=check_limit(concurrency, field="concurrency", most=10_000),
+            memory=check_limit(memory, field="memory", most=10_240),
+            most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
+        )
 
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.
@@ -691,7 +755,9 @@ class Editor:
         from .relane import relane  # noqa: PLC0415 (few processes ever do this)
 
         check_progress(progress)
-        return relane(self._backend, lanes, progress=progress)
+        done = relane(self._backend, lanes, progress=progress)
+        self._backend.audit.note("relane", self.changed_by, detail=f"{done.lanes} lanes")
+        return done
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
@@ -716,12 +782,60 @@ class Editor:
         """
         from duebell_editor.status.doctor import diagnose  # noqa: PLC0415 (few processes ever do this)
 
-        return diagnose(self._backend, fix=check_flag("fix", fix))
+        found = diagnose(self._backend, fix=check_flag("fix", fix))
+        if fix:
+            self._backend.audit.note("repair", self.changed_by)
+        return found
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
+        self._backend.audit.note("repair", self.changed_by)
         return self.status()
+
+    def dead_letters(self) -> "tuple[DeadLetter, ...]":
+        """The messages of all dead-letter queues of the stack, 1,000 of each at most.
+
+        SQS hides those that are read for a moment. Raises AwsRefused, also for a client without the rights.
+        """
+        from duebell_editor.status.dead_letters import read_letters  # noqa: PLC0415 (few processes do this)
+
+        return read_letters(self._backend)
+
+    def redrive(self, queue: DeadLetters | str) -> int:
+        """Send the messages of a dead-letter queue again, 1,000 at most; return how many.
+
+        For lost rings and failed runs it sets the rule, so that a run comes for all that is due, and deletes
+        them. Raises InvalidQuery, AwsRefused, NotArmed.
+        """
+        from duebell_editor.status.dead_letters import redrive  # noqa: PLC0415
+
+        count = redrive(self._backend, _letters_of(queue))
+        self._backend.audit.note("redrive", self.changed_by, detail=f"{queue}: {count:,}")
+        return count
+
+    def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] = ()) -> int:
+        """Delete 1,000 messages of a dead-letter queue at most, or those with these ids; return how many.
+
+        Raises InvalidQuery, AwsRefused.
+        """
+        from duebell_editor.status.dead_letters import delete_letters  # noqa: PLC0415
+
+        count = delete_letters(self._backend, _letters_of(queue), tuple(ids))
+        self._backend.audit.note("delete_letters", self.changed_by, detail=f"{queue}: {count:,}")
+        return count
+
+    def changes(self, *, id: str | None = None, limit: int = 100, cursor: str | None = None) -> Changes:
+        """List the changes by editors that the table keeps, the latest first, with DUEBELL_AUDIT=table.
+
+        id      only those of this task
+        limit   at most this many, 1 to 1,000
+        cursor  the last page's, for the next
+
+        Raises InvalidQuery.
+        """
+        given = None if id is None else check_name("id", id)
+        return self._backend.audit.page(id=given, limit=check_limit(limit), cursor=check_cursor(cursor))
 
     def import_calendar(self, name: str, calendar: "Calendar") -> "CalendarReport":
         """Store a calendar of holidays under this name, and plan the tasks that use it anew.
@@ -731,26 +845,38 @@ class Editor:
         from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
 
         replan = partial(self.update, calendar=name)
-        return import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+        report = import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+        self._backend.audit.note("import_calendar", self.changed_by, detail=name)
+        return report
 
     def preview(
-        self, count: int = 10, **schedule: Any
+        self,
+        schedule: str,
+        *,
+        count: int = 10,
+        timezone: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        calendar: str | None = None,
+        holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
     ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
         """A schedule, its next occurrences, and those up to the last of them that fall on holidays.
 
-        It takes the arguments of `add` that make a schedule. Nothing is stored. Raises InvalidSchedule.
+        The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,
+        InvalidTask, InvalidQuery.
         """
-        now = self._clock()
+        now, most = self._clock(), check_limit(count, field="count")
         meant = make_schedule(
-            schedule.pop("schedule"),
-            **{
-                name: checked(name, value) if name == "holidays" else value
-                for name, value in schedule.items()
-            },
+            schedule,
+            timezone=timezone,
+            start=start,
+            end=end,
+            calendar=None if calendar is None else checked("calendar", calendar),
+            holidays=checked("holidays", holidays),
             calendars=self._calendar_of,
             now=now,
         )
-        found = meant.preview(count, now)
+        found = meant.preview(most, now)
         return meant, found, meant.on_holidays(now, found[-1] if found else now, 100)
 
     def calendars(self) -> "Mapping[str, Calendar]":
@@ -763,6 +889,7 @@ class Editor:
         from .calendars import delete_calendar  # noqa: PLC0415
 
         delete_calendar(self._backend, self.queue, name)
+        self._backend.audit.note("delete_calendar", self.changed_by, detail=name)
 
     def _check(self, given: NewTask) -> Task:
         task = self._signed(check_size(new_task(**given, now=self._clock(), calendars=self._calendar_of)))
@@ -841,7 +968,7 @@ class Editor:
             changed = self._noted(verb, task, wanted)
             is_retried = task.counted and not changed.counted
             if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
-                log_change(verb, task, changed)
+                self.queue.audit.changed(verb, task, changed)
                 # Even if this call did not change the time: an earlier one may have, and failed to arm.
                 self._rule.arm([changed])
                 return changed

@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 from msgspec.structs import asdict, replace
 
-from duebell_editor.listing.queue_counts import MOST_COUNTED
+from duebell_editor.listing.queue_counts import MOST_COUNTED, overdue_before
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
@@ -111,10 +111,12 @@ def explain(backend: Backend, task: Task) -> Why:
     elif task.queued > now:
         action = worker.worker.action(task.action) if worker and worker.worker else None
         found = _to_come(task, task.queued, action.attempts if action else None)
+        if limit.at_most or limit.per_second:
+            found = replace(found, starts_by=_behind_line(backend, task.action, task.queued))
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
     starts_by = found.starts_by or task.starts_by
-    is_late = starts_by is not None and starts_by < now
+    is_late = starts_by is not None and starts_by - STARTS_WITHIN < overdue_before(record, now)
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
 
 
@@ -207,6 +209,12 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
         way_out="`duebell limit ACTION --closed HOURS` sets other hours, and `--closed never` opens it",
         starts_by=opens + STARTS_WITHIN,
     )
+
+
+def _behind_line(backend: Backend, action: str, queued: datetime) -> datetime | None:
+    """When a task behind the line of its action starts at the latest; None if the line is over by then."""
+    semaphore = backend.store.read_semaphore(action)
+    return semaphore.line + STARTS_WITHIN if semaphore and semaphore.line > queued else None
 
 
 def _of_limit(backend: Backend, task: Task, limit: ActionLimit, now: datetime) -> Why:

@@ -3,7 +3,7 @@
 Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, TypedDict
@@ -190,13 +190,6 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
     if not isinstance(declared, dict):
         raise InvalidSettings(where, 'must be a JSON object of deliveries, like {"remind": {"to": "arn:…"}}')
     return {name: _delivery(name, given, where) for name, given in declared.items()}
-
-
-def deliveries_text(deliveries: Iterable[Delivery]) -> str:
-    declared = {one.name: msgspec.to_builtins(one) for one in deliveries}
-    for fields in declared.values():
-        del fields["name"]
-    return msgspec.json.encode(declared).decode()
 
 
 def _delivery(name: str, given: Any, where: str) -> Delivery:

@@ -90,6 +90,9 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def changed(self, name: str, calendar: Calendar | None) -> Self:
         """With this calendar, or without it. Raises InvalidInput."""
+        given: object = calendar
+        if calendar is not None and not isinstance(given, Calendar):
+            raise InvalidInput("calendar", f"must be a Calendar, not {quoted(given)}")
         check_name("calendar", name)
         others = {one: known for one, known in self.calendars.items() if one != name}
         new = replace(self, calendars={**others, name: calendar} if calendar else others)

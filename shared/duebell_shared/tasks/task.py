@@ -68,6 +68,11 @@ STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
+def starts_by(queued: datetime) -> datetime:
+    """The time by which a task with this time starts, if nothing is in trouble and its action has room."""
+    return min(queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
+
+
 class QueueKey(NamedTuple):
     """A task's place in the queue: when the worker shall look at it, its id, its lane and its priority."""
 
@@ -205,7 +210,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         if self.queued is None or self.status is not Status.SCHEDULED:
             return None
-        return min(self.queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
+        return starts_by(self.queued)
 
     @property
     def missed_runs(self) -> int:

@@ -42,6 +42,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     kind       what it is: `function`, or the kind of a delivery's target, such as `queue`: see Kind
     at_most, per_second, closed  the limits that it declares; None for none
     timeout    seconds that an attempt may take; unset if any time
+    stoppable  true if its running attempts are told to stop; else unset
     to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
     """
 
@@ -56,6 +57,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     per_second: float | None = None
     closed: str | None = None
     timeout: float | UnsetType = UNSET
+    stoppable: bool | UnsetType = UNSET
 
 
 class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):

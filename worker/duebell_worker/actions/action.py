@@ -106,6 +106,7 @@ class Action(Generic[_P, _R]):
     attempts  how often it is tried
     backoff   the wait between a failed attempt and the next
     timeout   how long an attempt may take; None for any time
+    stoppable  whether its attempts are told to stop: see `stopping`
     function  the function itself
     limit     how many attempts at a time and a second are started, over all runs together
     delivery  what is sent, and where to, instead of a call of the function; None for all others
@@ -126,6 +127,7 @@ class Action(Generic[_P, _R]):
         attempts: int,
         backoff: Backoff,
         timeout: timedelta | None = None,
+        stoppable: bool = False,
         on_failed: str | None = None,
         editor: "Callable[[], Editor]",
     ) -> None:
@@ -135,6 +137,7 @@ class Action(Generic[_P, _R]):
         self.attempts = attempts
         self.backoff = backoff
         self.timeout = timeout
+        self.stoppable = stoppable
         self.on_failed = on_failed
         self._parameters = parameters
         self._editor = editor

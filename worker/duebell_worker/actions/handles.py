@@ -98,6 +98,7 @@ def new_action(
     attempts: int,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     timeout: timedelta | None = None,
+    stoppable: bool = False,
     on_failed: str | None = None,
     limit: Limit = _NO_LIMIT,
     editor: "Callable[[], Editor]" = _no_editor,
@@ -127,6 +128,7 @@ def new_action(
         attempts=attempts,
         backoff=backoff,
         timeout=timeout,
+        stoppable=stoppable,
         on_failed=None if on_failed is None else check_name("on_failed", on_failed),
         editor=editor,
     )

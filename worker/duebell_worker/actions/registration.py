@@ -143,6 +143,7 @@ class Registration:
                 at_most=action.limit.at_most,
                 per_second=action.limit.per_second,
                 closed=action.limit.closed,
+                stoppable=True if action.stoppable else UNSET,
                 timeout=action.timeout.total_seconds() if action.timeout else UNSET,
                 **_kind_of(action),
             )

@@ -1,8 +1,10 @@
 """One attempt of a run, and how far it has come."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -20,6 +22,25 @@ _WORTH_TELLING = timedelta(seconds=1)
 
 #: The first ring for a time comes within so many minutes: it is a minute ahead at least, and a whole one.
 _FIRST_RING = timedelta(minutes=2)
+
+
+#: The event of the attempt whose action runs here, if that is stoppable.
+STOPPING: ContextVar[threading.Event | None] = ContextVar("duebell_stopping", default=None)
+
+
+def stopping() -> threading.Event:
+    """The event that is set when the running action is to stop; for actions with `stoppable=True`.
+
+    It is set when the task is cancelled, moved or replaced, at the time-out, when the lease is lost, and when
+    the process is to end. Raises RuntimeError outside of such an action.
+    """
+    event = STOPPING.get()
+    if event is None:
+        raise RuntimeError(
+            "duebell.stopping() was called outside of a stoppable action: declare the action with "
+            "@worker.action(stoppable=True), and call it in the thread that runs the action"
+        )
+    return event
 
 
 class Wake(NamedTuple):
@@ -51,6 +72,7 @@ class Attempt:
                or for others of its action to end
     ends_by    the end of its time-out, once its action is called; None if it has none
     has_returned  whether its action has returned, if it has a time-out
+    stop       the event that tells its action to stop; None if that is not stoppable
     waits_since  since when it waits in the run for its action's limit
     waited     how long it waited so
     """
@@ -68,6 +90,7 @@ class Attempt:
         self.has_place = True
         self.ends_by: datetime | None = None
         self.has_returned = False
+        self.stop: threading.Event | None = None
         self.waits_since: datetime | None = None
         self.waited = timedelta(0)
 
@@ -75,6 +98,11 @@ class Attempt:
     def is_running(self) -> bool:
         """True from the call of its action until the attempt is over."""
         return self.started is not None and not self.over.done()
+
+    def tell_to_stop(self) -> None:
+        """Tell its action to stop, if that is stoppable."""
+        if self.stop:
+            self.stop.set()
 
     def set_over(self, result: Ended | BaseException | None) -> None:
         """End the attempt with this result or error."""

@@ -27,6 +27,9 @@ _AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}
 #: The time between two looks for attempts whose time-out is over.
 _LOOK_AGAIN = timedelta(seconds=1)
 
+#: The time between two reads of the running tasks whose actions are stoppable.
+_READ_TASKS = timedelta(seconds=3)
+
 #: The tasks that may be under way in batches beside those in places.
 _IN_BATCHES = 100
 
@@ -53,13 +56,15 @@ class Attempts:
         self.put_back: dict[tuple[int, str], QueueKey] = {}
         self._context = context
         self._lease = lease
+        self._lanes = lanes
         self._trouble = lanes.trouble
         self._performer = Performer(context, lease, lanes)
         self.limiter = self._performer.limiter
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
         users = [action for name, action in context.actions.items() if not is_reserved(name)]
-        self._has_timeouts = any(action.timeout for action in users)
+        self._must_watch = any(action.timeout or action.stoppable for action in users)
+        self._read_tasks_at = context.now()
         self._sends_batches_only = bool(users) and all(action.batch for action in users)
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
@@ -98,18 +103,34 @@ class Attempts:
         return bool(self._context.overrunning) and self._context.free_places <= 0
 
     def watch(self) -> datetime:
-        """End the attempts whose time-out is over; return when to look again.
+        """End attempts whose time-out is over, and tell others to stop; return when to look again.
 
         Problem: an attempt begins in a thread of the pool, unknown to the run's own. Solution: while anything
-        is under way in a worker that has time-outs, the run looks every second.
+        is under way in a worker whose actions have time-outs or are stoppable, the run looks every second.
         """
-        if not self._has_timeouts or not self._under_way:
+        if not self._must_watch or not self._under_way:
             return NEVER
         now = self._context.now()
+        self._tell_to_stop(now)
         late = [one for one in self._under_way.values() if one.ends_by and one.ends_by <= now]
         if late:
             self._performer.time_out(late)
         return now + _LOOK_AGAIN
+
+    def _tell_to_stop(self, now: datetime) -> None:
+        """Tell attempts to stop: all when no time is left, and those whose tasks were changed meanwhile."""
+        running = [one for one in self._under_way.values() if one.stop and not one.stop.is_set()]
+        if self._context.is_out_of_time:
+            self._tell_all_to_stop()
+        elif not running:
+            self._read_tasks_at = now + _READ_TASKS
+        elif now >= self._read_tasks_at:
+            self._read_tasks_at = now + _READ_TASKS
+            found = self._lanes.tasks_of([attempt.key for attempt in running])
+            for attempt in running:
+                task = found.get(attempt.key)
+                if task and task.rev not in {stored.rev for stored in attempt.stored}:
+                    attempt.tell_to_stop()
 
     @property
     def is_claiming(self) -> bool:
@@ -191,6 +212,7 @@ class Attempts:
         back.
         """
         self.tally.stopped_early = self.has_left = True
+        self._tell_all_to_stop()
         for future in [future for future in self._under_way if future.done()]:
             self._take_result(future)
         for attempt, recorded in self._performer.leave(list(self._under_way.values())):
@@ -203,10 +225,15 @@ class Attempts:
 
     def abandon(self) -> int:
         """Leave the attempts to their threads, as the lease is lost; return how many still run."""
+        self._tell_all_to_stop()
         running = [attempt for attempt in self._under_way.values() if attempt.is_running]
         if host := self._context.host:
             host.keep(running)
         return len(running)
+
+    def _tell_all_to_stop(self) -> None:
+        for attempt in self._under_way.values():
+            attempt.tell_to_stop()
 
     def _take_result(self, future: Future[Ended | None]) -> Task | None:
         """Count and log the outcome of an attempt, and return the task.

@@ -19,7 +19,7 @@ from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
 from duebell_worker.log import attempt_of
-from duebell_worker.run.attempt import Attempt, as_run
+from duebell_worker.run.attempt import STOPPING, Attempt, as_run
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.follow_ups import FollowUps
 from duebell_worker.run.lanes import Batcher, Lanes
@@ -174,13 +174,13 @@ class Performer:
             self._perform_in_time(attempt, started, attempt.ends_by)
             return
         with attempt.is_over_at_error():
-            attempt.ended = self._ended_with(started, self._call(started))
+            attempt.ended = self._ended_with(started, self._call(started, attempt))
         if attempt.ended:
             self._outcomes(attempt)
 
     def _perform_in_time(self, attempt: Attempt, started: Task, ends_by: datetime) -> None:
         """Call the action of an attempt that has a time-out. What comes of it later does not count."""
-        error = self._call(started)
+        error = self._call(started, attempt)
         with self._starting:
             attempt.has_returned = True
             if attempt.ended:
@@ -211,6 +211,7 @@ class Performer:
         overrunning = self._context.overrunning
         overrunning[:] = [one for one in overrunning if not one.has_returned] + late
         for attempt in late:
+            attempt.tell_to_stop()
             self._context.log("timed_out", level=logging.WARNING, id=attempt.key.id, lost=len(overrunning))
         if self._context.host:
             self._context.host.note_lost_places()
@@ -228,12 +229,15 @@ class Performer:
                         action = self._actions[task.action]
                         if action.timeout:
                             attempt.ends_by = self._context.now() + action.timeout
+                        if action.stoppable:
+                            attempt.stop = threading.Event()
                         attempt.started = task
         return [attempt.started for attempt in attempts]
 
-    def _call(self, task: Task) -> BaseException | None:
+    def _call(self, task: Task, attempt: Attempt) -> BaseException | None:
         """Call the action, or send this delivery; return the error that it raised, if any."""
         action = self._actions[task.action]
+        token = STOPPING.set(attempt.stop)
         error: BaseException | None = None
         spans: Sequence[AttemptSpan] = ()
         try:
@@ -244,6 +248,8 @@ class Performer:
                 action.handle(task)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             error = raised
+        finally:
+            STOPPING.reset(token)
         _end(spans, [error])
         return error
 

@@ -5,13 +5,25 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
+from duebell_editor.http.answers import (
+    DeadLetterList,
+    Handled,
+    Json,
+    KnownWorker,
+    Preview,
+    Timeline,
+    TimeZones,
+    recurring_answer,
+)
 from duebell_editor.http.description import AWS, answers
 from duebell_editor.http.requests import (
+    AuditQuery,
     CalendarsAnswer,
+    LettersToDelete,
     Limits,
     NewCalendar,
     NewLimit,
+    Proposal,
     RecurringTasks,
     SchedulePreview,
     StatusZone,
@@ -19,8 +31,11 @@ from duebell_editor.http.requests import (
     TimeSpan,
 )
 from duebell_editor.library.json_fields import status_fields
+from duebell_shared.aws.intake_queue import DeadLetters
+from duebell_shared.errors import InvalidQuery
 from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
+from duebell_shared.tasks.task import starts_by
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
@@ -98,9 +113,16 @@ def mend_scheduler(editor: VisitorsEditor) -> Json:
 @router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))
 def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
-    schedule, found, on_holidays = editor.preview(body.count, **body.given("count"))
+    schedule, found, on_holidays = editor.preview(**body.given("count"), count=body.count)
     words = schedule.describe()
-    return Json(Preview(words=words, occurrences=list(found), on_holidays=tuple(on_holidays)))
+    return Json(
+        Preview(
+            words=words,
+            occurrences=list(found),
+            starts_by=list(map(starts_by, found)),
+            on_holidays=tuple(on_holidays),
+        )
+    )
 
 
 @router.get(
@@ -136,10 +158,51 @@ def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
     return list_calendars(editor)
 
 
+@router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))
+def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
+    """What the queue does until a time, and what it would do with the changes. Nothing is changed."""
+    given = body.given("add", "limits")
+    if given.get("due") is None:
+        raise InvalidQuery("until", "or `in` is missing: say how far to simulate")
+    add = [{**one.given("if_exists", "max_wait")} for one in body.add]
+    limits = {name: one.given() for name, one in body.limits.items()}
+    return Json(editor.simulate(given.pop("due"), add=add, limits=limits, **given))
+
+
 @router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))
 def list_time_zones() -> Json:
     """By name, with those that are kept for backward compatibility."""
     return Json(TimeZones(tzdata=TZDATA_VERSION, names=sorted(zone_names())))
+
+
+@router.get("/audit", summary="List changes", responses=answers("Changes", 422, *AWS))
+def list_audit(which: Annotated[AuditQuery, Query()], editor: VisitorsEditor) -> Json:
+    """The changes by editors that the table keeps, the latest first. It needs DUEBELL_AUDIT=table."""
+    return Json(editor.changes(**which.given()))
+
+
+@router.get("/dead-letters", summary="List dead letters", responses=answers("DeadLetterList", 422, *AWS))
+def list_dead_letters(editor: VisitorsEditor) -> Json:
+    """The messages of all dead-letter queues of the stack, 1,000 of each at most."""
+    return Json(DeadLetterList(letters=editor.dead_letters()))
+
+
+@router.post(
+    "/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled", 422, *AWS)
+)
+def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
+    """Sends messages of the intake again. For lost rings and failed runs, sets the rule and deletes them."""
+    return Json(Handled(count=editor.redrive(queue)))
+
+
+@router.post(
+    "/dead-letters/{queue}/delete",
+    summary="Delete dead letters",
+    responses=answers("Handled", 400, 422, *AWS),
+)
+def delete_dead_letters(queue: DeadLetters, body: LettersToDelete, editor: VisitorsEditor) -> Json:
+    """Deletes messages for good: those with these ids, or 1,000 of the queue at most."""
+    return Json(Handled(count=editor.delete_dead_letters(queue, body.ids)))
 
 
 Action = Annotated[str, Path(description="The action's name, percent-encoded", examples=["put_on_sale"])]

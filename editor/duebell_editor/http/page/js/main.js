@@ -5,6 +5,7 @@ import { refresh, seldom, startFrame } from "./frame.js";
 import { isCostly, refreshCounts, refreshList, startFilters, startList, startTabs } from "./list.js";
 import { refreshRule, startProblems, startRule } from "./rule.js";
 import { on, takeAsked } from "./state.js";
+import { startSimulation } from "./simulate.js";
 import { refreshTask } from "./task.js";
 import { refreshComing, refreshHistory, startTimeline } from "./timeline.js";
 
@@ -31,6 +32,7 @@ addEventListener("hashchange", takeAsked);
 startRule();
 startProblems();
 startTimeline();
+startSimulation();
 startList();
 startFrame(all, changedElsewhere);
 refresh(refreshRule);

@@ -1,0 +1,500 @@
+"""Plays what a queue will do, without I/O: which task starts when, by which ring and run.
+
+It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
+is set to, the recurrence of a task, the semaphore of a limited action. What it leaves out is failure: every
+call takes no time, every ring comes, every attempt takes the time of its action and is done. Pure.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.bell.arming import ArmingRecord, Lane
+from duebell_shared.bell.expression import (
+    LEAD,
+    SENTINEL,
+    early_minute,
+    expression_at,
+    next_ring,
+    ring_minute,
+)
+from duebell_shared.instants import MILLISECOND, NEVER
+from duebell_shared.limits.limits import Limit, reopening
+from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import Task
+
+#: What a run does; the names are those of the modules of `duebell_worker.run` that say why.
+READ_AGAIN, MOMENT, STAYS = timedelta(seconds=5), timedelta(seconds=2), timedelta(minutes=2)
+LEASE, WATCH, _OWNER = timedelta(minutes=2), timedelta(seconds=0.25), "run"
+AN_ATTEMPT, WEIGHT, SHORTEST = timedelta(seconds=5), 0.2, timedelta(milliseconds=50)
+LONGEST_WAIT, IN_TIME, RESERVE = timedelta(minutes=10), timedelta(seconds=30), timedelta(seconds=20)
+IN_SIGHT, MOST_IN_SIGHT, MOST_WITH_PRIORITIES, AT_ONCE = 100, 1_000, 100_000, 25
+
+_KEEP, _NONE, _SECOND = RetentionPolicy(), timedelta(0), timedelta(seconds=1)
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides when tasks start, beside the tasks.
+
+    head_start   how long before a due date the rule rings
+    concurrency  how many actions a run has under way at a time
+    run_limit    how long one run may take
+    runs         how many runs share what is too much for one
+    is_called    whether a run can be called directly where the rule would ring too late
+    limits       the limits of actions, by name
+    semaphores   what these have let start so far
+    durations    how long an attempt takes, by action
+    otherwise    how long one takes of another action
+    """
+
+    head_start: timedelta = _NONE
+    concurrency: int = 16
+    run_limit: timedelta = timedelta(minutes=5)
+    runs: int = 1
+    is_called: bool = False
+    limits: Mapping[str, Limit] = {}
+    semaphores: Mapping[str, Semaphore] = {}
+    durations: Mapping[str, timedelta] = {}
+    otherwise: timedelta = _SECOND
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """The start of an attempt. Times are UTC.
+
+    at           when it is started
+    id, action   of the task
+    due          when it was to be started: its due date and its spread, or its place after a retry
+    lateness_ms  how long after that it is started, in milliseconds
+    ends_at      when it ends
+    recurs       whether it is an occurrence of a recurring task
+    """
+
+    at: datetime
+    id: str
+    action: str
+    due: datetime
+    lateness_ms: int
+    ends_at: datetime
+    recurs: bool
+
+
+class RunPlayed(msgspec.Struct, frozen=True):
+    """A run: when it begins and ends, and whether the rule rang for it or another run called it."""
+
+    began: datetime
+    ended: datetime
+    is_rung: bool
+
+
+class _Waiting(msgspec.Struct):
+    """A task in the queue: its place, and since when it waits.
+
+    task    None if it runs once, and nothing follows
+    number  that of its newest place, by which others are known as left
+    """
+
+    queued: datetime
+    priority: int
+    id: str
+    action: str
+    since: datetime
+    is_held: bool = False
+    task: Task | None = None
+    number: int = 0
+
+
+def entry_of(task: Task) -> _Waiting:
+    """The task as it waits in the queue."""
+    queued = task.queued or NEVER
+    is_simple = not task.recurrence and task.expires_after is None and not task.then
+    return _Waiting(
+        queued=queued,
+        priority=task.priority,
+        id=task.id,
+        action=task.action,
+        since=task.limited_since or queued,
+        is_held=task.limited_since is not None,
+        task=None if is_simple else task,
+    )
+
+
+class Played:
+    """The queue as it goes on from `now` to `until`.
+
+    starts   the attempts, in order of their starts
+    runs     the runs, in order
+    expired  how many tasks came too late to be started
+    """
+
+    def __init__(
+        self,
+        tasks: Iterable[Task],
+        conditions: Conditions,
+        *,
+        now: datetime,
+        until: datetime,
+        record: ArmingRecord | None = None,
+        expression: str = SENTINEL,
+        running: Iterable[tuple[datetime, Task]] = (),
+    ) -> None:
+        """`running` are the tasks under way, each with its end."""
+        self.starts: list[Start] = []
+        self.runs: list[RunPlayed] = []
+        self.expired = 0
+        self._of = conditions
+        self._until = until
+        self._now = now
+        self._queue: list[tuple[datetime, int, str, int, _Waiting]] = []
+        self._put_back: list[tuple[datetime, int, str, int, _Waiting]] = []
+        self._under_way: list[tuple[datetime, int, _Waiting, datetime]] = []
+        self._number = 0
+        for task in tasks:
+            self._put(entry_of(task))
+        self._semaphores = dict(conditions.semaphores)
+        self._busy: defaultdict[str, int] = defaultdict(int)
+        record = record or ArmingRecord(lanes=())
+        due = min((lane.due for lane in record.lanes), default=NEVER)
+        self._record = replace(record, lanes=(Lane(due=due),), head_start=conditions.head_start)
+        self._expression = expression
+        self._play(list(running))
+
+    @property
+    def waiting(self) -> int:
+        """The tasks that were due by the end and have not started."""
+        self._read()
+        return sum(one.number == number and one.since <= self._until for *_, number, one in self._queue)
+
+    def _put(self, one: _Waiting) -> None:
+        """Put it into the queue, or into another place."""
+        self._number += 1
+        one.number = self._number
+        self._put_back.append((one.queued, -one.priority, one.id, one.number, one))
+
+    def _read(self) -> datetime:
+        """Read the queue, with what was put into it since it was read last; return the time of its head."""
+        for place in self._put_back:
+            heapq.heappush(self._queue, place)
+        self._put_back.clear()
+        self._read_by = NEVER
+        return self._head()
+
+    def _head(self) -> datetime:
+        """The time of the first place in the queue, as it was read last."""
+        while self._queue and self._queue[0][-1].number != self._queue[0][-2]:
+            heapq.heappop(self._queue)
+        return self._queue[0][0] if self._queue else NEVER
+
+    def _play(self, running: list[tuple[datetime, Task]]) -> None:
+        for ends_at, task in running:
+            self._push(max(ends_at, self._now), entry_of(task), self._now)
+        self._record = self._record.lowered({0: self._read()})
+        self._settle(self._now)
+        begins, is_rung = (self._now, False) if running else self._next()
+        while begins <= self._until:
+            self._now = began = begins
+            self._run()
+            self.runs.append(RunPlayed(began, self._now, is_rung))
+            self.runs += [RunPlayed(self._shared_at, self._now, is_rung=False)] * self._helpers
+            self._hold_lanes(began, self._now)
+            self._record = self._record.released(_OWNER, {0: self._read()})
+            self._settle(self._now)
+            begins, is_rung = self._next()
+
+    def _next(self) -> tuple[datetime, bool]:
+        """When the next run begins, and whether by a ring."""
+        if self._of.is_called and self._record.rings_too_late(self._now):
+            return self._now, False
+        return next_ring(self._expression, self._now) or NEVER, True
+
+    def _settle(self, now: datetime) -> None:
+        """Set the rule if it is not where the record wants it."""
+        if self._record.is_settled(now):
+            return
+        target = self._record.target
+        minute = ring_minute(target, now)
+        early = early_minute(minute, target, now)
+        self._expression = expression_at(minute, early=early, now=now) if minute else SENTINEL
+        self._record = replace(self._record, armed=target, rings_at=minute, echo_of=None)
+
+    def _hold_lanes(self, began: datetime, ended: datetime) -> None:
+        """Have the lease of a run, and the rings while it is at work, set the rule."""
+        self._record = self._record.claimed(_OWNER, now=began, until=began + LEASE)
+        self._settle(began)
+        renews, at = began + LEASE / 2, began
+        while (at := min(renews, next_ring(self._expression, at) or NEVER)) <= ended:
+            if at == renews:
+                self._record = self._record.renewed(_OWNER, until=at + LEASE)
+                renews = at + LEASE / 2
+            else:  # a run comes, and finds no free lane
+                self._record = self._record.claimed("another", now=at, until=at + LEASE)
+            self._settle(at)
+
+    def _run(self) -> None:
+        """One run, from now on until it gives its lanes back."""
+        self._stop_at = self._now + self._of.run_limit - min(RESERVE, self._of.run_limit / 5)
+        self._places = self._of.concurrency
+        self._measured_from, self._ended, self._has_shared = self._now, 0, self._of.runs == 1
+        self._in_run: defaultdict[str, list[_Waiting]] = defaultdict(list)
+        self._held: defaultdict[str, list[tuple[datetime, int, _Waiting]]] = defaultdict(list)
+        self._takes: dict[str, timedelta] = {}
+        self._last_place = self._watch_at = self._shared_at = self._now
+        self._helpers = 0
+        while True:
+            while True:
+                next_due = self._start_due()
+                self._wait(min(self._now + READ_AGAIN, next_due))
+                if not self._under_way:
+                    break
+            head = self._read()
+            waits = self._of.head_start + LEAD if self._of.head_start else MOMENT
+            stays = max(waits, STAYS) if self._last_place > self._now else waits
+            if self._now >= self._stop_at or head > self._now + stays:
+                return
+            if not self._of.head_start:
+                head = min(head, self._now + READ_AGAIN)
+            self._now = max(self._now, min(head, self._stop_at))
+
+    def _start_due(self) -> datetime:
+        """Start what is due now, by priority among what is in sight; return when the queue is read again."""
+        read_at, has_priorities = self._now, False
+        self._read()
+        sight: list[tuple[int, int, _Waiting]] = []
+        batch: list[_Waiting] = []
+
+        def read_to(count: int) -> None:
+            nonlocal has_priorities
+            while len(sight) < count and self._head() <= read_at:
+                one = heapq.heappop(self._queue)[-1]
+                has_priorities = has_priorities or one.priority > 0
+                self._number += 1
+                heapq.heappush(sight, (-one.priority, self._number, one))
+
+        while True:
+            read_to(IN_SIGHT)
+            if not sight:
+                break
+            if len(self._under_way) + len(batch) >= self._places:
+                read_to(min(len(sight) + IN_SIGHT, MOST_WITH_PRIORITIES if has_priorities else MOST_IN_SIGHT))
+                self._claim(batch)
+                batch = []
+                if len(self._under_way) >= self._places:
+                    self._share(len(sight))
+                    self._pass_end()
+                    continue
+            if self._now >= self._stop_at:
+                for *_, one in sight:
+                    self._put(one)
+                break
+            batch.append(heapq.heappop(sight)[-1])
+            if len(batch) == AT_ONCE:
+                self._claim(batch)
+                batch = []
+        self._claim(batch)
+        next_due = self._head() if self._now < self._stop_at else NEVER
+        self._start_held()
+        return next_due
+
+    def _share(self, in_sight: int) -> None:
+        """Have further runs take a part of what is too much for this one, once its speed is known."""
+        took = self._now - self._measured_from
+        if self._has_shared or took < READ_AGAIN:
+            return
+        self._has_shared = True
+        in_time = max(self._ended, 1) * (IN_TIME / took)
+        due = in_sight + sum(queued <= self._now for queued, *_ in self._queue)
+        runs = min(self._of.runs, -int(-(due - len(self._under_way)) // in_time))
+        if runs > 1:
+            self._places = self._of.concurrency * runs
+            self._shared_at, self._helpers = self._now, runs - 1
+
+    def _wait(self, by: datetime) -> None:
+        """Let attempts end until then, or until none is under way."""
+        while self._under_way:
+            ends_at = self._under_way[0][0]
+            if self._now >= self._watch_at:
+                self._watch_at += WATCH * ((self._now - self._watch_at) // WATCH + 1)
+            wakes_at = self._watch_at if self._of.head_start and any(self._held.values()) else NEVER
+            by = min(by, self._read_by)
+            if min(ends_at, wakes_at) > by:
+                self._now = max(self._now, by)
+                self._start_held()
+                return
+            if ends_at <= wakes_at:
+                self._pass_end()
+            else:
+                self._now = wakes_at
+            self._start_held()
+
+    def _pass_end(self) -> None:
+        """Go on to the end of the attempt that ends next."""
+        ends_at, _, one, began = heapq.heappop(self._under_way)
+        self._now = max(self._now, ends_at)
+        self._ended += 1
+        if one.task:
+            self._go_on(one.task)
+        if self._limit_of(one.action):
+            self._busy[one.action] -= 1
+            took = ends_at - began
+            mean = self._takes.get(one.action, took)
+            self._takes[one.action] = mean + (took - mean) * WEIGHT
+            if waiting := self._in_run.pop(one.action, None):
+                self._take(one.action, waiting)
+
+    def _go_on(self, task: Task) -> None:
+        """Put the task's next occurrence, and its follow-up, into the queue."""
+        done = task.done(now=self._now, keep=_KEEP)
+        if done.owes and task.then:
+            queued = self._now + task.then.after
+            id = done.id + done.owes.endings[0]
+            follow_up = _Waiting(queued=queued, priority=0, id=id, action=task.then.action, since=queued)
+            self._put(follow_up)
+            if self._of.head_start:  # the run watches for tasks that are added
+                self._read_by = min(self._read_by, max(queued, self._watch_at))
+            done = done.follow_up_settled()
+        if done.queued is None:
+            return
+        one = entry_of(done)
+        if one.queued <= self._now < self._stop_at:
+            self._claim([one])
+        else:
+            self._put(one)
+
+    def _claim(self, batch: list[_Waiting]) -> None:
+        """Start these, as far as the limits of their actions allow."""
+        limited: defaultdict[str, list[_Waiting]] = defaultdict(list)
+        for one in batch:
+            if self._limit_of(one.action):
+                limited[one.action].append(one)
+            else:
+                self._start(one)
+        for action, several in limited.items():
+            self._take(action, several)
+
+    def _take(self, action: str, several: list[_Waiting]) -> None:
+        """Start as many of these as the limit of their action allows now, and put the others back."""
+        limit, now = self._of.limits[action], self._now
+        if opens := NEVER if limit.is_paused else limit.closed_until(now):
+            for one in several:
+                self._hold(one, NEVER if limit.is_paused else reopening(action, opens, now))
+            return
+        if not limit.is_counted:
+            for one in several:
+                self._start(one)
+            return
+        several = sorted(
+            [*self._in_run.pop(action, []), *several], key=lambda one: (one.since, one.queued, one.id)
+        )
+        busy, until = self._busy[action], now + STAYS
+        known = self._semaphores.get(action, Semaphore())
+        taken = known.renewed("", busy if limit.at_most is not None else 0, until=until).take(
+            limit,
+            [one.is_held for one in several],
+            now=now,
+            run="",
+            until=until,
+            takes=self._time_of(action),
+        )
+        self._semaphores[action] = taken.semaphore
+        over = []
+        for one, place in zip(several, taken.places, strict=True):
+            if place is None:
+                self._start(one)
+            else:
+                over.append((one, place))
+        stays = 0 if limit.per_second else self._busy[action]
+        for one, _ in over[:stays]:
+            one.is_held = True
+        self._in_run[action] += [one for one, _ in over[:stays]]
+        # A run chooses the time of a place that is too far away by chance, about this one.
+        latest = NEVER if limit.per_second else now + LONGEST_WAIT
+        for one, place in over[stays:]:
+            self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
+
+    def _hold(self, one: _Waiting, place: datetime) -> None:
+        """Put it back until then; it is started before, if its limit allows it."""
+        one.queued, one.is_held = place, True
+        if place <= self._now + STAYS:
+            self._last_place = max(self._last_place, place)
+        self._put(one)
+        if len(self._held[one.action]) < MOST_IN_SIGHT:
+            heapq.heappush(self._held[one.action], (one.queued, one.number, one))
+
+    def _start_held(self) -> None:
+        """Start those that wait for limits before their places, as soon as they may."""
+        for action, held in list(self._held.items()):
+            while held and (held[0][0] <= self._now or held[0][1] != held[0][-1].number):
+                heapq.heappop(held)
+            if not held or self._now >= self._stop_at:
+                continue
+            limit, busy = self._of.limits[action], self._busy[action]
+            semaphore = self._semaphores.get(action)
+            if semaphore is None or limit.closed_until(self._now):
+                continue
+            free = semaphore.free(limit, now=self._now, run="", under_way=busy)
+            if not limit.per_second:
+                free += max(free + busy - len(self._in_run[action]), 0)
+            several = [heapq.heappop(held)[-1] for _ in range(min(free, len(held)))]
+            for one in several:
+                one.number = 0  # it leaves its place
+            if several:
+                self._take(action, several)
+
+    def _start(self, one: _Waiting) -> None:
+        now, task, late = self._now, one.task, self._now - one.since
+        if task:
+            claimed = replace(
+                task,
+                status=Status.RUNNING,
+                attempt=task.attempt + 1,
+                started_at=now,
+                limited_since=one.since if one.is_held else None,
+                lateness_ms=(now - one.queued) // MILLISECOND,
+            )
+            one.task = task = claimed.caught_up()
+            late = (task.lateness_ms or 0) * MILLISECOND
+            if task.is_too_late:
+                self.expired += 1
+                ended = task.expired(now=now, keep=_KEEP)
+                if ended.queued:
+                    self._put(entry_of(ended))
+                return
+        ends_at = now + self._of.durations.get(one.action, self._of.otherwise)
+        self.starts.append(
+            Start(
+                at=now,
+                id=one.id,
+                action=one.action,
+                due=now - late,
+                lateness_ms=late // MILLISECOND,
+                ends_at=ends_at,
+                recurs=task is not None and task.recurrence is not None,
+            )
+        )
+        self._push(ends_at, one, now)
+
+    def _push(self, ends_at: datetime, one: _Waiting, began: datetime) -> None:
+        self._number += 1
+        heapq.heappush(self._under_way, (ends_at, self._number, one, began))
+        if self._limit_of(one.action):
+            self._busy[one.action] += 1
+
+    def _limit_of(self, action: str) -> Limit | None:
+        limit = self._of.limits.get(action)
+        return limit if limit and limit.is_any else None
+
+    def _time_of(self, action: str) -> timedelta:
+        longest = max(
+            (self._now - began for _, _, one, began in self._under_way if one.action == action), default=_NONE
+        )
+        return max(self._takes.get(action, AN_ATTEMPT), longest, SHORTEST)
+
+
+def _order(one: _Waiting) -> tuple[datetime, datetime, str]:
+    """The order of tasks that wait for one limit: who has waited longest is first."""
+    return one.since, one.queued, one.id

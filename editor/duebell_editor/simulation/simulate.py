@@ -1,0 +1,499 @@
+"""Says what the queue will do until a time, and what it would do after a change: `Editor.simulate`.
+
+It reads the queue once, writes nothing, and plays the copy: see playing.py. Attempts take as long as those of
+their action took that the table still has.
+"""
+
+import bisect
+import itertools
+import math
+import shlex
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_editor.listing.filters import check_flag, check_instant
+from duebell_editor.status.action_limits import declared_limit
+from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import HEAD_START
+from duebell_shared.errors import InvalidQuery, TaskConflict
+from duebell_shared.instants import MILLISECOND, Instant, to_utc
+from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
+from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.task_queue import Queue
+from duebell_shared.quoting import quoted
+from duebell_shared.settings import Precision
+from duebell_shared.tasks.checks import check_name
+from duebell_shared.tasks.fields import checked
+from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.recurrence import MAX_SPREAD, Recurrence, delay_of
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import STARTS_WITHIN, Task
+
+from .cost import measured, run_cost
+from .playing import Conditions, Played, Start
+
+#: The most tasks that are read, and the ended tasks whose attempts are measured.
+MOST_TASKS, _MEASURED = 200_000, 400
+
+#: The longest that is simulated.
+_LONGEST = timedelta(days=62)
+
+#: Lengths of the buckets, of which there are a hundred at most.
+_STEPS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 360, 1440))
+
+#: Occurrences of one task that `flatten` looks at.
+_MOST_TIMES = 10_000
+
+#: Spreads that `flatten` tries, the shortest first.
+_SPREADS = tuple(timedelta(minutes=minutes) for minutes in (5, 10, 15, 30, 60, 120, 240, 480, 1440))
+
+_MINUTE, _MOST_SLOTS = timedelta(minutes=1), 99
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens from `start` on and before `end`.
+
+    starts           attempts that are started
+    at_once          the most attempts under way at a time
+    runs             runs that begin
+    lateness_max_ms  the largest lateness of a start, in milliseconds
+    """
+
+    start: Instant
+    end: Instant
+    starts: int
+    at_once: int
+    runs: int
+    lateness_max_ms: int
+
+
+class ActionForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens to the tasks of one action.
+
+    starts       attempts that are started
+    late         of these, how many start late: more than three and a half minutes after their time
+    lateness_max_ms  the largest lateness, in milliseconds
+    duration_ms  how long an attempt is taken to last, in milliseconds
+    measured     of how many past attempts that is the median; 0 if there are none, and it is assumed
+    """
+
+    action: str
+    starts: int
+    late: int
+    lateness_max_ms: int
+    duration_ms: int
+    measured: int
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What the queue does until the end of the simulation.
+
+    starts     attempts that are started
+    waiting    tasks that are due by then and have not started, by a limit or a pause
+    expired    tasks that came too late to be started
+    late       starts that are late: more than three and a half minutes after their time
+    lateness_p50_ms, lateness_p90_ms, lateness_p99_ms, lateness_max_ms  of all starts, in milliseconds
+    at_once    the most attempts under way at a time
+    peak       the most attempts that are due in one minute
+    peak_at    that minute; None if none is due
+    rings      runs that the rule rings for
+    runs       all runs, with those that another run calls
+    dollars    the cost: writes, reads, the worker's time and its log; without free tiers
+    slots      the same by time
+    actions    the same by action, the one with the most starts first
+    first      the first starts, as many as were asked for
+    """
+
+    starts: int
+    waiting: int
+    expired: int
+    late: int
+    lateness_p50_ms: int
+    lateness_p90_ms: int
+    lateness_p99_ms: int
+    lateness_max_ms: int
+    at_once: int
+    peak: int
+    peak_at: Instant | None
+    rings: int
+    runs: int
+    dollars: float
+    slots: tuple[Slot, ...]
+    actions: tuple[ActionForecast, ...]
+    first: tuple[Start, ...]
+
+
+class Flattening(msgspec.Struct, frozen=True, kw_only=True):
+    """A recurring task that leaves the peak.
+
+    spread   the spread to give it
+    later    how much later it is then, each time
+    command  the command that does it
+    """
+
+    id: str
+    spread: timedelta
+    later: timedelta
+    command: str
+
+
+class Simulation(msgspec.Struct, frozen=True, kw_only=True):
+    """What the queue does until `until`, as it is and with the changes; None if there are none.
+
+    flatten  the recurring tasks to move so that the peak halves; `changed` is with these
+    """
+
+    start: Instant
+    until: Instant
+    today: Forecast
+    changed: Forecast | None = None
+    flatten: tuple[Flattening, ...] = ()
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes to simulate; see Editor.simulate."""
+
+    add: tuple[Task, ...] = ()
+    limits: Mapping[str, Limit] = {}
+    spread: Mapping[str, timedelta] = {}
+    precision: Precision | None = None
+    flatten: bool = False
+
+
+def proposal_of(
+    *,
+    add: tuple[Task, ...],
+    limits: object,
+    pause: object,
+    spread: object,
+    precision: object,
+    flatten: object,
+) -> Proposal:
+    """The changes as they are given, checked. Raises InvalidTask, InvalidQuery."""
+    if isinstance(pause, str | bytes) or not isinstance(pause, Iterable):
+        raise InvalidQuery("pause", f"must be names of actions, not {type(pause).__name__}")
+    for field, given in (("limits", limits), ("spread", spread)):
+        if not isinstance(given, Mapping | None):
+            raise InvalidQuery(field, f"must be a mapping, not {type(given).__name__}")
+    if precision is not None and not (isinstance(precision, str) and precision in set(Precision)):
+        raise InvalidQuery("precision", f"must be {' or '.join(Precision)}, not {quoted(precision)}")
+    given_limits: Any = limits or {}
+    given_spread: Any = spread or {}
+    return Proposal(
+        add=add,
+        limits={
+            **{check_name("limits", name): _limit_of(one) for name, one in given_limits.items()},
+            **{check_name("pause", name): Limit(at_most=0) for name in pause},
+        },
+        spread={check_name("spread", id): checked("spread", one) for id, one in given_spread.items()},
+        precision=Precision(precision) if isinstance(precision, str) else None,
+        flatten=check_flag("flatten", flatten),
+    )
+
+
+def _limit_of(given: object) -> Limit:
+    names = Limit.__struct_fields__
+    if not isinstance(given, Mapping) or not given.keys() <= set(names):
+        raise InvalidQuery("limits", f"must be mappings with {', '.join(names)}, not {quoted(given)}")
+    return Limit(
+        at_most=check_at_most(given.get("at_most")),
+        per_second=check_per_second(given.get("per_second")),
+        closed=check_closed(given.get("closed")),
+    )
+
+
+def simulate(
+    backend: Backend,
+    queue: Queue,
+    given_until: datetime | timedelta,
+    proposal: Proposal,
+    *,
+    concurrency: int,
+    memory: int,
+    most_starts: int,
+) -> Simulation:
+    """Do what `Editor.simulate` does, with checked arguments."""
+    now, record = backend.clock(), backend.armer.read()
+    until = _end_of(given_until, now)
+    limits = (backend.store.read_limits() if record.limits else None) or Limits()
+    parked = limits.parked(now)
+    tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
+    worker = backend.store.read_worker(consistent=True)
+    names = {one.action for one in (*tasks, *proposal.add)}
+    declared = {name: declared_limit(name, worker) for name in names}
+    of_now = {name: limits.of(name, declared[name]) for name in names}
+    took = _durations(queue, len(record.lanes), tasks)
+    is_second = (record.head_start or backend.settings.head_start) > timedelta(0)
+    conditions = Conditions(
+        head_start=HEAD_START if is_second else timedelta(0),
+        concurrency=concurrency,
+        runs=min(backend.settings.parallel_runs, len(record.lanes)) if backend.function else 1,
+        is_called=backend.function is not None,
+        limits={name: one for name, one in of_now.items() if one.is_any},
+        semaphores={
+            name: found
+            for name, one in of_now.items()
+            if one.is_counted and (found := backend.store.read_semaphore(name))
+        },
+        durations={name: timedelta(milliseconds=statistics.median(those)) for name, those in took.items()},
+    )
+    expression = backend.rule.read().expression
+    running = [task for task in tasks if task.status is Status.RUNNING]
+    waiting = [task for task in tasks if task.status is Status.SCHEDULED]
+
+    def play(tasks: list[Task], of: Conditions, added: int = 0) -> Forecast:
+        ends = [(_end(task, of), task) for task in running]
+        played = Played(tasks, of, now=now, until=until, record=record, expression=expression, running=ends)
+        return _forecast(
+            played, of, took, now=now, until=until, added=added, memory=memory, most_starts=most_starts
+        )
+
+    today = play(waiting, conditions)
+    if proposal == Proposal():
+        return Simulation(start=now, until=until, today=today)
+    new_limits = {name: Limit.under(of_now.get(name, Limit()), one) for name, one in proposal.limits.items()}
+    changed_limits = {name: one for name, one in new_limits.items() if one != of_now.get(name, Limit())}
+    precision = proposal.precision
+    of = replace(
+        conditions,
+        limits={**conditions.limits, **changed_limits},
+        head_start=conditions.head_start
+        if precision is None
+        else HEAD_START
+        if precision is Precision.SECOND
+        else timedelta(0),
+    )
+    flattening = _flattening(waiting, now, until) if proposal.flatten else ()
+    spread = {**proposal.spread, **{one.id: one.spread for one in flattening}}
+    changed = [_released(_spread(task, spread, now), changed_limits, now) for task in waiting]
+    changed += [task for task in proposal.add if (task.queued or until) <= until]
+    return Simulation(
+        start=now,
+        until=until,
+        today=today,
+        changed=play(changed, of, len(proposal.add)),
+        flatten=flattening,
+    )
+
+
+def _end_of(until: object, now: datetime) -> datetime:
+    """The end of the simulation. Raises InvalidQuery."""
+    ahead = until if isinstance(until, timedelta) else check_instant("until", until) - now
+    if not timedelta(0) < ahead <= _LONGEST:
+        raise InvalidQuery("until", f"must be within {_LONGEST.days} days from now, not {quoted(until)}")
+    return to_utc(now + ahead)
+
+
+def _read(queue: Queue, lanes: int, until: datetime, parked: Sequence[datetime]) -> list[Task]:
+    """Read the tasks of the queue until then, and those that are parked later."""
+
+    def read(lane: int) -> list[Task]:
+        keys = queue.store.queued(lane, before=until, page_size=1_000)
+        more = (queue.store.queued(lane, after=at, before=at) for at in parked)
+        found = itertools.islice(itertools.chain(keys, *more), MOST_TASKS + 1)
+        return [task for _, task in queue.tasks_at(found)]
+
+    tasks = [task for those in queue.parallel.all(read, range(lanes)) for task in those]
+    if len(tasks) > MOST_TASKS:
+        raise InvalidQuery(
+            "until", f"has more than {MOST_TASKS:,} tasks in the queue by then: choose an earlier one"
+        )
+    return [task.follow_up_settled() if task.owes else task for task in tasks]
+
+
+def _durations(queue: Queue, lanes: int, tasks: Iterable[Task]) -> dict[str, list[float]]:
+    """The milliseconds that past attempts took, by action: of occurrences, and of the tasks done last."""
+    took: defaultdict[str, list[float]] = defaultdict(list)
+    for task in tasks:
+        for one in task.occurrences:
+            if one.started_at and one.result is Result.DONE:
+                took[task.action].append((one.finished_at - one.started_at) / MILLISECOND)
+
+    def read(lane: int) -> list[Task]:
+        keys = queue.store.past(lane, Past.DONE, latest_first=True, page_size=_MEASURED)
+        return [task for _, task in queue.tasks_of(itertools.islice(keys, _MEASURED // lanes))]
+
+    for task in itertools.chain.from_iterable(queue.parallel.all(read, range(lanes))):
+        if task.started_at and task.finished_at:
+            took[task.action].append((task.finished_at - task.started_at) / MILLISECOND)
+    return took
+
+
+def _end(task: Task, of: Conditions) -> datetime:
+    return (task.started_at or task.due) + of.durations.get(task.action, of.otherwise)
+
+
+def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
+    """The task with the spread that is proposed for it, by its id or its action."""
+    given = spread.get(task.id, spread.get(task.action))
+    if given is None or not task.recurrence:
+        return task
+    try:
+        return task.updated(now=now, spread=given)
+    except TaskConflict:
+        return task
+
+
+def _released(task: Task, limits: Mapping[str, Limit], now: datetime) -> Task:
+    """The task, out of the line of a limit that is changed: runs start such tasks as soon as they may."""
+    if task.limited_since is None or task.action not in limits:
+        return task
+    return replace(task, queued=to_utc(now))
+
+
+def _forecast(
+    played: Played,
+    of: Conditions,
+    took: Mapping[str, Sequence[float]],
+    *,
+    now: datetime,
+    until: datetime,
+    added: int,
+    memory: int,
+    most_starts: int,
+) -> Forecast:
+    starts = [one for one in played.starts if one.at <= until]
+    late = sorted(one.lateness_ms for one in starts)
+    minutes = Counter(one.due.replace(second=0, microsecond=0) for one in starts)
+    peak_at = min(minutes, key=lambda minute: (-minutes[minute], minute), default=None)
+    recurring = sum(one.recurs for one in starts)
+    seconds = sum((min(run.ended, until) - run.began).total_seconds() for run in played.runs)
+    cost = run_cost(
+        added=added,
+        tasks=len(starts) - recurring,
+        occurrences=recurring,
+        runs=len(played.runs),
+        seconds=seconds,
+        waits=bool(of.head_start),
+        memory_mb=memory,
+        of=measured(),
+    )
+
+    def percentile(share: float) -> int:
+        return late[math.ceil(share * len(late)) - 1] if late else 0
+
+    return Forecast(
+        starts=len(starts),
+        waiting=played.waiting,
+        expired=played.expired,
+        late=sum(one * MILLISECOND > STARTS_WITHIN for one in late),
+        lateness_p50_ms=percentile(0.5),
+        lateness_p90_ms=percentile(0.9),
+        lateness_p99_ms=percentile(0.99),
+        lateness_max_ms=percentile(1),
+        at_once=max((at_once for _, at_once in _at_once(starts)), default=0),
+        peak=minutes[peak_at] if peak_at else 0,
+        peak_at=peak_at,
+        rings=sum(run.is_rung for run in played.runs),
+        runs=len(played.runs),
+        dollars=round(cost.dollars, 6),
+        slots=_slots(starts, [run.began for run in played.runs], now, until),
+        actions=_by_action(starts, of, took),
+        first=tuple(starts[:most_starts]),
+    )
+
+
+def _at_once(starts: Sequence[Start]) -> Iterable[tuple[datetime, int]]:
+    """How many attempts are under way, after each start."""
+    ends = sorted(one.ends_at for one in starts)
+    for number, one in enumerate(starts, start=1):
+        yield one.at, number - bisect.bisect_right(ends, one.at)
+
+
+def _slots(
+    starts: Sequence[Start], runs: Sequence[datetime], now: datetime, until: datetime
+) -> tuple[Slot, ...]:
+    step = next((step for step in _STEPS if (until - now) / step < _MOST_SLOTS), _STEPS[-1])
+    first = now.replace(
+        minute=now.minute - now.minute % max(1, min(60, step // _MINUTE)), second=0, microsecond=0
+    )
+    count = math.ceil((until - first) / step)
+    number, most, late = Counter[int](), [0] * count, [0] * count
+    for (at, at_once), one in zip(_at_once(starts), starts, strict=True):
+        place = min((at - first) // step, count - 1)
+        number[place] += 1
+        most[place], late[place] = max(most[place], at_once), max(late[place], one.lateness_ms)
+    of_runs = Counter(min((at - first) // step, count - 1) for at in runs)
+    return tuple(
+        Slot(
+            start=first + place * step,
+            end=first + (place + 1) * step,
+            starts=number[place],
+            at_once=most[place],
+            runs=of_runs[place],
+            lateness_max_ms=late[place],
+        )
+        for place in range(count)
+    )
+
+
+def _by_action(
+    starts: Iterable[Start], of: Conditions, took: Mapping[str, Sequence[float]]
+) -> tuple[ActionForecast, ...]:
+    late: defaultdict[str, list[int]] = defaultdict(list)
+    for one in starts:
+        late[one.action].append(one.lateness_ms)
+    found = (
+        ActionForecast(
+            action=action,
+            starts=len(those),
+            late=sum(one * MILLISECOND > STARTS_WITHIN for one in those),
+            lateness_max_ms=max(those),
+            duration_ms=of.durations.get(action, of.otherwise) // MILLISECOND,
+            measured=len(took.get(action, ())),
+        )
+        for action, those in late.items()
+    )
+    return tuple(sorted(found, key=lambda one: (-one.starts, one.action)))
+
+
+def _flattening(tasks: Sequence[Task], now: datetime, until: datetime) -> tuple[Flattening, ...]:
+    """Spreads for recurring tasks, so that no minute has more than half of what the peak has.
+
+    Each task of a minute with too much gets the shortest spread that takes it to minutes with space. Tasks
+    that run once stay, and so do those that have a spread already, or would be due again before.
+    """
+    due = Counter[datetime]()
+    of_task: dict[str, list[datetime]] = {}
+    for task in tasks:
+        times = [task.queued] if task.queued else []
+        if task.recurrence and task.recurrence.next_due:
+            coming = itertools.takewhile(lambda at: at <= until, _occurrences(task.recurrence))
+            times += itertools.islice(coming, _MOST_TIMES)
+            if not task.spread:
+                of_task[task.id] = times
+        due.update(_minute(at) for at in times)
+    target = max(due.values(), default=0) // 2
+    found = []
+    for id, times in sorted(of_task.items()):
+        if not any(due[_minute(at)] > target for at in times):
+            continue
+        interval = min((b - a for a, b in itertools.pairwise(times)), default=MAX_SPREAD)
+        for spread in _SPREADS:
+            later = delay_of(id, spread)
+            moved = Counter(_minute(at + later) for at in times)
+            is_elsewhere = moved.keys().isdisjoint(map(_minute, times))
+            if later < interval and is_elsewhere and all(due[at] + n <= target for at, n in moved.items()):
+                due.subtract(_minute(at) for at in times)
+                due.update(moved)
+                command = f"duebell update {shlex.quote(id)} --spread {spread // _MINUTE}m"
+                found.append(Flattening(id=id, spread=spread, later=later, command=command))
+                break
+    return tuple(found)
+
+
+def _occurrences(recurrence: Recurrence) -> Iterable[datetime]:
+    at = recurrence.next_due
+    while at:
+        yield at
+        at = recurrence.schedule.next_after(at)
+
+
+def _minute(at: datetime) -> datetime:
+    return at.replace(second=0, microsecond=0)

@@ -1,0 +1,64 @@
+"""The commands `simulate` and `history`."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from duebell import Editor
+from tests.cli.program import Duebell
+
+
+@pytest.fixture(autouse=True)
+def _queue(editor: Editor) -> None:
+    editor.add_many({"action": "mail", "due": timedelta(minutes=30), "id": f"mail-{n}"} for n in range(6))
+    editor.add_many({"action": "sync", "schedule": "0 * * * *", "id": f"sync-{n}"} for n in range(20))
+
+
+def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebell) -> None:
+    arguments = ("--until", "90m", "--limit", "mail=2", "--add", "-")
+    line = '{"action": "new", "in": 60}\n'
+    status, out, err = duebell("simulate", *arguments, stdin=line)
+    assert (status, err) == (0, "")
+    rows = [" ".join(row.split()) for row in out.splitlines()]
+    assert rows[0].endswith("as it is with the changes")
+    assert "starts 26 27" in rows
+    assert any(row.startswith("mail 6 starts, up to 0.0 s late; each takes 1.0 s") for row in rows)
+    # And as JSON
+    _, out, _ = duebell("simulate", "--until", "90m", "--pause", "mail", "--json")
+    found = json.loads(out)
+    assert (found["today"]["starts"], found["changed"]["starts"], found["changed"]["waiting"]) == (26, 20, 6)
+
+
+def test_flatten_prints_the_commands(duebell: Duebell) -> None:
+    status, out, _ = duebell("simulate", "--until", "tomorrow", "--flatten")
+    lines = [line for line in out.splitlines() if line.startswith("duebell update ")]
+    assert status == 0
+    assert len(lines) >= 10
+    # Each can be run
+    assert duebell(*lines[0].split()[1:]).status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--until", "soon"), "soon is not an ISO-8601 date and time"),
+        (("--until", "1h", "--limit", "mail"), "--limit 'mail' has no ="),
+        (("--until", "1h", "--limit", "mail=many"), "--limit 'many' is no limit"),
+        (("--until", "100d"), "within 62 days"),
+    ],
+)
+def test_wrong_options_are_refused(duebell: Duebell, arguments: tuple[str, ...], why: str) -> None:
+    status, _, err = duebell("simulate", *arguments)
+    assert status == 2
+    assert why in err
+
+
+def test_a_history_lists_the_changes(duebell: Duebell, editor: Editor) -> None:
+    editor.acting_as("ann").move("mail-1", due=timedelta(hours=2))
+    status, out, _ = duebell("history", "mail-1")
+    assert status == 0
+    assert "move" in out
+    assert "ann" in out
+    _, out, _ = duebell("history", "mail-1", "--json")
+    assert [(one["what"], one["by"]) for one in json.loads(out)] == [("add", None), ("move", "ann")]

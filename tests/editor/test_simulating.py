@@ -1,0 +1,134 @@
+"""Simulations: the queue as it is, and with changes, which are not made."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell import Editor, InvalidQuery, InvalidTask, Worker
+from duebell_infra.testing import InlinePool
+from duebell_shared.tasks.recurrence import delay_of
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    """A queue with fifty mails that are due in half an hour, and ten reports each hour."""
+    scheduler = Scheduler.start()
+    scheduler.editor.add_many(
+        {"action": "mail", "due": NOON + HOUR / 2, "id": f"mail-{number}"} for number in range(50)
+    )
+    scheduler.editor.add_many(
+        {"action": "report", "schedule": "cron(0 * * * ? *)", "id": f"report-{number}"}
+        for number in range(10)
+    )
+    return scheduler
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler) -> Editor:
+    return scheduler.editor
+
+
+def test_it_tells_what_happens_and_what_it_costs(editor: Editor) -> None:
+    found = editor.simulate(3 * HOUR)
+    today = found.today
+    assert (found.changed, found.until) == (None, NOON + 3 * HOUR)
+    # Each attempt takes a second, as none was measured, and a run has sixteen at a time
+    assert (today.starts, today.runs, today.rings, today.late, today.waiting) == (80, 4, 4, 0, 0)
+    assert (today.at_once, today.peak, today.peak_at) == (16, 50, NOON + HOUR / 2)
+    assert today.lateness_max_ms == 3_000
+    assert 0 < today.dollars < 0.01
+    assert sum(slot.starts for slot in today.slots) == 80
+    mail, report = today.actions
+    assert (mail.action, mail.starts, mail.duration_ms, mail.measured) == ("mail", 50, 1_000, 0)
+    assert (report.action, report.starts, report.lateness_max_ms) == ("report", 30, 0)
+    assert (today.first[0].id, today.first[0].at) == ("mail-0", NOON + HOUR / 2)
+
+
+def test_attempts_take_as_long_as_past_ones(scheduler: Scheduler) -> None:
+    # Given an action whose attempts took eight seconds
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("mail")(lambda: scheduler.clock.advance(timedelta(seconds=8)))
+    scheduler.editor.add("mail", due=timedelta(0), id="past")
+    scheduler.clock.advance(2 * MINUTE)
+    worker.run()
+    # When it is simulated, the same is expected of others
+    mail, _ = scheduler.editor.simulate(HOUR).today.actions
+    assert (mail.duration_ms, mail.measured) == (8_000, 1)
+    assert mail.lateness_max_ms == 24_000
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "before", "after"),
+    [
+        ({"limits": {"mail": {"at_most": 5}}}, "lateness_max_ms", 3_000, 9_000),
+        ({"limits": {"mail": {"per_second": 0.1}}}, "late", 0, 33),
+        ({"limits": {"mail": {"closed": "12:00-13:00"}}}, "late", 0, 50),
+        ({"pause": ["mail"]}, "waiting", 0, 50),
+        ({"spread": {"report": HOUR / 2}}, "runs", 4, 15),
+        ({"precision": "second"}, "rings", 4, 4),
+        ({"add": [{"action": "mail", "due": HOUR, "id": f"new-{n}"} for n in range(9)]}, "starts", 80, 89),
+    ],
+    ids=["at_most", "per_second", "closed", "pause", "spread", "precision", "add"],
+)
+def test_the_changes_are_in_the_second_column_and_nothing_is_written(
+    scheduler: Scheduler, change: dict[str, Any], field: str, before: int, after: int
+) -> None:
+    tasks, record = dict(scheduler.store.tasks), scheduler.backend.armer.read()
+    found = scheduler.editor.simulate(3 * HOUR, **change)
+    assert found.changed
+    assert (getattr(found.today, field), getattr(found.changed, field)) == (before, after)
+    assert found.changed != found.today
+    assert (scheduler.store.tasks, scheduler.backend.armer.read()) == (tasks, record)
+
+
+def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
+    # Given many tasks that recur at the same minute, beside the mails
+    editor.add_many(
+        {"action": "sync", "schedule": "cron(30 * * * ? *)", "id": f"sync-{number}"} for number in range(70)
+    )
+    found = editor.simulate(3 * HOUR, flatten=True)
+    assert found.changed
+    assert (found.today.peak, found.changed.peak) == (120, 60)
+    for one in found.flatten:
+        assert one.command == f"duebell update {one.id} --spread {one.spread // MINUTE}m"
+        assert one.later == delay_of(one.id, one.spread)
+    # And when they are given these spreads, the peak is what was said
+    for one in found.flatten:
+        editor.update(one.id, spread=one.spread)
+    assert editor.simulate(3 * HOUR).today.peak == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"until": NOON - HOUR}, InvalidQuery),
+        ({"until": timedelta(days=63)}, InvalidQuery),
+        ({"limits": {"mail": {"at_least": 1}}}, InvalidQuery),
+        ({"limits": {"mail": {"at_most": -1}}}, InvalidTask),
+        ({"pause": "mail"}, InvalidQuery),
+        ({"precision": "hour"}, InvalidQuery),
+        ({"add": [{"action": "mail"}]}, InvalidTask),
+    ],
+)
+def test_wrong_arguments_are_refused(editor: Editor, arguments: dict[str, Any], error: type) -> None:
+    with pytest.raises(error):
+        editor.simulate(**{"until": HOUR, **arguments})
+
+
+def test_a_hundred_thousand_tasks_take_few_steps_each(scheduler: Scheduler) -> None:
+    """Some 20 microseconds each, so that a hundred thousand take seconds."""
+    import cProfile  # noqa: PLC0415
+    import pstats  # noqa: PLC0415
+
+    scheduler.editor.add_many(
+        {"action": "mail", "due": NOON + timedelta(seconds=number), "id": f"m-{number}"}
+        for number in range(2_000)
+    )
+    profile = cProfile.Profile()
+    profile.runcall(scheduler.editor.simulate, HOUR)
+    assert pstats.Stats(profile).total_calls < 250 * 2_000  # type: ignore[attr-defined]

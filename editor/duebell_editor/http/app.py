@@ -112,7 +112,7 @@ def create_app(
     identity_header  header in which a proxy with a login names the visitor, such as X-Forwarded-User: it is
                      stored on a task as `changed_by`. Only for a server that is reached through that proxy
 
-    Requests are logged to `duebell.http`, changes to `duebell.editor`, both at INFO.
+    Requests are logged to `duebell.http`, changes to `duebell.audit`, both at INFO.
     In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
     let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
     """
@@ -145,7 +145,7 @@ def create_app(
     app.include_router(api)
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=FILES))
-    schemas = _schemas()
+    schemas = _schemas(editor)
     for page in PAGES:
         html = page.render(schemas=schemas, read_only=read_only)
         app.add_api_route(page.path, _answering(html), name=page.file, include_in_schema=False)
@@ -164,7 +164,7 @@ def _answering(html: str) -> Callable[[], HTMLResponse]:
     return answer
 
 
-def _schemas() -> str:
+def _schemas(editor: Editor) -> str:
     """The schemas of the page's requests and the limits that it shares, as JSON that is safe within HTML."""
     schemas = {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
     constants = {
@@ -172,5 +172,6 @@ def _schemas() -> str:
         "overdue_ms": STARTS_WITHIN // timedelta(milliseconds=1),
         "morning": MORNING,
         "failures": MOST_READ,
+        "audit": editor.queue.audit.is_kept,
     }
     return json.dumps({**schemas, "constants": constants}).replace("<", "\\u003c")

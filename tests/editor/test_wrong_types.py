@@ -77,8 +77,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "close_batch": {"id": "one"},
     "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
     "simulate": {"until": HOUR},
-    "batch": {"id": "many"},
-    "close_batch": {"id": "open"},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},
@@ -118,7 +116,6 @@ def scheduler() -> Scheduler:
     scheduler = Scheduler.start()
     scheduler.editor.add("act", due=HOUR, id="one")
     scheduler.editor.add("act", schedule="rate(2 hours)", id="recurring")
-    scheduler.editor.batch("open")
     return scheduler
 
 

@@ -52,7 +52,7 @@ class Noting:
         return getattr(self._of, name)
 
 
-def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:  # noqa: PLR0915
+def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.add("act", due=HOUR, id="a")
     editor.add("act", due=HOUR, id="a", if_exists="replace")
     editor.add_one({"action": "act", "due": HOUR, "id": "a"}, if_exists="keep")
@@ -103,8 +103,6 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None: 
     assert editor.worker() is None
     with pytest.raises(WorkerNotStarted):
         editor.sync()
-    editor.batch("b")
-    editor.close_batch("b")
     editor.doctor(fix=True)
     editor.ensure_armed()
     editor.import_tasks(list(editor.export_tasks()))

@@ -73,6 +73,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "status": {},
     "why": {"id": "one"},
     "history": {"id": "one"},
+    "batch": {"id": "batch", "tasks": [{"action": "act", "due": HOUR}]},
+    "close_batch": {"id": "one"},
     "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
     "simulate": {"until": HOUR},
     "ensure_armed": {},

@@ -102,6 +102,26 @@ variable "kept_payload" {
   }
 }
 
+variable "audit" {
+  description = "What keeps each change by an editor: log, a line of the logger duebell.audit, or table, an item as well, which duebell changes lists."
+  type        = string
+  default     = "log"
+  validation {
+    condition     = contains(["log", "table"], var.audit)
+    error_message = "log or table."
+  }
+}
+
+variable "audit_days" {
+  description = "Days for which the table keeps changes."
+  type        = number
+  default     = 90
+  validation {
+    condition     = var.audit_days >= 1 && var.audit_days <= 36500
+    error_message = "1 to 36500."
+  }
+}
+
 variable "runtime" {
   description = "The Python that the bundle was built for."
   type        = string

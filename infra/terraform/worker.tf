@@ -52,6 +52,8 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
       DUEBELL_HISTORY        = var.history
       DUEBELL_KEPT_PAYLOAD   = tostring(var.kept_payload)
+      DUEBELL_AUDIT          = var.audit
+      DUEBELL_AUDIT_DAYS     = tostring(var.audit_days)
       DUEBELL_METRICS        = var.metrics || local.is_watched ? "on" : "off"
       DUEBELL_PRECISION      = var.precision
       DUEBELL_PARALLEL_RUNS  = tostring(var.parallel_runs)

@@ -13,6 +13,7 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
+from .audit import Audit
 from .aws.alarms import Alarms
 from .aws.aws_session import client_maker
 from .aws.intake_queue import IntakeQueue, Sqs
@@ -78,6 +79,7 @@ class Backend:
     rule      the bell: the rule, or the schedule in its place
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
+    audit     notes the changes of editors
     alarms    the alarms in CloudWatch; None where there is none of it
     client    makes clients, by the name of a service, as its own were made; None if it was put together
     intake    the intake queue; None if there is none
@@ -97,6 +99,7 @@ class Backend:
     intake: IntakeQueue | None = None
     sqs: Sqs | None = None
     armer: Armer = field(init=False)
+    audit: Audit = field(init=False)
 
     def __post_init__(self) -> None:
         armer = Armer(
@@ -109,6 +112,7 @@ class Backend:
             parallel=self.parallel,
         )
         object.__setattr__(self, "armer", armer)
+        object.__setattr__(self, "audit", Audit(self.store, self.settings, self.clock))
 
     @cached_property
     def calendars(self) -> "KnownCalendars":

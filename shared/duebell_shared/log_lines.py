@@ -7,53 +7,13 @@ time in this form. https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloud
 import json
 import logging
 import sys
-from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from duebell_shared.instants import render
-from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task
-
-_LOG = logging.getLogger("duebell.editor")
-
-_T = TypeVar("_T")
 
 #: What records that an action logs have beside.
 _OF_ATTEMPT = ("duebell_task", "duebell_action", "duebell_attempt")
-
-
-def added_as(task: Task) -> str:
-    """The verb of a new task for its log line."""
-    return "reserve" if task.status is Status.RESERVED else "add"
-
-
-def log_change(what: str, before: Task | None, after: Task) -> None:
-    """Log a stored change, with its author; `what` is its verb, and `before` None for a new task."""
-    log_event(
-        _LOG,
-        "changed",
-        id=after.id,
-        what=what,
-        from_status=before and before.status,
-        from_rev=before and before.rev,
-        to_status=after.status,
-        to_rev=after.rev,
-        changed_by=after.changed_by,
-    )
-
-
-def logged(what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[[Sequence[Task]], list[_T]]:
-    """Wrap `insert`, so that each task it stores is logged."""
-
-    def insert_and_log(tasks: Sequence[Task]) -> list[_T]:
-        inserted = insert(tasks)
-        for task, result in zip(tasks, inserted, strict=True):
-            if result is True:
-                log_change(what, None, task)
-        return inserted
-
-    return insert_and_log
 
 
 def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:

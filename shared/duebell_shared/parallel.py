@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +23,12 @@ def result_or_error(call: Callable[[_A], _T], argument: _A) -> _T | DuebellError
         return error
 
 
+def in_this_context(call: Callable[[_A], _T]) -> Callable[[_A], _T]:
+    """The call with the caller's context variables, in whatever thread it is made."""
+    context = copy_context()
+    return lambda argument: context.copy().run(call, argument)
+
+
 class Parallel:
     """Makes many calls, each in one of a few threads."""
 
@@ -37,7 +44,7 @@ class Parallel:
             return [outcome(argument) for argument in arguments]
         threads = min(self._threads, len(arguments))
         with ThreadPoolExecutor(threads, thread_name_prefix="duebell") as pool:
-            return list(pool.map(outcome, arguments))
+            return list(pool.map(in_this_context(outcome), arguments))
 
     def all(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T]:
         """Make the calls and return their results in order. Raises the first DuebellError of them."""

@@ -47,6 +47,13 @@ class Precision(StrEnum):
     SECOND = "second"
 
 
+class AuditTo(StrEnum):
+    """What keeps the changes by editors: the log line alone, or the table as well."""
+
+    LOG = "log"
+    TABLE = "table"
+
+
 class Color(StrEnum):
     """The colours that tell one environment from another on the page and in a terminal."""
 
@@ -229,6 +236,12 @@ SETTINGS = {
         "Whether a client refuses tasks for actions that the worker does not have, instead of a warning.",
         of="clients",
     ),
+    "audit": Setting(
+        "DUEBELL_AUDIT", _choice(AuditTo),
+        "What keeps each change by an editor: log, a line of the logger duebell.audit, or table, an item as "
+        "well, which duebell changes lists.",
+    ),
+    "audit_retention": Setting("DUEBELL_AUDIT_DAYS", _DAYS, "Days for which the table keeps changes."),
     "intake": Setting(
         "DUEBELL_INTAKE", _TEXT,
         "Name of the intake queue, whose messages add and change tasks.",
@@ -267,6 +280,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     color: Color | None = None
     strict_actions: bool = False
+    audit: AuditTo = AuditTo.LOG
+    audit_retention: timedelta = timedelta(days=90)
     intake: str | None = None
     intake_actions: tuple[str, ...] = ()
     intake_verbs: tuple[str, ...] = ()

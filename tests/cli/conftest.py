@@ -61,7 +61,7 @@ def duebell(
         assert isinstance(raised.value.code, int)
         return Outcome(raised.value.code, *capsys.readouterr())
 
-    loggers = [logging.getLogger(f"duebell.{name}") for name in ("http", "editor")]
+    loggers = [logging.getLogger(f"duebell.{name}") for name in ("http", "audit", "editor")]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     yield run_it
     for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):

@@ -141,7 +141,7 @@ def test_a_worker_that_is_run_here_finds_them_in_its_environment(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("duebell_worker.entry.load", load)
-    monkeypatch.setattr("duebell_worker.log.to_stdout", lambda _: None)
+    monkeypatch.setattr("duebell_worker.log.to_stdout", lambda: None)
     # When it is run with an account, then they have it
     where = ("--endpoint-url", "http://127.0.0.1:4566", "--region", "mars-north-1")
     stopped(monkeypatch, "run", "--actions", "a:b", "--profile", profile, *where)

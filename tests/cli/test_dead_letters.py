@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from duebell import Editor, Settings
-from duebell_editor.cli.account import Account
+from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from tests.cli.program import Duebell, lines
@@ -26,7 +26,7 @@ def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatc
     for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
         session.client("sqs").create_queue(QueueName=queue)
     backend = Backend.connect(Settings(intake=INTAKE), session, clock=clock, sleep=clock.sleep)
-    monkeypatch.setattr(Account, "backend", backend)
+    monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
     return backend
 
 

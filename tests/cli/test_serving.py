@@ -86,11 +86,13 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
     assert changed == {
         "event": "changed",
         "level": "INFO",
-        "id": "a",
         "what": "add",
+        "who": "anna",
+        "where": "http from 127.0.0.1",
+        "id": "a",
+        "action": changed["action"],
         "to_status": "scheduled",
         "to_rev": 1,
-        "changed_by": "anna",
     }
     assert list(request)[:3] == ["timestamp", "level", "event"]
     assert (request["path"], request["status"], request["who"]) == ("/api/tasks", 201, "anna")
@@ -131,7 +133,7 @@ def test_verbose_tells_of_a_change_in_full(duebell: Duebell) -> None:
     finally:
         root.handlers = before
         logging.getLogger("duebell").setLevel(level)
-    assert "duebell.editor: changed id=a what=add to_status=scheduled to_rev=1" in err
+    assert "duebell.audit: changed what=add where=" in err
 
 
 def test_the_editor_is_served_on_a_port(duebell: Duebell, editor: Editor) -> None:

@@ -1,6 +1,7 @@
 """Who changed a task last: kept on the task, and told in one log line for each change."""
 
 import logging
+import platform
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -17,13 +18,15 @@ from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 
+HERE = f"host {platform.node()}"
+
 Told = list[dict[str, Any]]
 
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
     """What was logged of changes since it was asked for last."""
-    caplog.set_level(logging.INFO, "duebell.editor")
+    caplog.set_level(logging.INFO, "duebell.audit")
 
     def since() -> Told:
         found = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "changed"]
@@ -76,12 +79,14 @@ def test_every_change_says_by_whom(scheduler: Scheduler, told: Callable[[], Told
     start = {"from_status": was.status, "from_rev": was.rev} if was else {}
     assert told() == [
         {
-            "id": task.id,
             "what": what,
+            "who": "anna",
+            "where": HERE,
+            "id": task.id,
+            "action": "x",
             **start,
             "to_status": task.status,
             "to_rev": task.rev,
-            "changed_by": "anna",
         }
     ]
     # And the others are as they were
@@ -117,7 +122,7 @@ def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], T
     many = [NewTask(action="x", due=HOUR, id=id) for id in ("a", "b", "c")]
     editor.add_many(many, if_exists="replace")
     found = sorted(told(), key=lambda line: str(line["id"]))
-    assert [(line["id"], line["what"], line["changed_by"]) for line in found] == [
+    assert [(line["id"], line["what"], line["who"]) for line in found] == [
         ("a", "replace", "ben"),
         ("b", "add", "ben"),
         ("c", "add", "ben"),
@@ -244,7 +249,7 @@ def test_what_is_none_in_the_table_does_the_task_no_harm(
 def test_lines_are_json_with_the_product_s_keys(
     scheduler: Scheduler, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logger = logging.getLogger("duebell.editor")
+    logger = logging.getLogger("duebell.audit")
     before = logger.handlers, logger.level, logger.propagate
     try:
         to_stdout(logger)
@@ -252,6 +257,6 @@ def test_lines_are_json_with_the_product_s_keys(
     finally:
         logger.handlers, logger.level, logger.propagate = before
     assert capsys.readouterr().out.partition(", ")[2] == (
-        '"level": "INFO", "event": "changed", "id": "a", "what": "add", "to_status": "scheduled", '
-        '"to_rev": 1, "changed_by": "an\\"na"}\n'
+        f'"level": "INFO", "event": "changed", "what": "add", "who": "an\\"na", "where": "{HERE}", '
+        '"id": "a", "action": "x", "to_status": "scheduled", "to_rev": 1}\n'
     )

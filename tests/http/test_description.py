@@ -58,8 +58,12 @@ def test_every_answer_and_header_is_described_by_fields_of_openapi(client: TestC
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
+        "/api/audit",
         "/api/batches",
         "/api/bulk",
+        "/api/dead-letters",
+        "/api/dead-letters/{queue}/delete",
+        "/api/dead-letters/{queue}/redrive",
         "/api/calendars",
         "/api/calendars/{name}",
         "/api/changes",

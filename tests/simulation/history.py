@@ -19,6 +19,7 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.settings import Precision, Settings
 
 from .aws import Aws
+from .batching import Batching
 from .faults import Faults, Outage
 from .following import Following
 from .notes import LIMITS, Known, Start
@@ -87,13 +88,14 @@ class History:
         puts_off: bool | None = None,
         follows: bool | None = None,
         times_out: bool = False,
+        batches: bool = False,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
         `outage` is what is out, `relanes` whether the queue is given more lanes, `transactions` whether tasks
         are added in transactions as well, `puts_off` whether actions snooze and users push tasks, and
         `follows` whether tasks have follow-ups, if that is not left to chance. `times_out` says whether
-        actions have time-outs.
+        actions have time-outs, and `batches` whether there are batches.
         """
         self.seed = seed
         self.faults = faults
@@ -138,6 +140,7 @@ class History:
             else None
         )
         self.timing_out = TimingOut(seed) if times_out else None
+        self.batching = Batching(seed, self.world, self._backend) if batches else None
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -157,6 +160,8 @@ class History:
             self.transactor.start()
         if self.following:
             self.following.start()
+        if self.batching:
+            self.batching.start()
         self.world.run_until(self.world.now + END)
         return self
 

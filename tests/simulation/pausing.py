@@ -183,4 +183,5 @@ def everything(seed: int, faults: Faults, *, over: Over = Over.TWIN) -> Pausing:
         relanes=seed % 3 == 0,
         transactions=seed % 4 == 0,
         times_out=seed % 3 != 1,
+        batches=seed % 4 != 1,
     )

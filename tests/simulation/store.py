@@ -158,6 +158,12 @@ class StoreOverNetwork:
 
         return self._call(f"transact {len(writes)}", transact)
 
+    def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
+        self._store.note(changes, expires_at=expires_at)
+
+    def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
+        return self._store.noted(key, behind=behind)
+
     def lane_sizes(self) -> dict[int, int]:
         return self._store.lane_sizes()
 

@@ -20,6 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_editor.library.editor import Editor
+from duebell_shared.audit import set_place
 from duebell_shared.aws.aws_session import QuickLoader, default_session
 from duebell_shared.aws.endpoints import way_out
 from duebell_shared.backend import Backend
@@ -149,6 +150,7 @@ class Account:
         The author of its changes is DUEBELL_CHANGED_BY, or else this process's user with the tool `by` which;
         unknown if `by` is None.
         """
+        set_place(f"cli on {socket.gethostname()}")
         return Editor(
             backend=self.backend,
             changed_by=self.backend.settings.changed_by or (None if by is None else caller(by)),

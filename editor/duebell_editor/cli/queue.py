@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.status.dead_letters import delete_letters, read_letters, redrive
 from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.errors import DuebellError, InvalidInput
 from duebell_shared.log_lines import to_stdout
@@ -98,20 +97,20 @@ def dead_letters(
     ] = None,
 ) -> None:
     """A call handles 1,000 messages of a queue at most. SQS hides those that are listed for a moment."""
-    backend, as_json = context.account.backend, context.out.as_json
+    editor, as_json = context.editor(), context.out.as_json
     if redriven and deleted:
         raise InvalidInput("--redrive", "goes without --delete")
     if ids and not deleted:
         raise InvalidInput("--id", "goes with --delete")
     if queue := redriven or deleted:
-        count = redrive(backend, queue) if redriven else delete_letters(backend, queue, ids or ())
+        count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or ())
         word = "redriven" if redriven else "deleted"
         if as_json:
             context.out.print_json({word: count})
         else:
             print(f"{word}: {count:,}")
         return
-    letters = read_letters(backend)
+    letters = editor.dead_letters()
     if as_json:
         context.out.print_json({"letters": plain_values(letters)})
         return
@@ -163,7 +162,7 @@ def editor(
             f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
         ) from error
     if (token is not None) if access_log is None else access_log:
-        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")))
+        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.audit", "duebell.editor")))
 
     def started(url: str) -> None:
         asking = "" if token is None else ", and asks for the token"

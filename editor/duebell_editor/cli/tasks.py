@@ -255,6 +255,34 @@ def failures(context: Context) -> None:
         context.out.note(f"more tasks have failed: these are the {MOST_READ} latest")
 
 
+@app.command(epilog=examples("changes", "changes --id sale-42 --json"))
+@with_json("JSON for programs, one change to a line.")
+def changes(
+    context: Context,
+    *,
+    id: Annotated[str | None, option("--id", "ID", "Only those of this task.")] = None,
+    limit: Annotated[int, option("--limit", "N", "At most this many, 1 to 1000.")] = 100,
+    cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
+) -> None:
+    """It lists who changed what, when and from where, the latest first."""
+    page, out = context.editor().changes(id=id, limit=limit, cursor=cursor), console()
+    if context.out.as_json:
+        for change in page.changes:
+            context.out.print_json(plain_values(change))
+    elif page.changes:
+        headings = ("when", "who", "what", "task", "detail", "from where")
+        rows = [
+            tuple(
+                in_one_line(plain(text or ""))
+                for text in (local(one.at), one.who, one.what, one.id, one.detail or one.action, one.where)
+            )
+            for one in page.changes
+        ]
+        out.print(table(headings, rows))
+    if page.cursor:
+        context.out.note(f"there is more: repeat with --cursor {page.cursor!r}", {"cursor": page.cursor})
+
+
 def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
     for group in found.groups:
         title = Text.assemble(

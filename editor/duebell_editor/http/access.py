@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duebell_editor.library.editor import Editor
+from duebell_shared.audit import from_place
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import fit_changed_by
@@ -105,7 +106,9 @@ class Access:
                 or self._store_visitor(scope, headers)
                 or self._refusal_to_change(scope)
             )
-        await (refusal or self._app)(scope, receive, send)
+        client = scope.get("client")
+        with from_place(f"http from {client[0] if client else 'unknown'}"):
+            await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         hosts = [host.lower() for host in headers.getlist("host")]

@@ -20,8 +20,10 @@ from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.simulation.simulate import Flattening, Simulation
+from duebell_editor.status.dead_letters import DeadLetter
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
+from duebell_shared.audit import Changes
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.schedules.calendars import OnHoliday
@@ -233,6 +235,18 @@ class TimeZones(Struct, kw_only=True):
     names: list[str]
 
 
+class DeadLetterList(Struct, kw_only=True):
+    """The messages of all dead-letter queues of the stack."""
+
+    letters: tuple[DeadLetter, ...]
+
+
+class Handled(Struct, kw_only=True):
+    """The number of messages that were sent back or deleted."""
+
+    count: int
+
+
 class Preview(Struct, kw_only=True):
     """A schedule in words, its next times, and those up to then that fall on holidays."""
 
@@ -392,7 +406,8 @@ def schemas(*others: type[Struct]) -> dict[str, Any]:
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
+    operator = (Changes, DeadLetterList, Handled)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, _SIMULATION, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, *operator, _SIMULATION, TimeZones, Preview, *others),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

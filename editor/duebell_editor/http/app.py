@@ -112,7 +112,7 @@ def create_app(
     identity_header  header in which a proxy with a login names the visitor, such as X-Forwarded-User: it is
                      stored on a task as `changed_by`. Only for a server that is reached through that proxy
 
-    Requests are logged to `duebell.http`, changes to `duebell.editor`, both at INFO.
+    Requests are logged to `duebell.http`, changes to `duebell.audit`, both at INFO.
     In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
     let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
     """

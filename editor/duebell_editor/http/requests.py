@@ -338,6 +338,18 @@ class RecurringTasks(_Paged):
     prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
 
 
+class AuditQuery(_Paged):
+    """The changes to list."""
+
+    id: _Id | None = Field(default=None, description="Only those of this task")
+
+
+class LettersToDelete(Given):
+    """The messages to delete, by SQS's ids; all of the queue if there are none."""
+
+    ids: list[str] = Field(default=[], max_length=MAX_MANY)
+
+
 class Following(StatusZone):
     """The part of the queue, and the tasks, that a client follows."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from duebell_shared.audit import added_as
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddFailure,
@@ -17,7 +18,7 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
 )
-from duebell_shared.log_lines import added_as, log_change, logged
+from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.adding import (
     Added,
     Policy,
@@ -77,7 +78,7 @@ class Adder:
                 return Added(there, "added")
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
             if not is_elsewhere and self._queue.store.insert(new):
-                log_change(added_as(new), None, new)
+                self._queue.audit.changed(added_as(new), None, new)
                 added = Added(new, "added")
             else:
                 added = self._settle(new, policy)
@@ -106,9 +107,10 @@ class Adder:
         """
         lanes = self._queue.lanes if checked else 0
         new = [msgspec.structs.replace(task, lane=lane_of(task.id, lanes)) for task in checked]
+        noted = self._queue.audit.logged
         stored, report = _write_batches(
             new,
-            logged("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),
+            noted("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),
             leave_all if is_import else partial(settle_all, self._queue, policy=policy),
             progress,
         )
@@ -218,7 +220,7 @@ def _write_batches(
     failures: list[AddFailure] = []
     there_already: list[str] = []
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-add") as pool:
-        results = (result for batch in pool.map(write, _batches(tasks)) for result in batch)
+        results = (result for batch in pool.map(in_this_context(write), _batches(tasks)) for result in batch)
         for index, (result, was_taken) in enumerate(results):
             if not isinstance(result, Task):
                 failures.append(AddFailure(index=index, id=tasks[index].id, error=result))

@@ -16,7 +16,6 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
-from duebell_shared.log_lines import log_change
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.adding import TRIES, Policy
 from duebell_shared.queue.task_queue import Queue
@@ -108,16 +107,18 @@ class Joiner:
         """Add these new tasks to this batch, all of them or those that could be reserved."""
         self._batch(id).joined(len(tasks))  # before anything is written
         until = self._backend.clock() + _GRACE
-        reserved = [task.reserved(uuid4().hex, until=until) for task in tasks]
-        report = self._adder.add_many(reserved, {task.id for task in tasks}, Policy(), lambda _: None)
-        outcomes: dict[str, Task | DuebellError] = {one.id: one.error for one in report.failures}
-        names = {task.reservation for task in reserved}
-        there = [one for one in self._queue.get_many(report.added).values() if one.reservation in names]
-        confirmed = [TaskWrite(one, one.confirmed()) for one in there]
+        policy = Policy()
+        stored = self._backend.parallel(
+            lambda task: self._adder.add(task.reserved(uuid4().hex, until=until), policy).task, tasks
+        )
+        outcomes: dict[str, Task | DuebellError] = {
+            task.id: one for task, one in zip(tasks, stored, strict=True) if isinstance(one, DuebellError)
+        }
+        confirmed = [TaskWrite(one, one.confirmed()) for one in stored if isinstance(one, Task)]
         if confirmed:
             self._change(id, lambda batch: batch.joined(len(confirmed)), confirmed)
         for write in confirmed:
-            log_change("confirm", write.old, write.new)
+            self._queue.audit.changed("confirm", write.old, write.new)
         return outcomes | {write.new.id: write.new for write in confirmed}
 
     def save_retried(self, task: Task, retried: Task) -> bool:

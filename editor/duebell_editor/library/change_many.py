@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from duebell_editor.listing import listing
 from duebell_editor.listing.filters import QUEUED, Filter
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
+from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status, Verb
@@ -118,7 +119,7 @@ def change_all(editor: "Editor", verb: Verb, ids: Iterable[str]) -> ChangeReport
         return task
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:
-        results = list(pool.map(attempt, dict.fromkeys(ids)))
+        results = list(pool.map(in_this_context(attempt), dict.fromkeys(ids)))
     if any(_is_unarmed(result) for result in results):
         results = _arm_again(editor, results)
     elif verb.rule.queues and not results:

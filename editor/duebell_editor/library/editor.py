@@ -34,10 +34,19 @@ from duebell_editor.status.status import read_status
 from duebell_editor.status.why import Why, explain
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
 from duebell_editor.transactions.transaction import Transaction
+from duebell_shared.audit import Changes
+from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AddReport, InvalidTask, TaskChanged, TaskConflict, TaskExists, TaskNotFound
+from duebell_shared.errors import (
+    AddReport,
+    InvalidQuery,
+    InvalidTask,
+    TaskChanged,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+)
 from duebell_shared.instants import NEVER
-from duebell_shared.log_lines import log_change
 from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
 from duebell_shared.queue.item_size import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import Queue
@@ -76,11 +85,19 @@ if TYPE_CHECKING:
     import boto3
 
     from duebell_editor.simulation.simulate import Simulation
+    from duebell_editor.status.dead_letters import DeadLetter
     from duebell_shared.schedules.calendars import Calendar, OnHoliday
 
     from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
+
+
+def _letters_of(queue: DeadLetters | str) -> DeadLetters:
+    try:
+        return DeadLetters(queue)
+    except ValueError:
+        raise InvalidQuery("queue", f"must be one of {', '.join(DeadLetters)}, not {quoted(queue)}") from None
 
 
 class Editor:
@@ -738,7 +755,9 @@ class Editor:
         from .relane import relane  # noqa: PLC0415 (few processes ever do this)
 
         check_progress(progress)
-        return relane(self._backend, lanes, progress=progress)
+        done = relane(self._backend, lanes, progress=progress)
+        self._backend.audit.note("relane", self.changed_by, detail=f"{done.lanes} lanes")
+        return done
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
@@ -763,12 +782,60 @@ class Editor:
         """
         from duebell_editor.status.doctor import diagnose  # noqa: PLC0415 (few processes ever do this)
 
-        return diagnose(self._backend, fix=check_flag("fix", fix))
+        found = diagnose(self._backend, fix=check_flag("fix", fix))
+        if fix:
+            self._backend.audit.note("repair", self.changed_by)
+        return found
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
+        self._backend.audit.note("repair", self.changed_by)
         return self.status()
+
+    def dead_letters(self) -> "tuple[DeadLetter, ...]":
+        """The messages of all dead-letter queues of the stack, 1,000 of each at most.
+
+        SQS hides those that are read for a moment. Raises AwsRefused, also for a client without the rights.
+        """
+        from duebell_editor.status.dead_letters import read_letters  # noqa: PLC0415 (few processes do this)
+
+        return read_letters(self._backend)
+
+    def redrive(self, queue: DeadLetters | str) -> int:
+        """Send the messages of a dead-letter queue again, 1,000 at most; return how many.
+
+        For lost rings and failed runs it sets the rule, so that a run comes for all that is due, and deletes
+        them. Raises InvalidQuery, AwsRefused, NotArmed.
+        """
+        from duebell_editor.status.dead_letters import redrive  # noqa: PLC0415
+
+        count = redrive(self._backend, _letters_of(queue))
+        self._backend.audit.note("redrive", self.changed_by, detail=f"{queue}: {count:,}")
+        return count
+
+    def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] = ()) -> int:
+        """Delete 1,000 messages of a dead-letter queue at most, or those with these ids; return how many.
+
+        Raises InvalidQuery, AwsRefused.
+        """
+        from duebell_editor.status.dead_letters import delete_letters  # noqa: PLC0415
+
+        count = delete_letters(self._backend, _letters_of(queue), tuple(ids))
+        self._backend.audit.note("delete_letters", self.changed_by, detail=f"{queue}: {count:,}")
+        return count
+
+    def changes(self, *, id: str | None = None, limit: int = 100, cursor: str | None = None) -> Changes:
+        """List the changes by editors that the table keeps, the latest first, with DUEBELL_AUDIT=table.
+
+        id      only those of this task
+        limit   at most this many, 1 to 1,000
+        cursor  the last page's, for the next
+
+        Raises InvalidQuery.
+        """
+        given = None if id is None else check_name("id", id)
+        return self._backend.audit.page(id=given, limit=check_limit(limit), cursor=check_cursor(cursor))
 
     def import_calendar(self, name: str, calendar: "Calendar") -> "CalendarReport":
         """Store a calendar of holidays under this name, and plan the tasks that use it anew.
@@ -778,7 +845,9 @@ class Editor:
         from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
 
         replan = partial(self.update, calendar=name)
-        return import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+        report = import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+        self._backend.audit.note("import_calendar", self.changed_by, detail=name)
+        return report
 
     def preview(
         self,
@@ -820,6 +889,7 @@ class Editor:
         from .calendars import delete_calendar  # noqa: PLC0415
 
         delete_calendar(self._backend, self.queue, name)
+        self._backend.audit.note("delete_calendar", self.changed_by, detail=name)
 
     def _check(self, given: NewTask) -> Task:
         task = self._signed(check_size(new_task(**given, now=self._clock(), calendars=self._calendar_of)))
@@ -898,7 +968,7 @@ class Editor:
             changed = self._noted(verb, task, wanted)
             is_retried = task.counted and not changed.counted
             if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
-                log_change(verb, task, changed)
+                self.queue.audit.changed(verb, task, changed)
                 # Even if this call did not change the time: an earlier one may have, and failed to arm.
                 self._rule.arm([changed])
                 return changed

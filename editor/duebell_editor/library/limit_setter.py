@@ -1,22 +1,23 @@
 """Limiting actions while the system is running."""
 
-import logging
-
 from msgspec import UNSET, UnsetType
 
-from duebell_editor.status.action_limits import ActionLimit, action_limit, declared_limit, read_limits
+from duebell_editor.status.action_limits import (
+    ActionLimit,
+    action_limit,
+    declared_limit,
+    limit_words,
+    read_limits,
+)
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
-from duebell_shared.log_lines import log_event
 from duebell_shared.queue.adding import TRIES
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .known_worker import unknown_action
-
-_LOG = logging.getLogger("duebell.editor")
 
 
 def set_limit(
@@ -70,15 +71,8 @@ def all_limits(backend: Backend) -> tuple[ActionLimit, ...]:
 
 def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:
     """Tell runs of the new limits, and have them look into the queue: an earlier call may have failed."""
-    log_event(
-        _LOG,
-        "limited",
-        action=action,
-        at_most=limit.at_most,
-        per_second=limit.per_second,
-        closed=limit.closed,
-        changed_by=by,
-    )
+    words = limit_words(limit.at_most, limit.per_second, limit.closed) if limit.is_any else "as declared"
+    backend.audit.note("limit", by, action=action, detail=words)
     armer = backend.armer
     try:
         record = armer.ensure(armer.change(lambda record: record.limited(rev, now=backend.clock())))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
-from duebell_shared.log_lines import log_change
 from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
@@ -174,7 +173,7 @@ class Transaction:
         verbs = iter(self._verbs)
         for change in changes:
             is_new = change.old.status is Status.RESERVED
-            log_change("confirm" if is_new else next(verbs), change.old, change.new)
+            self._backend.audit.changed("confirm" if is_new else next(verbs), change.old, change.new)
         self.tasks = tuple(change.new for change in changes)
 
     def _reserve_all(self) -> tuple[list[TaskWrite], DuebellError | None]:

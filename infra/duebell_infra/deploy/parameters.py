@@ -114,6 +114,8 @@ PARAMETERS = {
     "RetentionDays": _same("retention", option="--retention-days"),
     "History": _same("history", option="--history"),
     "KeptPayload": _same("kept_payload", option="--kept-payload"),
+    "Audit": _same("audit", option="--audit"),
+    "AuditDays": _same("audit_retention"),
     "ExistingTable": Parameter(
         "Whether to take up a table that an earlier stack of this name left. Set by duebell deploy.",
         kind="yes", only="CloudFormation",
@@ -365,7 +367,17 @@ def check_scheduler_name(name: str) -> str:
 
 
 #: The settings that clients have in common with the worker.
-_SHARED = ("retention", "history", "kept_payload", "label", "color", "bell", "intake")
+_SHARED = (
+    "retention",
+    "history",
+    "kept_payload",
+    "audit",
+    "audit_retention",
+    "label",
+    "color",
+    "bell",
+    "intake",
+)
 
 
 def environment_of(settings: Settings) -> dict[str, str]:

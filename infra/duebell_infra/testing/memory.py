@@ -38,6 +38,7 @@ class MemoryStore:
         self.semaphores: dict[str, Semaphore] = {}
         #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
+        self._changes: defaultdict[str, list[bytes]] = defaultdict(list)  # by month
         self._committed: set[str] = set()  # the tokens of transactions
         self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane
         self._pasts: defaultdict[tuple[int, Past], _Index[PastKey]] = defaultdict(_Index)  # by lane and kind
@@ -213,6 +214,16 @@ class MemoryStore:
                 self.others.append(write)
         self._committed.add(token)
         return Transacted()
+
+    def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
+        del expires_at
+        for key, text in changes:
+            self._changes[key].append(text)
+
+    def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
+        last = int(behind.split(" ")[0]) if behind else len(self._changes[key])
+        for place in reversed(range(last)):
+            yield f"{place:020} {0:08}", self._changes[key][place]
 
     def lane_sizes(self) -> dict[int, int]:
         return {}

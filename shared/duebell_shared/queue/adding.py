@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Self
 import msgspec
 from msgspec.structs import replace
 
+from duebell_shared.audit import added_as
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.errors import (
@@ -19,7 +20,6 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
 )
-from duebell_shared.log_lines import added_as, log_change
 from duebell_shared.queue.lanes import drop_stray_copy, lane_of
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -134,10 +134,10 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
             if if_exists is IfExists.PUSH:
                 replacement = pushed(there, replacement, max_wait)
             if queue.store.save(there, replacement):
-                log_change("reserve" if takes_over else if_exists.value, there, replacement)
+                queue.audit.changed("reserve" if takes_over else if_exists.value, there, replacement)
                 return Added(replacement, "pushed" if if_exists is IfExists.PUSH else "replaced")
         elif queue.store.insert(task):
-            log_change(added_as(task), None, task)
+            queue.audit.changed(added_as(task), None, task)
             return Added(task, "added")
     raise kept_changing(task.id)
 

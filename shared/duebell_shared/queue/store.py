@@ -200,6 +200,15 @@ class Store(Protocol):
         the same. Raises AwsUnavailable when it is not known whether it is committed.
         """
 
+    def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
+        """Store these texts, 25 at most, each with its first key, until they expire."""
+
+    def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
+        """The texts under this key, each with its second key, the latest first, read as they are consumed.
+
+        behind  go on behind this second key
+        """
+
     def lane_sizes(self) -> dict[int, int]:
         """The sizes in bytes, rounded up, of the lanes written to since the last call, where known.
 

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from uuid import uuid4
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
@@ -79,6 +80,10 @@ class _Range(NamedTuple):
     low: str | None
     high: str
 
+
+#: The ids of changes that are kept: nanoseconds before this, in twenty digits, so that the latest is first.
+_LATEST_FIRST = 10**19
+_NOTED = "0"
 
 #: All of a lane, also what is no time and so sorts behind: it is logged.
 _ALL = _Range("queued", None, "\U0010ffff")
@@ -186,13 +191,7 @@ class DynamoTable:
     def named(
         self, lane: int, prefix: str, *, after: str | None = None, most: int
     ) -> tuple[list[Task], str | None]:
-        asked = {
-            "TableName": self.name,
-            "KeyConditionExpression": "#lane = :lane AND begins_with (#id, :prefix)",
-            "ExpressionAttributeNames": {"#lane": "lane", "#id": "id"},
-            "ExpressionAttributeValues": {":lane": {"S": str(lane)}, ":prefix": {"S": prefix}},
-            "ConsistentRead": True,
-        }
+        asked = self._named(str(lane), prefix)
         behind = None if after is None else stored(lane=lane, id=after)
         page = self._query(asked, behind=behind, most=most)
         tasks = [_readable(task_of, item) for item in page["Items"]]
@@ -314,6 +313,33 @@ class DynamoTable:
         with self._aws():
             return transact(self._client, self.name, writes, token)
 
+    def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
+        expires = stored(expires_at=expires_at)
+        items: list[Item] = [
+            {
+                "lane": {"S": key},
+                "id": {"S": f"{_LATEST_FIRST - time.time_ns():020} {uuid4().hex[:8]}"},
+                "change": {"S": text.decode()},
+                **expires,
+            }
+            for key, text in changes
+        ]
+        with self._aws():
+            written = self._insert_batch(items) if items[1:] else None
+            answers = written.answers if written else [None] * len(items)
+            for item, answer in zip(items, answers, strict=True):
+                if answer is None or not answer.is_made:
+                    self._client.put_item(TableName=self.name, Item=item)
+
+    def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
+        asked = self._named(key, _NOTED)
+        start: Item | None = {"lane": {"S": key}, "id": {"S": behind}} if behind else None
+        while True:
+            page = self._query(asked, behind=start, most=_GROWN_PAGE)
+            yield from ((item["id"]["S"], item["change"]["S"].encode()) for item in page["Items"])
+            if (start := page.get("LastEvaluatedKey")) is None:
+                return
+
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
 
@@ -372,6 +398,16 @@ class DynamoTable:
             "ExpressionAttributeNames": {"#lane": "lane", "#sort": sort},
             "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
             "ConsistentRead": sort == "queued",
+        }
+
+    def _named(self, key: str, prefix: str) -> dict[str, Any]:
+        """The arguments of Query for the items with this first key whose ids begin so."""
+        return {
+            "TableName": self.name,
+            "KeyConditionExpression": "#lane = :lane AND begins_with (#id, :prefix)",
+            "ExpressionAttributeNames": {"#lane": "lane", "#id": "id"},
+            "ExpressionAttributeValues": {":lane": {"S": key}, ":prefix": {"S": prefix}},
+            "ConsistentRead": True,
         }
 
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:

@@ -40,6 +40,7 @@ class Queue:
         self.store = backend.store
         self.clock = backend.clock
         self.parallel = backend.parallel
+        self.audit = backend.audit
         self._armer = backend.armer
         self._backend = backend
 

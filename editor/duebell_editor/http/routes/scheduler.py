@@ -5,10 +5,21 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
+from duebell_editor.http.answers import (
+    DeadLetterList,
+    Handled,
+    Json,
+    KnownWorker,
+    Preview,
+    Timeline,
+    TimeZones,
+    recurring_answer,
+)
 from duebell_editor.http.description import AWS, answers
 from duebell_editor.http.requests import (
+    AuditQuery,
     CalendarsAnswer,
+    LettersToDelete,
     Limits,
     NewCalendar,
     NewLimit,
@@ -20,6 +31,7 @@ from duebell_editor.http.requests import (
     TimeSpan,
 )
 from duebell_editor.library.json_fields import status_fields
+from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
@@ -161,6 +173,36 @@ def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
 def list_time_zones() -> Json:
     """By name, with those that are kept for backward compatibility."""
     return Json(TimeZones(tzdata=TZDATA_VERSION, names=sorted(zone_names())))
+
+
+@router.get("/audit", summary="List changes", responses=answers("Changes", 422, *AWS))
+def list_audit(which: Annotated[AuditQuery, Query()], editor: VisitorsEditor) -> Json:
+    """The changes by editors that the table keeps, the latest first. It needs DUEBELL_AUDIT=table."""
+    return Json(editor.changes(**which.given()))
+
+
+@router.get("/dead-letters", summary="List dead letters", responses=answers("DeadLetterList", 422, *AWS))
+def list_dead_letters(editor: VisitorsEditor) -> Json:
+    """The messages of all dead-letter queues of the stack, 1,000 of each at most."""
+    return Json(DeadLetterList(letters=editor.dead_letters()))
+
+
+@router.post(
+    "/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled", 422, *AWS)
+)
+def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
+    """Sends messages of the intake again. For lost rings and failed runs, sets the rule and deletes them."""
+    return Json(Handled(count=editor.redrive(queue)))
+
+
+@router.post(
+    "/dead-letters/{queue}/delete",
+    summary="Delete dead letters",
+    responses=answers("Handled", 400, 422, *AWS),
+)
+def delete_dead_letters(queue: DeadLetters, body: LettersToDelete, editor: VisitorsEditor) -> Json:
+    """Deletes messages for good: those with these ids, or 1,000 of the queue at most."""
+    return Json(Handled(count=editor.delete_dead_letters(queue, body.ids)))
 
 
 Action = Annotated[str, Path(description="The action's name, percent-encoded", examples=["put_on_sale"])]

@@ -578,8 +578,8 @@ class Editor:
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Give a scheduled, paused or running task another due date; its attempts count from 0 again.
 
-        A running attempt is not stopped, but its outcome no longer applies. Of a recurring task, only the
-        current occurrence is moved, and only while it does not run.
+        The outcome of a running attempt no longer applies, and a stoppable action is told to stop. Of a
+        recurring task, only the current occurrence is moved, and only while it does not run.
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
         return self._change(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
@@ -599,7 +599,7 @@ class Editor:
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
 
-        A running attempt is not stopped, but its outcome no longer applies.
+        The outcome of a running attempt no longer applies, and a stoppable action is told to stop.
         Raises TaskNotFound, TaskConflict.
         """
         return self._change(Verb.CANCEL, id, self._cancelled, rev)

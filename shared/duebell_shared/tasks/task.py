@@ -432,7 +432,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)
 
     def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
-        """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
+        """Never to run; the outcome of a running attempt no longer applies."""
         self._must_allow(Verb.CANCEL)
         ended = self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
         return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended

@@ -51,7 +51,7 @@ function whatIsLost(task) {
   if (task.recurrence)
     return "It will not run again. Its schedule ends here; what has been stays as history.";
   if (task.status === "running")
-    return "What runs now is not stopped, but what comes of it no longer counts.";
+    return "The outcome of what runs now no longer counts. A stoppable action is told to stop.";
   return "It will not be tried again, and stays as history.";
 }
 

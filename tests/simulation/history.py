@@ -338,8 +338,7 @@ class History:
 
         def act(payload: Any, task: Task) -> None:
             self._note_start(process, task)
-            if self.putting_off:
-                self.putting_off.may_snooze(name, payload, task)
+            self._may_end(name, process, payload, task)
             match name:
                 case "slow":
                     process.sleep(chance.uniform(10, 200))
@@ -361,6 +360,13 @@ class History:
                     process.sleep(chance.uniform(0, 0.5))
 
         return act
+
+    def _may_end(self, name: str, process: Process, payload: Any, task: Task) -> None:
+        """End the attempt here if it is told to stop, or snoozes. Raises Retry and Snooze."""
+        if self.timing_out:
+            self.timing_out.look(name, process)
+        if self.putting_off:
+            self.putting_off.may_snooze(name, payload, task)
 
     def _note_start(self, process: Process, task: Task) -> None:
         # What waited for a limit may be started before its place in the line, but not before it came due.

@@ -52,16 +52,19 @@ class TimingOut:
 
         def watched(payload: Any, task: Task) -> None:
             began = process.clock()
-            for _ in range(_LOOKS if name in _STOPPABLE else 0):
-                process.sleep(1)
-                if stopping().is_set():
-                    self.stopped += 1
-                    raise Retry(after=30)
             act(payload, task)
             is_late = process.clock() >= began + self._timeouts[name]
             (self.late if is_late else self._in_time).add((task.id, task.due, task.attempt))
 
         return watched
+
+    def look(self, name: str, process: Process) -> None:
+        """Have this action look for a while whether it is told to stop. Raises Retry if so."""
+        for _ in range(_LOOKS if name in _STOPPABLE and name in self._timeouts else 0):
+            process.sleep(1)
+            if stopping().is_set():
+                self.stopped += 1
+                raise Retry(after=30)
 
     def problems(self, tasks: Sequence[Task]) -> list[str]:
         """The tasks that are done by an attempt that returned after its time-out, and by no other."""

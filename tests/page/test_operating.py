@@ -32,7 +32,7 @@ def with_queues(scene: Scene, session: boto3.Session, monkeypatch: pytest.Monkey
     for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
         session.client("sqs").create_queue(QueueName=queue)
     scene.events.rule["Arn"] = "arn:aws:events:eu-central-1:123456789012:rule/duebell"
-    queues = {"intake": IntakeQueue(INTAKE, session.client), "sqs": Sqs(session.client)}
+    queues: Any = {"intake": IntakeQueue(INTAKE, session.client), "sqs": Sqs(session.client)}
     return Editor(backend=replace(scene.editor._backend, **queues))
 
 
@@ -45,10 +45,8 @@ def send(session: boto3.Session, queue: str, *bodies: str, **attributes: str) ->
 
 
 def count(session: boto3.Session, queue: str) -> int:
-    sqs = session.client("sqs")
-    wanted = "ApproximateNumberOfMessages"
-    url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-    return int(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[wanted])["Attributes"][wanted])
+    sqs: Any = session.client("sqs")
+    return Sqs(lambda *_, **__: sqs).count(queue, region="eu-central-1", account="123456789012")
 
 
 @pytest.mark.parametrize("screen", [{}, PHONE])
@@ -98,19 +96,32 @@ def test_dead_letters_are_sent_back_or_deleted(
         assert count(session, INTAKE) == 1
 
 
-def test_without_dead_letters_nothing_of_them_is_shown(open_page: Open, with_queues: Editor) -> None:
-    with serving(with_queues) as url:
+def test_a_read_only_page_shows_dead_letters_only(
+    open_page: Open, with_queues: Editor, session: boto3.Session
+) -> None:
+    # Given no dead letters, then nothing of them is shown
+    with serving(with_queues, read_only=True) as url:
         page = open_page(url)
+        show = page.get_by_role("button", name="Show the messages")
         expect(page.locator("#rule")).to_contain_text("Needs attention")  # tasks failed
-        expect(page.get_by_role("button", name="Show the messages")).to_have_count(0)
+        expect(show).to_have_count(0)
+        # Given some, then they are shown, and nothing is offered that would change them
+        send(session, "duebell-lost-rings", "{}")
+        page.reload()
+        show.click()
+        rings = page.get_by_role("dialog").get_by_role("region", name="lost-rings", exact=True)
+        expect(rings).to_contain_text("The message gives no reason.")
+        expect(rings.get_by_role("button")).to_have_count(0)
 
 
 @pytest.mark.parametrize("screen", [{}, PHONE])
 def test_who_changed_what_is_listed(open_page: Open, scene: Scene, screen: dict[str, Any]) -> None:
-    # Given a table that keeps changes, of two people
+    # Given a table that keeps more changes than are read at once, the latest by two people
     backend = scene.editor._backend
     settings = msgspec.structs.replace(backend.settings, audit=AuditTo.TABLE)
     editor = Editor(backend=replace(backend, settings=settings))
+    for n in range(99):
+        editor.add("greet", due=timedelta(days=9), id=f"greeting-{n}")
     editor.acting_as("ann").pause("sale-50")
     editor.acting_as("bob").move("sale-51", due=timedelta(days=3))
     with serving(editor) as url:
@@ -120,13 +131,13 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene, screen: dict[
         page.get_by_role("button", name="Changes", exact=True).click()
         dialog = page.get_by_role("dialog", name="Changes")
         rows = dialog.locator("tbody tr")
-        expect(rows).to_have_count(2)
+        expect(rows).to_have_count(100)
         assert len(calls) == 1
         # Then the latest is the first
         expect(rows.first).to_contain_text("bob")
         expect(rows.first).to_contain_text("move sale-51")
-        expect(rows.last).to_contain_text("pause sale-50")
-        expect(rows.last).to_contain_text("scheduled, then paused")
+        expect(rows.nth(1)).to_contain_text("pause sale-50")
+        expect(rows.nth(1)).to_contain_text("scheduled, then paused")
         assert page.evaluate(FITS)
         is_accessible(page)
         # And its task is a link away, and the way back too
@@ -134,6 +145,11 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene, screen: dict[
         expect(page.get_by_role("dialog", name="sale-50")).to_contain_text("paused")
         page.keyboard.press("Escape")
         expect(dialog.get_by_role("link", name="sale-50")).to_be_focused()
+        # And those before are a press away
+        dialog.get_by_role("button", name="Show more").click()
+        expect(rows.last).to_contain_text("add greeting-0")
+        expect(rows).to_have_count(101)
+        expect(dialog.get_by_role("button", name="Show more")).to_have_count(0)
 
 
 def test_where_changes_are_not_kept_the_way_to_keep_them_is_told(open_page: Open, url: str) -> None:

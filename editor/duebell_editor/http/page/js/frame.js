@@ -1,6 +1,7 @@
 // What all pages have: keys, the scheduler's name, the connection.
 
 import { onTokenWanted } from "./api.js";
+import { openChanges } from "./changes.js";
 import { askForToken, openDialog } from "./dialog.js";
 import { atMostEvery, byId, content, debounce, h, isReadOnly, showEnvironment, topDialog } from "./dom.js";
 import { openForm } from "./form.js";
@@ -95,6 +96,7 @@ export function startFrame(all, changedElsewhere) {
   on("disconnected", (why) => showAlert(`The connection is lost, and is tried again. ${why}`));
   on("add", () => openForm());
   byId("add").addEventListener("click", () => openForm());
+  byId("changes").addEventListener("click", openChanges);
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address's fragment says what is looked at
     content().focus();

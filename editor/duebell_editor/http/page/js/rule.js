@@ -2,6 +2,7 @@
 
 import { ask, get } from "./api.js";
 import { byId, h, isReadOnly, number, refill, reword, several, withCode } from "./dom.js";
+import { LETTERS, openLetters } from "./letters.js";
 import { on, showOnly, tell } from "./state.js";
 import { bell, counted, current, failedIn, refreshStatus, waitingWords } from "./status.js";
 import { clock, countdown, lateness, nearby, time } from "./time.js";
@@ -101,7 +102,7 @@ function button(kind, key, label, busy, call) {
   );
 }
 
-const finding = ({ kind, what, way_out: wayOut }) =>
+const finding = ({ kind, what, way_out: wayOut }, place) =>
   h(
     "li",
     { "data-kind": kind },
@@ -109,6 +110,10 @@ const finding = ({ kind, what, way_out: wayOut }) =>
     " ",
     h("span", {}, ...withCode(inLocalTime(wayOut))),
     kind === "worker" && [" ", h("a", { href: "actions" }, "Actions")],
+    LETTERS.includes(kind) && [
+      " ",
+      h("button.link", { "data-key": `letters ${place}`, onclick: openLetters }, "Show the messages"),
+    ],
   );
 
 function drawProblems() {

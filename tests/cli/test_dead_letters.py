@@ -5,8 +5,10 @@ from typing import Any
 
 import boto3
 import pytest
+from starlette.testclient import TestClient
 
 from duebell import Editor, Settings
+from duebell.http import create_app
 from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -138,3 +140,16 @@ def test_a_queue_that_is_not_there_is_told(duebell: Duebell, session: boto3.Sess
 def test_options_that_do_not_go_together(duebell: Duebell) -> None:
     assert duebell("dead-letters", "--redrive", "intake", "--delete", "intake").status == 2
     assert duebell("dead-letters", "--id", "x").status == 2
+
+
+def test_the_api_lists_sends_back_and_deletes_them(backend: Backend, session: boto3.Session) -> None:
+    client = TestClient(create_app(Editor(backend=backend)), base_url="http://127.0.0.1")
+    fill(session)
+    found = client.get("/api/dead-letters").json()["letters"]
+    assert len(found) == 4
+    run = next(one for one in found if one["reason"] == "ImportError: no shop")
+    url = "/api/dead-letters/failed-runs/delete"
+    assert client.post(url, json={"ids": [run["id"]]}).json() == {"count": 1}
+    assert client.post("/api/dead-letters/intake/redrive").json() == {"count": 1}
+    assert bodies(session, INTAKE) == ['{"action": "x", "due": "soon"}']
+    assert len(client.get("/api/dead-letters").json()["letters"]) == 2

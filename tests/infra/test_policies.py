@@ -122,7 +122,9 @@ def test_an_editor_may_do_all_it_does_and_no_more(resources: Any, backend: Backe
 
     assert editor.status().healthy
     public = {name for name, _ in inspect.getmembers(Editor, callable) if not name.startswith("_")}
-    assert editor.used == public - {"from_env"}, (
+    # Dead letters need rights on queues, which an operator has; changes are not kept here
+    operators = {"changes", "dead_letters", "redrive", "delete_dead_letters"}
+    assert editor.used == public - {"from_env"} - operators, (
         "what an editor can do, and what this test does, must be the same"
     )
     # An add that was placed by an earlier number of lanes is taken out again

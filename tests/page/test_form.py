@@ -162,7 +162,7 @@ def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scen
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-@pytest.mark.parametrize("way", ["Escape", "Don't add", "Close"])
+@pytest.mark.parametrize("way", ["Escape", "Discard", "Close"])
 def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url: str, way: str) -> None:
     page = open_page(url)
     form = page.get_by_role("dialog", name="Add a task")

@@ -60,7 +60,7 @@ def test_long_words_are_broken(open_page: Open, url: str, scene: Scene, screen: 
     # Then all of it fits
     expect(page.get_by_role("dialog")).to_have_count(2)
     assert page.evaluate(FITS)
-    press(page, "Don't save")
+    press(page, "Discard")
     press(page, "Cancel")
     expect(page.get_by_role("button", name="Cancel the task")).to_be_visible()
     assert page.evaluate(FITS)

@@ -57,8 +57,8 @@ def test_nothing_is_offered_that_would_be_refused(
             is_accessible(page)
             page.keyboard.press("Escape")
         # And the doctor can be asked
-        press(page, "Ask the doctor")
-        expect(page.get_by_text("The doctor looked at")).to_be_visible()
+        press(page, "Check everything")
+        expect(page.get_by_text("Everything was checked at")).to_be_visible()
         expect(page.locator("#problems li")).not_to_have_count(0)
         fits(page)
         expect_no_changes(page)

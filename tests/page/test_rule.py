@@ -66,7 +66,7 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     # When the doctor is asked, then it is seen to look, and cannot be asked twice
     looks = asked(page, "/api/doctor")
     held = Held(page, "**/api/doctor")
-    page.get_by_role("button", name="Ask the doctor").click()
+    page.get_by_role("button", name="Check everything").click()
     looking = page.get_by_role("button", name="Looking…")
     expect(looking).to_be_disabled()
     expect(looking).to_have_attribute("aria-busy", "true")
@@ -75,7 +75,7 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     held.let_go()
     expect(problems).to_contain_text("1 problem")
     expect(problems).to_contain_text("gives the worker the release from here")
-    expect(rule).to_contain_text(re.compile(r"The doctor looked at \d\d:\d\d"))
+    expect(rule).to_contain_text(re.compile(r"Everything was checked at \d\d:\d\d"))
     assert len(looks) == 1
     # And what it found stays, whatever else is new
     scene.rested(utc_now() - timedelta(minutes=3))
@@ -94,9 +94,9 @@ def test_the_verdict_is_that_of_the_status(open_page: Open) -> None:
         # When a task has failed, which a tile tells, then the doctor finds no more, and does not say healthy
         failed = task.failed(Failure(type="E", message=""), now=utc_now(), keep=RetentionPolicy())
         assert scene.store.save(task, failed)
-        press(page, "Ask the doctor")
+        press(page, "Check everything")
         expect(rule).to_contain_text("Needs attention")
-        expect(rule).to_contain_text("The doctor looked at")
+        expect(rule).to_contain_text("Everything was checked at")
 
 
 def test_the_last_run_is_told_in_full(open_page: Open, url: str, scene: Scene) -> None:

@@ -29,7 +29,7 @@ def test_the_doctor_says_that_the_worker_has_other_time_zones(
     page = open_page(url)
     rule = page.locator("#rule")
     expect(rule).to_contain_text("Rings")
-    page.get_by_role("button", name="Ask the doctor").click()
+    page.get_by_role("button", name="Check everything").click()
     problems = page.locator("#problems")
     expect(problems).to_contain_text("the worker's last run had those of 1999a")
     # And it stays when the rule is looked at again

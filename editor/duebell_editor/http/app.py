@@ -145,7 +145,7 @@ def create_app(
     app.include_router(api)
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=FILES))
-    schemas = _schemas(editor)
+    schemas = _schemas()
     for page in PAGES:
         html = page.render(schemas=schemas, read_only=read_only)
         app.add_api_route(page.path, _answering(html), name=page.file, include_in_schema=False)
@@ -164,7 +164,7 @@ def _answering(html: str) -> Callable[[], HTMLResponse]:
     return answer
 
 
-def _schemas(editor: Editor) -> str:
+def _schemas() -> str:
     """The schemas of the page's requests and the limits that it shares, as JSON that is safe within HTML."""
     schemas = {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
     constants = {
@@ -172,6 +172,5 @@ def _schemas(editor: Editor) -> str:
         "overdue_ms": STARTS_WITHIN // timedelta(milliseconds=1),
         "morning": MORNING,
         "failures": MOST_READ,
-        "audit": editor.queue.audit.is_kept,
     }
     return json.dumps({**schemas, "constants": constants}).replace("<", "\\u003c")

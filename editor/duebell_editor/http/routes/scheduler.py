@@ -217,7 +217,7 @@ def list_limits(editor: VisitorsEditor) -> Json:
 @router.patch(
     "/limits/{action:path}",
     summary="Limit or pause an action",
-    responses=answers("ActionLimit", 400, 409, 422, *AWS),
+    responses=answers("ActionLimit", 400, 404, 409, 422, *AWS),
 )
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
     """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.

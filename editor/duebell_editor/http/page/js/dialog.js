@@ -137,7 +137,7 @@ export function askForToken(tried) {
       "form",
       {},
       tried && h("p.wrong", { role: "alert" }, "That was not it."),
-      field("Token", input, { hint: "Whoever started the server has it." }),
+      field("Token", input, { hint: "The person who started the server has it." }),
       h("div.foot", {}, h("div.actions", {}, h("button.primary", {}, "Go on"))),
     );
     form.addEventListener("submit", (event) => {

@@ -410,7 +410,7 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
   const wrong = h("p.wrong", { role: "alert" });
   const meanwhile = clash(decide);
   const send = h("button.primary", { "data-key": "send" }, task ? "Save" : "Add");
-  const close = h("button", { type: "button", onclick: leave }, task ? "Don't save" : "Don't add");
+  const close = h("button", { type: "button", onclick: leave }, "Discard");
   const foot = h("div.foot", {}, meanwhile.box, wrong, h("div.actions", {}, close, send));
   const form = h("form", { novalidate: true }, ...parts, foot);
   body.append(form);

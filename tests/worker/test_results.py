@@ -27,7 +27,7 @@ class Unruly:
     """A user's value whose conversion breaks."""
 
     def model_dump(self, **_: object) -> object:
-        raise KeyError("no such field")
+        raise KeyError("no such field \ud800")
 
 
 def returning(given: dict[str, Any], task: Task) -> Any:
@@ -79,7 +79,7 @@ def test_of_an_action_that_keeps_none_nothing_is_stored(keeping: Worker, editor:
         (object(), None, "has no JSON form: "),
         ({1, 2}, None, "result is a set, and JSON has none: "),
         (float("nan"), None, "result is nan, which JSON cannot hold"),
-        (Unruly(), None, "KeyError: 'no such field'"),
+        (Unruly(), None, "KeyError: 'no such field"),
     ],
     ids=["dataclass", "largest", "too large", "no JSON", "set", "nan", "breaks"],
 )

@@ -57,7 +57,7 @@ _RESULTS = {
     Status.EXPIRED: "expired",
 }
 
-#: Characters that a task keeps of the error of its follow-up, or of a result that is not kept.
+#: Characters that a task keeps of the error of its follow-up.
 _MOST_ERROR = 300
 
 #: Bytes of a result as JSON. In an item there is room for it or for a failure in full, beside the largest
@@ -596,7 +596,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The attempt succeeded, with this result if that is kept, or the reason why it is not."""
         over = self
         if result_json or result_error or self.result_json or self.result_error:
-            error = result_error and result_error[:_MOST_ERROR]
+            error = result_error and in_a_line(result_error)
             over = replace(self, result_json=result_json, result_error=error)
         return over._concluded(Result.DONE, now=now, keep=keep, failure=None)
 

@@ -297,13 +297,7 @@ class Performer:
     ) -> Ended:
         action, now, random = self._actions[started.action], self._context.now(), self._context.random
         if result.error and error is None:
-            self._context.log(
-                "result_not_kept",
-                level=logging.WARNING,
-                id=started.id,
-                action=action.name,
-                error=result.error,
-            )
+            self._context.log("result_not_kept", level=logging.WARNING, id=started.id, error=result.error)
         return after_attempt(started, error, action, now=now, keep=self._keep, random=random, result=result)
 
     def record(self, attempts: Sequence[Attempt]) -> None:

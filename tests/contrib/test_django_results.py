@@ -1,7 +1,7 @@
 """What Django tells of a task that duebell keeps: attempts, errors, what is kept of it and what not."""
 
 # First: it skips these tests where Django is not installed, and configures it before its tasks are imported.
-from tests.contrib.project import HOUR, SHOP, signals
+from tests.contrib.project import EDITOR, HOUR, SHOP, signals
 
 # isort: split
 import sys
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import duebell
-from duebell.contrib.django import AttemptFailed
+from duebell import Worker
+from duebell.contrib.django import AttemptFailed, register_tasks
 from duebell.contrib.django.framework import TaskResultDoesNotExist, TaskResultStatus
 from duebell.testing import Rehearsal
 from tests.contrib.shop import jobs, tasks
@@ -106,8 +107,23 @@ def test_a_return_value_is_not_kept_and_it_says_so(rehearsal: Rehearsal) -> None
         result.return_value  # noqa: B018
     rehearsal.let_time_pass(HOUR)
     result.refresh()
-    with pytest.raises(ValueError, match="duebell keeps no return values: let the task store"):
+    with pytest.raises(ValueError, match=r"not kept: let register_tasks\(…, keep_results=True\) keep it"):
         result.return_value  # noqa: B018
+
+
+def test_a_return_value_is_kept_if_the_worker_is_told_to() -> None:
+    worker = Worker()
+    register_tasks(worker, keep_results=True)
+    with Rehearsal(worker) as rehearsal, signals() as sent:
+        EDITOR.append(rehearsal.editor)
+        results = [tasks.mail.enqueue(7), tasks.greet.enqueue("you")]
+        rehearsal.let_time_pass(HOUR)
+        for result, value in zip(results, ("sent", None), strict=True):
+            result.refresh()
+            assert (result.status, result.return_value) == ("SUCCESSFUL", value)
+        assert tasks.mail.get_result(results[0].id).return_value == "sent"
+        EDITOR.pop()
+    assert ("finished", "SUCCESSFUL") in sent
 
 
 def test_large_arguments_of_a_done_task_are_not_kept(rehearsal: Rehearsal) -> None:

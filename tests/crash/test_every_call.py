@@ -38,8 +38,8 @@ class World:
         self.lambda_ = Lambda(processes, self.clock, self._actions)
 
     def _actions(self, worker: Worker) -> None:
-        @worker.action("note", attempts=3)
-        def note(payload: dict[str, Any], task: Task) -> None:
+        @worker.action("note", attempts=3, keep_result=True)
+        def note(payload: dict[str, Any], task: Task) -> str:
             self.ran.append(task.id)
             if self.hook:
                 hook, self.hook = self.hook, None
@@ -49,6 +49,7 @@ class World:
                 raise ValueError("as told")
             if task.snoozes < payload.get("snoozes", 0):
                 raise Snooze(SOON, payload | {"asked": True})
+            return task.id
 
     def add(self, *ids: str, due: timedelta = SOON, fails: bool = False) -> None:
         for id in ids:
@@ -280,7 +281,7 @@ def test_a_run_that_dies_with_a_task_that_has_follow_ups(
         now = world()
         often = {"schedule": "rate(30 minutes)", "max_runs": 2, "missed": "all"}
         when: dict[str, Any] = often if recurs else {"due": SOON}
-        then = Then("note", {"fails": False})
+        then = Then("note", {"fails": False}, result_as="after")
         first = now.editor.add(
             "note", id="one", payload={"fails": fails}, on_failed="note", then=then, **when
         )
@@ -293,6 +294,10 @@ def test_a_run_that_dies_with_a_task_that_has_follow_ups(
         assert {task.id for task in now.editor.find("one/").tasks} == ends
         all_is_well(now, *ends)
         task = now.editor.get("one")
+        # And what followed a task that was done has got its result
+        assert task.result == (None if fails else "one")
+        if not fails:
+            assert {now.editor.get(id).payload["after"] for id in ends} == {"one"}
         assert task.status is (Status.FAILED if fails else Status.DONE)
         assert (task.owes, task.queued, task.follow_up_error) == (None, None, None)
         if ended_well:

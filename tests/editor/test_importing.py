@@ -216,6 +216,8 @@ def test_of_a_longer_past_as_much_is_kept_as_a_task_keeps_here(scheduler: Schedu
         "failures": [attempt] * 30,
         "occurrences": [{**OCCURRENCE, "result": "failed", "failure": words}] * 50,
         "follow_up_error": words,
+        "result_json": json.dumps("x" * 9_000),
+        "result_error": words,
     }
     # When it is imported
     scheduler.editor.import_tasks([json.dumps(line)])
@@ -260,8 +262,9 @@ WHOLE = {
     **ENDED, "status": "scheduled", "queued": LINE["queued"], "finished_at": None, "expires_at": None,
     "started_at": LINE["due"], "run": "r", "lateness_ms": 1, "spread": "PT1H", "rev": 2,
     "expires_after": None, "snoozes": 2, "limited_since": LINE["due"],
-    "on_failed": "hear", "then": {"action": "hear", "payload_json": "{}", "after": "PT1H"},
-    "follow_up_error": "no room",
+    "on_failed": "hear",
+    "then": {"action": "hear", "payload_json": "{}", "after": "PT1H", "result_as": "r"},
+    "follow_up_error": "no room", "result_json": "[1]", "result_error": "no room",
     "failure": FAILURE, "failures": [{**FAILURE, "due": LINE["due"], "attempt": 1}],
     "occurrences": [OCCURRENCE],
     "recurrence": {

@@ -31,6 +31,8 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "due": "2026-12-31T00:00:00.000Z",
         "status": "scheduled",
         "payload": {"item": 42},
+        "result": None,
+        "result_error": None,
         "queued": "2026-12-31T00:00:00.000Z",
         "attempt": 0,
         "snoozes": 0,

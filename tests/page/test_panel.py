@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
+from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
@@ -115,3 +116,25 @@ def test_a_task_tells_why_it_waits_and_a_late_one_at_once(open_page: Open, url: 
     show(page, "late")
     told = page.get_by_role("dialog", name="late").locator("[role=status]").first
     expect(told).to_contain_text("Late: ")
+
+
+def test_a_result_is_shown_as_it_was_written(open_page: Open, url: str, scene: Scene) -> None:
+    # Given tasks that are done, one with a number that JavaScript would round, and one without a result
+    cases: dict[str, tuple[dict[str, str], str]] = {
+        "kept": ({"result_json": '{"n":12345678901234567890}'}, "12345678901234567890"),
+        "large": ({"result_error": "is 5,000 bytes as JSON"}, "Not kept: is 5,000 bytes as JSON."),
+        "none": ({}, ""),
+    }
+    for id, (result, shown) in cases.items():
+        task = scene.editor.add("act", due=timedelta(days=1), id=id)
+        done = task.done(now=utc_now(), keep=RetentionPolicy(), **result)
+        assert scene.store.save(task, done)
+        # When they are looked at
+        page = open_page(f"{url}#task={id}")
+        panel = page.get_by_role("dialog", name=id)
+        # Then each is told as it is
+        expect(panel.get_by_role("heading", name="Payload")).to_be_visible()
+        section = panel.locator("section").filter(has=page.get_by_role("heading", name="Result"))
+        expect(section).to_have_count(1 if shown else 0)
+        if shown:
+            expect(section).to_contain_text(shown)

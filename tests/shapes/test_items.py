@@ -149,6 +149,7 @@ RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
         Status.FAILED,
     ),
     "attempts below none": (but(attempt=number(-5)), Status.DONE),
+    "a result that is a map": (but(result={"M": {}}), Status.DONE),
     "a changed_by that is a map": (but(changed_by={"M": {}}), Status.DONE),
     "half an attempt": (but(attempt={"N": "0.5"}), Status.DONE),
 }

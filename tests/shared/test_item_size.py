@@ -1,5 +1,6 @@
 """What may be added fits into an item of DynamoDB, and so does whatever comes of it."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,7 +20,7 @@ from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import MAX_RESULT, Task
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
 KEEP = timedelta(days=30)
@@ -78,6 +79,8 @@ FAILURES = st.builds(
     NASTY,
 )
 WORST = Failure(type="\x00" * 10_000, message="\x00" * 10_000, traceback="\x00" * 10_000)
+#: The largest result; and, at once, the longest reason for one that is not kept.
+RESULT = {"result_json": json.dumps("x" * (MAX_RESULT - 2)), "result_error": "𝄞" * 1_000}
 
 
 def test_a_small_task_takes_at_most_340_bytes_of_its_lane() -> None:
@@ -97,13 +100,16 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
     for number in range(100):
         at += timedelta(hours=30)
         running = fits(started(task, at).caught_up().left_running())
-        if running.can_wait and (not recurs or number % 2):
+        if recurs and number % 7 == 6:
+            task = running.done(now=at, keep=RetentionPolicy(retention=KEEP), **RESULT)
+        elif running.can_wait and (not recurs or number % 2):
             task = running.to_retry(at + (300 + number) * DAY if recurs else at, WORST, now=at)
         elif recurs:
             task = running.failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP))
         # Then each outcome can be written
         most = max(most, len(fits(task).failures))
     fits(started(task, at).failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP)))
+    fits(started(task, at).done(now=at, keep=RetentionPolicy(retention=KEEP), **RESULT))
     assert most == 10
     if recurs:
         assert task.recurrence
@@ -125,7 +131,9 @@ def test_what_is_as_large_as_may_be_added_can_fail_in_every_way() -> None:
     for number in range(60):
         at += timedelta(hours=30)
         running = fits(started(task, at).caught_up().left_running())
-        if running.can_wait and number % 2:
+        if number % 7 == 6:
+            task = fits(running.done(now=at, keep=RetentionPolicy(retention=KEEP), **RESULT))
+        elif running.can_wait and number % 2:
             task = fits(running.to_retry(at + (300 + number) * DAY, WORST, now=at))
         else:
             task = fits(running.failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP)))

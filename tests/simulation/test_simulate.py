@@ -130,7 +130,8 @@ def queue_of(random: Random, now: datetime, actions: Sequence[str]) -> list[dict
         else:
             fields["due"] = due()
             if random.random() < 0.1:
-                fields["expires_after"] = random.choice([MINUTE, HOUR])
+                # No whole minute: an attempt in the moment of its expiry may be told either way.
+                fields["expires_after"] = random.choice([timedelta(seconds=50), HOUR])
             if random.random() < 0.1:
                 fields["then"] = {"action": "quick", "after": random.choice([timedelta(0), 3 * MINUTE])}
         return fields

@@ -1,5 +1,6 @@
 """A lane that is nearly full takes no new tasks; one that is full still takes the outcomes of what runs."""
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.queue.store import Store
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.follow_up import Then
+from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
@@ -144,7 +145,7 @@ def test_an_occurrence_is_stored_in_a_full_lane(store: Store, sizes: LaneSizes, 
 
 
 def test_a_follow_up_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) -> None:
-    given = replace(task(), then=Then("next"))
+    given = replace(task(), then=FollowUp(action="next"))
     store.insert(given)
     running = claimed(store, given)
     over = running.done(now=NOON, keep=KEEP)
@@ -164,6 +165,15 @@ def test_no_more_is_left_out_of_an_outcome_than_must_be(store: Store, sizes: Lan
     assert store.save(running, running.to_retry(NOON + HOUR, LONG, now=NOON))
     after = stored(store, task())
     assert (after.failure, after.run) == (SHORT, running.run)
+
+
+def test_a_result_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) -> None:
+    store.insert(task())
+    running = claimed(store, task())
+    sizes.most = 0
+    assert store.save(running, running.done(now=NOON, keep=KEEP, result_json=json.dumps("x" * 4_000)))
+    after = stored(store, task())
+    assert (after.status, after.result, after.result_error) == (Status.DONE, None, "its lane is full")
 
 
 def test_another_change_meanwhile_is_not_overwritten(store: Store, sizes: LaneSizes) -> None:

@@ -194,6 +194,7 @@ class Worker:
         backoff: Backoff = ...,
         timeout: timedelta | None = None,
         stoppable: bool = ...,
+        keep_result: bool = ...,
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
@@ -226,6 +227,7 @@ class Worker:
         backoff: Backoff = Backoff(),  # noqa: B008 (a value)
         timeout: timedelta | None = None,
         stoppable: bool = False,
+        keep_result: bool = False,
         on_failed: str | None = None,
         at_most: int | None = None,
         per_second: float | None = None,
@@ -247,6 +249,9 @@ class Worker:
         not recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
         An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
 
+        With `keep_result`, what it returns is kept as `task.result`: what JSON has, 4 KB of JSON at most. Of
+        anything else `task.result_error` tells the reason, and the task is done all the same.
+
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
         together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".
         `Editor.limit` overrides all three. Tasks that may not start wait, and use up no attempt.
@@ -266,6 +271,7 @@ class Worker:
                 backoff=backoff,
                 timeout=timeout,
                 stoppable=stoppable,
+                keep_result=keep_result,
                 on_failed=on_failed,
                 limit=limit,
                 editor=lambda: self.editor,

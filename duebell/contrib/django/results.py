@@ -58,18 +58,26 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     priority: int = 0
 
 
+class NotKept(msgspec.Struct, frozen=True):
+    """Stands for a return value that is not kept."""
+
+    reason: str = "let register_tasks(…, keep_results=True) keep it, or let the task store it, in a model"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuebellResult(TaskResult):
-    """The result of a task on duebell, which keeps no return values."""
+    """The result of a task on duebell, with its return value if `register_tasks` was told to keep that."""
 
     @property
     def return_value(self) -> Any:
-        """Never there. Raises ValueError, as Django does for a task that has not finished or has failed."""
-        if self.status == TaskResultStatus.SUCCESSFUL:
-            raise ValueError(
-                "duebell keeps no return values: let the task store what it found, in a model for instance"
-            )
-        return TaskResult.return_value.fget(self)
+        """What the task function returned, as JSON's own types. Raises ValueError if that was not kept.
+
+        So does Django for a task that has not finished or has failed.
+        """
+        value = TaskResult.return_value.fget(self)
+        if isinstance(value, NotKept):
+            raise ValueError(f"the return value was not kept: {value.reason}")  # noqa: TRY004
+        return value
 
 
 def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
@@ -85,7 +93,7 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
         changes["run_after"] = _in_djangos_zone(stored.due)
     changes = {name: value for name, value in changes.items() if getattr(task, name) != value}
     first = next((one for one in stored.failures if one.attempt == 1 and one.due == stored.due), None)
-    return DuebellResult(
+    result = DuebellResult(
         task=task.using(**changes) if changes else task,
         id=stored.id,
         status=_STATUSES[stored.status],
@@ -99,6 +107,11 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
         errors=[*_errors_of(stored)],
         worker_ids=_runs_of(stored),
     )
+    value = stored.result
+    if stored.result_json is None:
+        value = NotKept(stored.result_error) if stored.result_error else NotKept()
+    object.__setattr__(result, "_return_value", value)  # as Django's own backends do
+    return result
 
 
 def _call_of(stored: StoredTask, backend: str) -> Call:

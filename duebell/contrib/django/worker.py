@@ -28,6 +28,7 @@ def register_tasks(
     attempts: int = 5,
     attempts_of: Mapping[str, int] | None = None,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+    keep_results: bool = False,
 ) -> tuple[str, ...]:
     """Give the worker an action for each of Django's tasks. Returns the actions' names.
 
@@ -36,6 +37,7 @@ def register_tasks(
     modules      more modules that have tasks
     attempts     how often a task is tried, with `backoff` between, until it has failed
     attempts_of  other numbers for some tasks, by their actions' names, such as `shop.tasks.send_mail`
+    keep_results  whether `return_value` is kept, up to 4 KB as JSON
 
     A task function may raise duebell's Retry and Abort, and Snooze without a payload. Raises
     ValueError if there are no tasks, if `attempts_of` names none of them, or if the worker has an action of
@@ -55,7 +57,8 @@ def register_tasks(
         raise ValueError(f"attempts_of: {quoted(unknown[0])} is none of the tasks {', '.join(sorted(tasks))}")
     for name, task in tasks.items():
         limit = limits.get(name, attempts)
-        worker.action(name, attempts=limit, backoff=backoff)(_function(task, limit))
+        action = worker.action(name, attempts=limit, backoff=backoff, keep_result=keep_results)
+        action(_function(task, limit))
     return tuple(tasks)
 
 
@@ -63,14 +66,16 @@ def _tasks_in(module: str) -> list[Task]:
     return [value for value in vars(import_module(module)).values() if isinstance(value, Task)]
 
 
-def _function(task: Task, attempts: int) -> Callable[[Call, StoredTask], None]:
+def _function(task: Task, attempts: int) -> Callable[[Call, StoredTask], Any]:
     """The function of the task's action."""
 
-    def run(call: Call, stored: StoredTask) -> None:
+    def run(call: Call, stored: StoredTask) -> Any:
         result = result_of(stored, task, backend=call.backend)
         with _connections(), _signals(result, stored, attempts):
             before = [TaskContext(task_result=result)] if task.takes_context else []
-            task.call(*before, *result.args, **result.kwargs)
+            value = task.call(*before, *result.args, **result.kwargs)
+            object.__setattr__(result, "_return_value", value)
+        return value
 
     # The worker hashes the code of this module for its version, and describes the action by this name.
     run.__module__, run.__doc__ = task.func.__module__, task.func.__doc__

@@ -196,6 +196,7 @@ _BESIDE = {
     "task": (
         ("payload", "json", "The payload of that task"),
         ("after", "duration", "How long after the end of this task it is due"),
+        ("result-as", "text", "The field of its payload that gets the result of this task"),
     ),
     "json": (("file", "text", "The same, in a file; - is stdin"),),
 }
@@ -231,7 +232,7 @@ def with_fields(
         help = f"{row.means}. [{unset}]" if unset and not in_change else row.means
         every["in_" if name == "in" else name] = Timezone if form == "zone" else _of(row.kind, shown, help)
         for end, its_form, its_help in _BESIDE.get(form, ()):
-            every[f"{name}_{end}"] = _of(its_form, f"{shown}-{end}", its_help)
+            every[f"{name}_{end.replace('-', '_')}"] = _of(its_form, f"{shown}-{end}", its_help)
         if in_change and unset and form not in _KEPT:
             every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Unset {shown}: {unset}")]
     return lambda command: with_options(command, every)
@@ -256,7 +257,7 @@ def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
         if form == "json":
             value = payload_from(value, given[f"{name}_file"])
         elif form == "task":
-            value = _then_from(value, given[f"{name}_payload"], given[f"{name}_after"])
+            value = _then_from(value, *(given[f"{name}_{end}"] for end in ("payload", "after", "result_as")))
         is_given = value is not UNSET if form == "json" else value is not None
         if is_given:
             fields[name] = value
@@ -268,10 +269,12 @@ def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _then_from(action: str | None, payload: str | None, after: timedelta | None) -> Then | None:
+def _then_from(
+    action: str | None, payload: str | None, after: timedelta | None, result_as: str | None
+) -> Then | None:
     if action is None:
-        if payload is not None or after is not None:
-            raise WrongUsage("--then-payload and --then-after go with --then")
+        if payload is not None or after is not None or result_as is not None:
+            raise WrongUsage("--then-payload, --then-after and --then-result-as go with --then")
         return None
     value = payload_from(payload, None)
-    return Then(action, None if value is UNSET else value, after or timedelta(0))
+    return Then(action, None if value is UNSET else value, after or timedelta(0), result_as)

@@ -211,7 +211,8 @@ def _follow_up_facts(task: Task, now: datetime) -> dict[str, str | Text]:
         facts["on failure"] = plain(task.on_failed) or "nothing"
     if task.then:
         after = f" {task.then.after} later" if task.then.after else ""
-        facts["then"] = f"{plain(task.then.action)}{after}"
+        gets = f", with the result as {plain(task.then.result_as)}" if task.then.result_as else ""
+        facts["then"] = f"{plain(task.then.action)}{after}{gets}"
     if task.owes:
         tried = f"; the last try failed: {plain(task.follow_up_error)}" if task.follow_up_error else ""
         facts["follow-up"] = f"owed since {when(task.owes.at, now)}, a run adds it{tried}"
@@ -244,6 +245,9 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         if task.payload_dropped is None
         else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done",
     }
+    if task.result_json or task.result_error:
+        text = json.dumps(task.result, ensure_ascii=False, indent=2)
+        facts["result"] = plain(f"not kept: {task.result_error}" if task.result_error else text)
     if task.reserved_until:
         facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
     if task.members:

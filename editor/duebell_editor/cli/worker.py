@@ -168,6 +168,7 @@ def _row(action: ActionDescription) -> tuple[str, ...]:
     kind = _kind(action)
     attempts = f"{action.attempts}, {action.timeout:g} s each" if action.timeout else str(action.attempts)
     attempts += ", stoppable" if action.stoppable else ""
+    attempts += ", keeps results" if action.keeps_result else ""
     return plain(action.name), plain(kind), attempts, plain(recurring), plain(_payload(action))
 
 

@@ -138,8 +138,9 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun", "counted", "reservation", "intake", "events"),
+    hidden=("payload_json", "result_json", "begun", "counted", "reservation", "intake", "events"),
     payload=_described(Any, "Any JSON value"),
+    result=_described(Any, "What its action returned; null if that was null, or is not kept"),
     **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),

@@ -92,6 +92,8 @@ def _check_what(task: Task) -> None:
     payloads.check_text(task.payload_json)
     if task.then:
         payloads.check_text(task.then.payload_json)
+    if task.result_json is not None:
+        payloads.check_text(task.result_json)
     task.check_fields()
     if task.run is not None:
         check_name("run", task.run)
@@ -129,6 +131,8 @@ def _check_owes(task: Task, owed: Owed) -> None:
         raise InvalidTask("owes.queued", "goes with a recurrence, and there is none")
     if owed.queued is None and owed.expires_at is None:
         raise InvalidTask("owes.expires_at", f"is missing: the task is {task.status}")
+    if task.expires_at is not None:
+        raise InvalidTask("expires_at", "goes without: the task owes a follow-up, and is kept until then")
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
@@ -180,6 +184,8 @@ def _with_bounded_history(task: Task) -> Task:
         occurrences=bounded_occurrences(task.occurrences),
         events=bounded_events(task.events),
         follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
+        result_json=task.result_json if task.result_fits else None,
+        result_error=in_a_line(task.result_error) if task.result_error else None,
     )
 
 

@@ -22,10 +22,11 @@ def task_fields(task: Task) -> dict[str, Any]:
     """A task with its payload as a value, the verbs that apply to it, and its schedule in words."""
     fields: dict[str, Any] = plain_values(task) | {
         "payload": task.payload,
+        "result": task.result,
         "starts_by": task.starts_by,
         "can": list(task.can),
     }
-    del fields["payload_json"]  # shown as `payload`
+    del fields["payload_json"], fields["result_json"]  # shown as `payload` and `result`
     del fields["begun"], fields["counted"]  # internal to the worker
     del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
     del fields["events"]  # shown by the history
@@ -37,6 +38,8 @@ def task_fields(task: Task) -> dict[str, Any]:
             "payload": task.then.payload,
             "after": task.then.after,
         }
+        if task.then.result_as:
+            fields["then"]["result_as"] = task.then.result_as
     if task.recurrence:
         words = task.recurrence.schedule.describe()
         fields["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.payloads.json_schema import ignored_field, misfit
+from duebell_shared.payloads.json_schema import ignored_field, misfit, with_any
 from duebell_shared.payloads.payload import of_task
 from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.tasks.checks import is_reserved
-from duebell_shared.tasks.follow_up import failed_task
+from duebell_shared.tasks.follow_up import failed_task, no_result_of
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.tasks.worker_record import WorkerRecord
@@ -61,34 +61,36 @@ class KnownWorker:
         """`check` the task and its follow-ups; `on_failed` with this task as if it had failed."""
         self.check(task, payload)
         if task.then:
-            following = replace(task, action=task.then.action, payload_json=task.then.payload_json)
-            self.check(following, task.then.payload, within="then")
+            told, gets = task.then.payload, task.then.result_as or None
+            told = {**told, gets: None} if gets else told
+            following = replace(task, action=task.then.action, payload_json=of_task(told), then=None)
+            self.check(following, told, within="then", gets=gets)
         if task.on_failed:
             error = {"type": "Exception", "message": "it has failed"}
             failed = failed_task(
                 task.id, task.action, task.due, attempts=1, at=task.due, error=error, payload=task.payload
             )
-            told = replace(task, action=task.on_failed, payload_json=of_task(failed))
-            self.check(told, None, within="on_failed")
+            hearing = replace(task, action=task.on_failed, payload_json=of_task(failed), then=None)
+            self.check(hearing, None, within="on_failed")
 
-    def check(self, task: Task, payload: object, *, within: str = "") -> None:
+    def check(self, task: Task, payload: object, *, within: str = "", gets: str | None = None) -> None:
         """Warn of an action that the worker does not have, or refuse it if actions are strict.
 
         Warns of a field of the payload, as it was given, that its type leaves out: the task will run.
         Raises InvalidTask, for a payload that does not fit its action's schema, too. `within` is the field
-        that the task is described in.
+        that the task is described in, and `gets` that of its payload whose value comes later.
         """
         if is_reserved(task.action):
             return
         now = self._clock()
         if self._read_at is None or not timedelta(0) <= now - self._read_at < _FRESH:
             self._read(now, consistent=False)
-        problem = self._problem(task, payload)
+        problem = self._problem(task, payload, gets)
         if problem is None:
             return
         if problem.warning is not UnknownAction or task.action not in self._missing or self._is_strict:
             self._read(now, consistent=True)  # a new version may have been deployed
-            problem = self._problem(task, payload)
+            problem = self._problem(task, payload, gets)
         if problem is None:
             return
         error = problem.error
@@ -103,21 +105,23 @@ class KnownWorker:
             self._missing.add(task.action)
         warn_user(error, problem.warning)
 
-    def _problem(self, task: Task, payload: object) -> _Problem | None:
+    def _problem(self, task: Task, payload: object, gets: str | None) -> _Problem | None:
         worker = self._record.known if self._record else None
         if self._record is None or worker is None:
             return None
         action = worker.action(task.action)
         if action is None:
-            if not self._record.is_all:
-                return None
-            return _Problem(unknown_action(task.action, [one.name for one in worker.actions]), UnknownAction)
+            unknown = unknown_action(task.action, [one.name for one in worker.actions])
+            return _Problem(unknown, UnknownAction) if self._record.is_all else None
+        if task.then and task.then.result_as and not action.keeps_result:
+            return _Problem(no_result_of(action.name))
         if not action.schema or task.payload_dropped is not None:
             return None
-        if error := misfit(task.payload_json, action.schema, action.name):
+        schema = with_any(gets, action.schema) if gets else action.schema
+        if error := misfit(task.payload_json, schema, action.name):
             return _Problem(error, DoubtfulPayload if action.converts else None)
-        error = ignored_field(payload, task.payload_json, action.schema, action.name)
-        return _Problem(error, DoubtfulPayload, will_run=True) if error else None
+        ignored = ignored_field(payload, task.payload_json, schema, action.name)
+        return _Problem(ignored, DoubtfulPayload, will_run=True) if ignored else None
 
     def _read(self, now: datetime, *, consistent: bool) -> None:
         self._read_at, self._record, self._missing = now, None, set()

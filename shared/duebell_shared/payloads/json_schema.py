@@ -287,6 +287,12 @@ def misfit(payload_json: str, schema: Mapping[str, Any], action: str) -> Invalid
     return _error(find_fault(payloads.decode_or_text(payload_json), schema), action)
 
 
+def with_any(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with any value allowed in this field of an object, if it knows the field."""
+    fields = schema.get("properties", {})
+    return {**schema, "properties": {**fields, name: {}}} if name in fields else schema
+
+
 def ignored_field(
     payload: object, payload_json: str, schema: Mapping[str, Any], action: str
 ) -> InvalidTask | None:

@@ -245,6 +245,8 @@ LastMessage = partial(
 
 ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
 
+ResultText = partial(_Converted[str], STRING, str, lambda text: text or None, retyped="")
+
 TraceContext = partial(_Converted[str], STRING, str, fit_traceparent, retyped="")
 
 #: The attributes of fields of these types.
@@ -277,11 +279,13 @@ _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
     "expires_at": Expiry,
     "changed_by": ChangedBy,
     "traceparent": TraceContext,
+    "result_json": ResultText,
+    "result_error": ResultText,
     "past": PastPlace,
 }
 
 #: The names of attributes that are not those of their fields.
-_NAMES = {"payload_json": "payload"}
+_NAMES = {"payload_json": "payload", "result_json": "result"}
 
 
 class _Stored(NamedTuple):

@@ -141,6 +141,10 @@ _FOLLOW_UP = Kind(
             "action": _name("action").schema,
             "payload": {},
             "after": {"type": "number", "minimum": 0, "maximum": MAX_AFTER.total_seconds()},
+            "result_as": {
+                **_name("text").schema,
+                "description": "The field of its payload, an object, that gets the result of this task",
+            },
         },
         "required": ["action"],
         "additionalProperties": False,

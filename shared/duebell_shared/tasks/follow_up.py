@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import MILLISECOND, Instant, render
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.quoting import shortened
+from duebell_shared.quoting import quoted, shortened
 
 from .checks import MAX_NAME, Count, check_name, read_seconds
 
@@ -33,24 +34,43 @@ class Then(msgspec.Struct, frozen=True):
     action   name of its action, 1 to 256 printable characters
     payload  what `Editor.add` takes, at most 32 KB as JSON
     after    how long after the other task is done it is due; a century at most
+    result_as  the field of the payload, an object, that gets what the other task's action returned. The
+               action must be declared with `keep_result=True`; None: the result is not passed on
     """
 
     action: str
     payload: object = None
     after: timedelta = timedelta(0)
+    result_as: str | None = None
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
-    """What `Then` describes, as it is stored: `payload_json` is the payload as JSON text."""
+    """What `Then` describes, as it is stored: `payload_json` is the payload as JSON text.
+
+    result_as  the field of the payload that gets the task's result; unset if it is not passed on
+    """
 
     action: str
     payload_json: str = "{}"
     after: timedelta = timedelta(0)
+    result_as: str | UnsetType = UNSET
 
     @property
     def payload(self) -> Any:
         """The payload as JSON's own types."""
         return payloads.decode_or_text(self.payload_json)
+
+    def payload_after(self, result_json: str | None, error: str | None) -> Any:
+        """The payload after a task with this result. Raises InvalidTask if it lacks a result to pass on."""
+        payload = self.payload
+        if self.result_as is UNSET:
+            return payload
+        if result_json is None:
+            raise InvalidTask(
+                "then.result_as", f"has no result to pass on: {error or 'the action kept none'}"
+            )
+        _check_result_as(self.result_as, payload)
+        return {**payload, self.result_as: payloads.decode_or_text(result_json)}
 
 
 class Cause(StrEnum):
@@ -161,7 +181,7 @@ def then_of(given: object, *, of_json: bool = False) -> Then | FollowUp:
         after = timedelta(0)
     elif of_json:
         after = read_seconds("then.after", after)
-    return Then(given["action"], given.get("payload"), after)
+    return Then(given["action"], given.get("payload"), after, given.get("result_as"))
 
 
 def check_then(given: object) -> FollowUp:
@@ -174,15 +194,23 @@ def check_then(given: object) -> FollowUp:
         raise InvalidTask("then.after", f"must be from 0 to {MAX_AFTER.days:,} days, not {then.after}")
     if isinstance(then, FollowUp):
         _check_payload_size(then.payload_json)
+        if then.result_as is not UNSET:
+            _check_result_as(then.result_as, then.payload)
         return then
     try:
         payload_json = payloads.of_task(then.payload)
     except InvalidTask as error:
         raise InvalidTask(f"then.{error.field}", error.reason) from None
     _check_payload_size(payload_json)
-    return FollowUp(
-        action=then.action, payload_json=payload_json, after=then.after // MILLISECOND * MILLISECOND
+    made = FollowUp(
+        action=then.action,
+        payload_json=payload_json,
+        after=then.after // MILLISECOND * MILLISECOND,
+        result_as=UNSET if then.result_as is None else then.result_as,
     )
+    if made.result_as is not UNSET:
+        _check_result_as(made.result_as, made.payload)
+    return made
 
 
 def failed_task(
@@ -205,6 +233,24 @@ def failed_task(
         "error": error,
         "payload": payload,
     }
+
+
+def no_result_of(action: str) -> InvalidTask:
+    """The error of a follow-up that is to get the result of an action which keeps none."""
+    return InvalidTask(
+        "then.result_as",
+        f"needs a result, and the action {quoted(action)} keeps none: declare it with keep_result=True",
+    )
+
+
+def _check_result_as(result_as: object, payload: object) -> None:
+    check_name("then.result_as", result_as)
+    if not isinstance(payload, dict):
+        raise InvalidTask("then.payload", "must be an object, for `result_as` names a field of it")
+    if result_as in payload:
+        raise InvalidTask(
+            "then.result_as", f"names {quoted(result_as)}, which the payload has: leave it out there"
+        )
 
 
 def _check_payload_size(payload_json: str) -> None:

@@ -60,6 +60,10 @@ _RESULTS = {
 #: Characters that a task keeps of the error of its follow-up.
 _MOST_ERROR = 300
 
+#: Bytes of a result as JSON. In an item there is room for it or for a failure in full, beside the largest
+#: payload; and for both beside one of so many characters.
+MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
+
 #: A task starts so soon after its time when all is well: it waits a minute until it can be rung for, for the
 #: whole minute, and for the ring in it, and half a minute for the Lambda. Later it is late.
 STARTS_WITHIN = timedelta(minutes=3, seconds=30)
@@ -119,6 +123,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
     failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
+    result_json  what its action returned, as JSON text; `result` is the value. None unless the action keeps
+                 results and it is done; of a recurring task, that of the occurrence that ended last
+    result_error  why the result was not kept: it has no form in JSON, or is too large
     expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
                  nothing has confirmed by then
     reserved_until  how long the transaction that confirms it has time; of a reserved task only
@@ -169,6 +176,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     limited_since: Instant | None = None
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
+    result_json: str | None = None
+    result_error: str | None = None
     expires_at: Instant | None = None
     reserved_until: Instant | None = None
     reservation: str | None = None
@@ -201,6 +210,19 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def payload(self) -> Any:
         """The payload as JSON's own types; its text, where an edit by hand has left no JSON."""
         return payloads.decode_or_text(self.payload_json)
+
+    @cached_property
+    def result(self) -> Any:
+        """What its action returned, as JSON's own types; None if that was None, or is not kept."""
+        return None if self.result_json is None else payloads.decode_or_text(self.result_json)
+
+    @property
+    def result_fits(self) -> bool:
+        """Tell whether there is room for its result in its item."""
+        if self.result_json is None:
+            return True
+        has_room = self.failure is None or len(self.payload_json) <= _LEAVES_ROOM
+        return has_room and len(self.result_json.encode()) <= MAX_RESULT
 
     @property
     def starts_by(self) -> datetime | None:
@@ -563,9 +585,20 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     # Changes by the end of the attempt.
 
-    def done(self, *, now: datetime, keep: RetentionPolicy) -> Self:
-        """The attempt succeeded."""
-        return self._concluded(Result.DONE, now=now, keep=keep, failure=None)
+    def done(
+        self,
+        *,
+        now: datetime,
+        keep: RetentionPolicy,
+        result_json: str | None = None,
+        result_error: str | None = None,
+    ) -> Self:
+        """The attempt succeeded, with this result if that is kept, or the reason why it is not."""
+        over = self
+        if result_json or result_error or self.result_json or self.result_error:
+            error = result_error and in_a_line(result_error)
+            over = replace(self, result_json=result_json, result_error=error)
+        return over._concluded(Result.DONE, now=now, keep=keep, failure=None)
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next occurrence does not wait."""
@@ -578,6 +611,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             recurrence=self._with_origin(Origin.RESCHEDULED),
             events=bounded_events((*self.events, *self._attempt("retried", to_utc(now), failure))),
         )
+        if not changed.result_fits:
+            changed = replace(changed, result_json=None)
         return changed._requeued(to_utc(at))
 
     def snoozed(self, until: datetime, payload_json: str | None = None, *, now: datetime) -> Self:
@@ -686,6 +721,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             snoozes=0,
             failure=None,
             failures=(),
+            result_json=None,
+            result_error=None,
             finished_at=None,
             expires_at=None,
             follow_up_error=None,
@@ -703,8 +740,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         on_failed: str | None = None,
     ) -> Self:
         new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
+        is_done = result is Result.DONE
         over = replace(
             self,
+            result_json=self.result_json if is_done else None,
+            result_error=self.result_error if is_done else None,
             failure=failure,
             failures=self._failures_with(new, now),
             attempt=self.attempt if attempt is None else attempt,

@@ -107,6 +107,7 @@ class Action(Generic[_P, _R]):
     backoff   the wait between a failed attempt and the next
     timeout   how long an attempt may take; None for any time
     stoppable  whether its attempts are told to stop: see `stopping`
+    keep_result  whether what it returns is kept with its task
     function  the function itself
     limit     how many attempts at a time and a second are started, over all runs together
     delivery  what is sent, and where to, instead of a call of the function; None for all others
@@ -128,6 +129,7 @@ class Action(Generic[_P, _R]):
         backoff: Backoff,
         timeout: timedelta | None = None,
         stoppable: bool = False,
+        keep_result: bool = False,
         on_failed: str | None = None,
         editor: "Callable[[], Editor]",
     ) -> None:
@@ -138,6 +140,7 @@ class Action(Generic[_P, _R]):
         self.backoff = backoff
         self.timeout = timeout
         self.stoppable = stoppable
+        self.keep_result = keep_result
         self.on_failed = on_failed
         self._parameters = parameters
         self._editor = editor
@@ -146,8 +149,10 @@ class Action(Generic[_P, _R]):
         """Call the function itself, at once."""
         return self.function(*args, **kwargs)
 
-    def handle(self, task: Task) -> None:
-        """Call the function for this task. Raises InvalidPayload, and whatever the function raises.
+    def handle(self, task: Task) -> object:
+        """Call the function for this task, and return its result.
+
+        Raises InvalidPayload, and whatever the function raises.
 
         A coroutine is cancelled at the time-out. Then it raises TimedOut.
         """
@@ -155,7 +160,8 @@ class Action(Generic[_P, _R]):
         if inspect.iscoroutine(result):
             import asyncio  # noqa: PLC0415 (a tenth of a cold start, and few actions need it)
 
-            asyncio.run(_within(self.timeout, result) if self.timeout else result)
+            return asyncio.run(_within(self.timeout, result) if self.timeout else result)
+        return result
 
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of the payload; None if the function takes none.

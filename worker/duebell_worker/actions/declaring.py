@@ -12,7 +12,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import STORED, DeclaredFields, checked
-from duebell_shared.tasks.follow_up import check_id
+from duebell_shared.tasks.follow_up import check_id, no_result_of
 from duebell_shared.tasks.worker_record import DeclaredTask
 
 from .action import Action
@@ -57,6 +57,8 @@ def declared_task(
         )
         if task.on_failed or task.then:
             check_id(task.id)
+        if task.then and task.then.result_as and not action.keep_result:
+            raise no_result_of(action.name)
     except InvalidTask as error:
         at = f"in @worker.recurring of the action {quoted(action.name)}, {_place_of(action.function)}"
         raise type(error)(error.field, f"{error.reason} ({at})") from None

@@ -99,6 +99,7 @@ def new_action(
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     timeout: timedelta | None = None,
     stoppable: bool = False,
+    keep_result: bool = False,
     on_failed: str | None = None,
     limit: Limit = _NO_LIMIT,
     editor: "Callable[[], Editor]" = _no_editor,
@@ -129,6 +130,7 @@ def new_action(
         backoff=backoff,
         timeout=timeout,
         stoppable=stoppable,
+        keep_result=keep_result,
         on_failed=None if on_failed is None else check_name("on_failed", on_failed),
         editor=editor,
     )

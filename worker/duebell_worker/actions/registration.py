@@ -144,6 +144,7 @@ class Registration:
                 per_second=action.limit.per_second,
                 closed=action.limit.closed,
                 stoppable=True if action.stoppable else UNSET,
+                keeps_result=True if action.keep_result else UNSET,
                 timeout=action.timeout.total_seconds() if action.timeout else UNSET,
                 **_kind_of(action),
             )

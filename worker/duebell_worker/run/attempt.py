@@ -15,7 +15,7 @@ from duebell_shared.tasks.events import Lateness
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
-from .outcome import Ended
+from .outcome import NO_RESULT, Ended, KeptResult
 
 #: An attempt that starts sooner has no parts of lateness: nothing is stored for it.
 _WORTH_TELLING = timedelta(seconds=1)
@@ -73,6 +73,7 @@ class Attempt:
     ends_by    the end of its time-out, once its action is called; None if it has none
     has_returned  whether its action has returned, if it has a time-out
     stop       the event that tells its action to stop; None if that is not stoppable
+    result     what its action returned; not set if that is not kept
     waits_since  since when it waits in the run for its action's limit
     waited     how long it waited so
     """
@@ -91,6 +92,7 @@ class Attempt:
         self.ends_by: datetime | None = None
         self.has_returned = False
         self.stop: threading.Event | None = None
+        self.result: KeptResult = NO_RESULT
         self.waits_since: datetime | None = None
         self.waited = timedelta(0)
 

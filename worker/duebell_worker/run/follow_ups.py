@@ -254,7 +254,8 @@ def _made(task: Task, ending: int) -> Task | Exception:
 def _follow_up_of(task: Task, owed: Owed, ending: int) -> Task:
     new = partial(new_task, id=task.id + owed.endings[ending], action=owed.action, now=owed.at)
     if owed.cause is Cause.DONE and task.then:
-        return new(payload=task.then.payload, due=min(owed.at + task.then.after, LATEST))
+        payload = task.then.payload_after(task.result_json, task.result_error)
+        return new(payload=payload, due=min(owed.at + task.then.after, LATEST))
     # It has no `on_failed` of its own: two actions might report their failures to each other without end.
     new, told = partial(new, due=owed.at, on_failed=""), _report_of(task, owed)
     try:

@@ -21,7 +21,7 @@ from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import MAX_RESULT, Task
 from duebell_worker.actions.action import Action, TimedOut
 from duebell_worker.actions.parameters import InvalidPayload
 
@@ -102,6 +102,30 @@ class Ended(NamedTuple):
     outcome: Outcome
 
 
+class KeptResult(NamedTuple):
+    """What an action returned, as JSON text; or the reason why that is not kept."""
+
+    json: str | None = None
+    error: str | None = None
+
+
+NO_RESULT = KeptResult()
+
+
+def result_of(value: object) -> KeptResult:
+    """The result of an action, as it is kept."""
+    try:
+        text = payloads.encode(value)
+    except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
+        reason = error.reason if isinstance(error, InvalidTask) else str(describe_error(error))
+        return KeptResult(
+            error=f"result{reason.removeprefix('payload')}" if reason[:7] == "payload" else reason
+        )
+    if (size := len(text.encode())) > MAX_RESULT:
+        return KeptResult(error=f"is {size:,} bytes as JSON, at most {MAX_RESULT:,} are kept")
+    return KeptResult(text)
+
+
 def without_attempt(
     task: Task, actions: Mapping[str, Action[..., Any]], *, now: datetime, keep: RetentionPolicy
 ) -> Ended | None:
@@ -135,10 +159,12 @@ def after_attempt(
     now: datetime,
     keep: RetentionPolicy,
     random: Random,
+    result: KeptResult = NO_RESULT,
 ) -> Ended:
     """End an attempt that raised `error`, or nothing."""
     if error is None:
-        return Ended(task, task.done(now=now, keep=keep), Outcome.DONE)
+        done = task.done(now=now, keep=keep, result_json=result.json, result_error=result.error)
+        return Ended(task, done, Outcome.DONE)
     if isinstance(error, Snooze):
         try:
             return Ended(task, _snoozed(task, error, now), Outcome.SNOOZED)

@@ -25,7 +25,16 @@ from duebell_worker.run.follow_ups import FollowUps
 from duebell_worker.run.lanes import Batcher, Lanes
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.limiter import Limiter
-from duebell_worker.run.outcome import Ended, Snooze, Unfinished, after_attempt, without_attempt
+from duebell_worker.run.outcome import (
+    NO_RESULT,
+    Ended,
+    KeptResult,
+    Snooze,
+    Unfinished,
+    after_attempt,
+    result_of,
+    without_attempt,
+)
 from duebell_worker.run.report import Outcome
 
 if TYPE_CHECKING:
@@ -174,7 +183,8 @@ class Performer:
             self._perform_in_time(attempt, started, attempt.ends_by)
             return
         with attempt.is_over_at_error():
-            attempt.ended = self._ended_with(started, self._call(started, attempt))
+            error = self._call(started, attempt)
+            attempt.ended = self._ended_with(started, error, attempt.result)
         if attempt.ended:
             self._outcomes(attempt)
 
@@ -188,7 +198,7 @@ class Performer:
             if self._context.now() >= ends_by and (timeout := self._actions[started.action].timeout):
                 error = TimedOut(timeout)
             with attempt.is_over_at_error():
-                attempt.ended = self._ended_with(started, error)
+                attempt.ended = self._ended_with(started, error, attempt.result)
         if attempt.ended:
             self._outcomes(attempt)
 
@@ -245,7 +255,9 @@ class Performer:
                 return self._errors([task])[0]
             spans = _spans_of([task])
             with attempt_of(task), spans[0].current() if spans else nullcontext():
-                action.handle(task)
+                value = action.handle(task)
+                if action.keep_result:
+                    attempt.result = result_of(value)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             error = raised
         finally:
@@ -280,9 +292,13 @@ class Performer:
         _end(spans, errors)
         return errors
 
-    def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
+    def _ended_with(
+        self, started: Task, error: BaseException | None, result: KeptResult = NO_RESULT
+    ) -> Ended:
         action, now, random = self._actions[started.action], self._context.now(), self._context.random
-        return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
+        if result.error and error is None:
+            self._context.log("result_not_kept", level=logging.WARNING, id=started.id, error=result.error)
+        return after_attempt(started, error, action, now=now, keep=self._keep, random=random, result=result)
 
     def record(self, attempts: Sequence[Attempt]) -> None:
         """Record the outcomes of these attempts, and add the follow-ups that their tasks owe then."""

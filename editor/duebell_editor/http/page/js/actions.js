@@ -148,7 +148,7 @@ function payload({ schema, to }) {
 const schedule = (id) => h("a", { href: `schedules#task=${encodeURIComponent(id)}` }, id);
 
 function card(action, limit) {
-  const { name, attempts, timeout, stoppable, recurring, kind, to } = action;
+  const { name, attempts, timeout, stoppable, keeps_result: keeps, recurring, kind, to } = action;
   const add = () => openForm(null, { action: name });
   return h(
     "li",
@@ -157,7 +157,7 @@ function card(action, limit) {
       "div.bar",
       {},
       h("h3", {}, name),
-      h("span.quiet", {}, several(attempts, "attempt"), timeout && ` of ${timeout} s at most`, stoppable && ", stoppable"),
+      h("span.quiet", {}, several(attempts, "attempt"), timeout && ` of ${timeout} s at most`, stoppable && ", stoppable", keeps && ", keeps results"),
       h("a", { href: `./#action=${encodeURIComponent(name)}` }, "Its tasks"),
       !isReadOnly &&
         h(

@@ -116,8 +116,9 @@ export const ask = async (method, path, options) => (await fetchApi(method, path
 export const get = (path, query, signal) => ask("GET", path, { query, signal });
 export const taskPath = (id, verb = "") => `tasks/${encodeURIComponent(id)}${verb && `/${verb}`}`;
 
-// A payload, and that of what follows, keep their numbers as they are written, which JavaScript's own would not.
+// A payload, a result, and the payload of what follows keep their numbers as they are written, which JavaScript's own would not.
 export async function getTask(id) {
   const text = await (await fetchApi("GET", taskPath(id))).text();
-  return { ...JSON.parse(text), payloadText: rawField(text, "payload"), thenText: rawField(text, "then") };
+  const [payloadText, resultText, thenText] = ["payload", "result", "then"].map((name) => rawField(text, name));
+  return { ...JSON.parse(text), payloadText, resultText, thenText };
 }

@@ -298,7 +298,8 @@ function recurring(all) {
 // A task of its own, when this one is over. What belongs to it is asked for once there is one.
 function following(all) {
   const { then_action: action } = all.input;
-  const rest = h("div.grid", {}, titled("then_after", all), titled("then_payload", all));
+  const parts = ["then_after", "then_payload", "then_result_as"].map((name) => titled(name, all));
+  const rest = h("div.grid", {}, ...parts);
   const show = () => (rest.hidden = !action.value.trim());
   action.addEventListener("input", show);
   show();
@@ -324,7 +325,7 @@ function ifTaken(all) {
 // The fields that have a place of their own. All others are under More.
 const PLACED = [
   ...["action", "id", "due", "schedule", "timezone", "payload", "batch", "unique", "if_exists", "max_wait"],
-  ...["on_failed", "then_action", "then_after", "then_payload"],
+  ...["on_failed", "then_action", "then_after", "then_payload", "then_result_as"],
 ];
 
 function more(all, id, isNew) {

@@ -23,6 +23,7 @@ function rowsOf([field, { title, kind, goes, unset, description: hint }]) {
     part("action", "action"),
     part("after", "duration", { title: "How long after that", hint: "at once, if not given", unset: "at once" }),
     part("payload", "json", { title: "What that is given", hint: "" }),
+    part("result_as", "text", { title: "Its field for the result", hint: "of the task that is done", unset: "none" }),
   ];
 }
 
@@ -170,7 +171,7 @@ export function counting({ input }) {
   const left = [
     ...namesWhere(({ goes }) => goes === other),
     ...(input.if_exists.value === "push" ? [] : ["max_wait"]),
-    ...(input.then_action.value.trim() ? [] : ["then_after", "then_payload"]),
+    ...(input.then_action.value.trim() ? [] : THEN.filter((name) => name !== "then_action")),
   ];
   return namesWhere(({ name }) => !left.includes(name));
 }
@@ -188,9 +189,9 @@ function bodyOf({ payload, then, ...given }) {
 }
 
 // The JSON text of what follows; null for nothing.
-function thenOf({ then_action: action, then_after: after, then_payload: payload }) {
+function thenOf({ then_action: action, then_after: after, then_payload: payload, then_result_as: resultAs }) {
   if (action === null) return "null";
-  return bodyOf({ action, after: after ?? undefined, payload: payload ?? undefined });
+  return bodyOf({ action, after: after ?? undefined, result_as: resultAs ?? undefined, payload: payload ?? undefined });
 }
 
 // What a task has in its fields; null for nothing.

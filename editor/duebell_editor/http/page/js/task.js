@@ -88,7 +88,8 @@ function when(task) {
       recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
       task.on_failed !== null && pair("When it has failed", task.on_failed || "nothing follows"),
       task.then &&
-        pair("When it is done", task.then.action, task.then.after > 0 && ` ${duration(task.then.after)} later`),
+        pair("When it is done", task.then.action, task.then.after > 0 && ` ${duration(task.then.after)} later`,
+          task.then.result_as && `, with the result as ${task.then.result_as}`),
       followUp(task),
       task.members && pair("Its tasks", progress(task.members)),
       ...plain(task),
@@ -142,6 +143,12 @@ function payload(task) {
     "Copy",
   );
   return part("Payload", h("pre", { tabindex: "0", "aria-label": "Payload" }, text), copy);
+}
+
+function result({ resultText, result_error: why }) {
+  if (why) return part("Result", h("p.quiet", {}, `Not kept: ${why}.`));
+  const text = resultText !== "null" && pretty(resultText);
+  return text && part("Result", h("pre", { tabindex: "0", "aria-label": "Result" }, text));
 }
 
 function failure({ failure: why, status }) {
@@ -298,6 +305,7 @@ function show(task) {
     failures(task),
     when(task),
     payload(task),
+    result(task),
     occurrences(task),
     history(task),
     details(task),

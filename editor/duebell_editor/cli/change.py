@@ -44,7 +44,8 @@ _CHUNK = 200
 def move(context: Context, id: options.Id, **given: Any) -> None:
     """It must be scheduled, paused or running.
 
-    Of a recurring task, this moves only the current occurrence. The outcome of a running attempt no longer applies.
+    Of a recurring task, this moves only the current occurrence. The outcome of a running attempt no longer
+    applies.
     """
     due = options.due_from(given["due"], given["in_"], given["timezone"])
     print_change(context, context.editor().move(id, due=due), given["timezone"])

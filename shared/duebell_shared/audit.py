@@ -107,13 +107,14 @@ class Audit:
         #: Whether changes are kept as items.
         self.is_kept = settings.audit is AuditTo.TABLE
 
-    def changed(self, what: str, before: Task | None, after: Task) -> None:
-        """Note the change of a task; `what` is its verb, and `before` None for a new task."""
-        self._changed(what, [(before, after)])
+    def changed(self, what: str, *changes: tuple[Task | None, Task]) -> None:
+        """Note changes of tasks, before and after; `what` is the verb, and before is None for a new task."""
+        if self.is_kept or _LOG.isEnabledFor(logging.INFO):
+            self._write([self._change_of(what, before, after) for before, after in changes])
 
     def note(self, what: str, who: str | None, *, action: str | None = None, detail: str = "") -> None:
         """Note a change of something that is no task."""
-        if self._is_wanted():
+        if self.is_kept or _LOG.isEnabledFor(logging.INFO):
             self._write([self._made(what, who=who, action=action, detail=detail or None)])
 
     def logged(self, what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[..., list[_T]]:
@@ -122,7 +123,7 @@ class Audit:
         def insert_and_note(tasks: Sequence[Task]) -> list[_T]:
             inserted = insert(tasks)
             stored = [task for task, result in zip(tasks, inserted, strict=True) if result is True]
-            self._changed(what, [(None, task) for task in stored])
+            self.changed(what, *((None, task) for task in stored))
             return inserted
 
         return insert_and_note
@@ -153,26 +154,16 @@ class Audit:
                         yield f"{key}/{place}", change
             month = month.replace(day=1) - timedelta(days=1)
 
-    def _is_wanted(self) -> bool:
-        return self.is_kept or _LOG.isEnabledFor(logging.INFO)
-
-    def _changed(self, what: str, changes: Sequence[tuple[Task | None, Task]]) -> None:
-        if not changes or not self._is_wanted():
-            return
-        self._write(
-            [
-                self._made(
-                    what,
-                    who=after.changed_by,
-                    id=after.id,
-                    action=after.action,
-                    from_status=before and before.status,
-                    from_rev=before and before.rev,
-                    to_status=after.status,
-                    to_rev=after.rev,
-                )
-                for before, after in changes
-            ]
+    def _change_of(self, what: str, before: Task | None, after: Task) -> Change:
+        return self._made(
+            what,
+            who=after.changed_by,
+            id=after.id,
+            action=after.action,
+            from_status=before and before.status,
+            from_rev=before and before.rev,
+            to_status=after.status,
+            to_rev=after.rev,
         )
 
     def _made(self, what: str, **fields: Any) -> Change:

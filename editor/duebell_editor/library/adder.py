@@ -78,7 +78,7 @@ class Adder:
                 return Added(there, "added")
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
             if not is_elsewhere and self._queue.store.insert(new):
-                self._queue.audit.changed(added_as(new), None, new)
+                self._queue.audit.changed(added_as(new), (None, new))
                 added = Added(new, "added")
             else:
                 added = self._settle(new, policy)

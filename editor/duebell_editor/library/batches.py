@@ -120,7 +120,7 @@ class Joiner:
         if confirmed:
             self._change(id, lambda batch: batch.joined(len(confirmed)), confirmed)
         for write in confirmed:
-            self._queue.audit.changed("confirm", write.old, write.new)
+            self._queue.audit.changed("confirm", (write.old, write.new))
         return outcomes | {write.new.id: write.new for write in confirmed}
 
     def save_retried(self, task: Task, retried: Task) -> bool:

@@ -968,7 +968,7 @@ class Editor:
             changed = self._noted(verb, task, wanted)
             is_retried = task.counted and not changed.counted
             if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
-                self.queue.audit.changed(verb, task, changed)
+                self.queue.audit.changed(verb, (task, changed))
                 # Even if this call did not change the time: an earlier one may have, and failed to arm.
                 self._rule.arm([changed])
                 return changed

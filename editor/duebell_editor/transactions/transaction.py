@@ -173,7 +173,7 @@ class Transaction:
         verbs = iter(self._verbs)
         for change in changes:
             is_new = change.old.status is Status.RESERVED
-            self._backend.audit.changed("confirm" if is_new else next(verbs), change.old, change.new)
+            self._backend.audit.changed("confirm" if is_new else next(verbs), (change.old, change.new))
         self.tasks = tuple(change.new for change in changes)
 
     def _reserve_all(self) -> tuple[list[TaskWrite], DuebellError | None]:

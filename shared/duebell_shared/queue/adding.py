@@ -134,10 +134,10 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
             if if_exists is IfExists.PUSH:
                 replacement = pushed(there, replacement, max_wait)
             if queue.store.save(there, replacement):
-                queue.audit.changed("reserve" if takes_over else if_exists.value, there, replacement)
+                queue.audit.changed("reserve" if takes_over else if_exists.value, (there, replacement))
                 return Added(replacement, "pushed" if if_exists is IfExists.PUSH else "replaced")
         elif queue.store.insert(task):
-            queue.audit.changed(added_as(task), None, task)
+            queue.audit.changed(added_as(task), (None, task))
             return Added(task, "added")
     raise kept_changing(task.id)
 

@@ -43,6 +43,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "failing": 0,
         "tzdata": TZDATA_VERSION,
         "worker_error": None,
+        "calendars": {},
         "intake_waiting": None,
         "intake_since": None,
         "intake_dead_letters": None,

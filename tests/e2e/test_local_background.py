@@ -96,11 +96,11 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         assert "printed first" in command.printed
         assert editor.get("one").status is Status.RUNNING
         gate.touch()
-        wait_for(lambda: "speak: done" in command.printed, patience=60)
+        wait_for(lambda: "id=one action=speak attempt=1 outcome=done" in command.printed, patience=60)
 
         # A traceback names the file as it is in this folder
         editor.add("speak", due=NOW, id="wrong", payload={})
-        wait_for(lambda: "wrong  speak: retried" in command.printed, patience=60)
+        wait_for(lambda: "id=wrong action=speak attempt=1 outcome=retried" in command.printed, patience=60)
         failure = editor.get("wrong").failure
         assert failure
         assert 'File "jobs.py", line ' in failure.traceback
@@ -132,15 +132,3 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         # Once, whatever a run that began meanwhile says in between
         assert "sync  the rule rings by" in said
         assert said.count("rings by") == 1
-
-
-def test_the_log_of_actions_may_be_in_json(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(project)
-    with local_command(tmp_path / "state", "--actions", "jobs:worker", "--log-format", "json") as command:
-        editor = Editor(Settings(function="duebell"), session=command.session)
-        (tmp_path / "gate").touch()
-        editor.add("speak", due=NOW, id="one", payload={"gate": str(tmp_path / "gate")})
-        wait_for(lambda: "logged first" in command.printed, patience=60)
-        assert '"message": "logged first"' in (tmp_path / "state" / "worker.log").read_text()

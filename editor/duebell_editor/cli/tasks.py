@@ -280,7 +280,9 @@ def changes(
         ]
         out.print(table(headings, rows))
     if page.cursor:
-        context.out.note(f"there is more: repeat with --cursor {page.cursor!r}", {"cursor": page.cursor})
+        context.out.note(
+            f"there is more: repeat with --cursor {shlex.quote(page.cursor)}", {"cursor": page.cursor}
+        )
 
 
 def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:

@@ -24,9 +24,12 @@ Told = list[dict[str, Any]]
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
+def told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Told]:
     """What was logged of changes since it was asked for last."""
     caplog.set_level(logging.INFO, "duebell.audit")
+    # Another test of this process may have given the lines a handler of their own.
+    for name in ("duebell", "duebell.audit"):
+        monkeypatch.setattr(logging.getLogger(name), "propagate", True)
 
     def since() -> Told:
         found = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "changed"]

@@ -3,7 +3,8 @@
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import date, timedelta
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell import AwsRefused, Editor, Settings, Status, Then, Worker
+from duebell import AwsRefused, Calendar, Editor, Settings, Status, Then, Worker
 from duebell_editor.cli.account import Account
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
@@ -170,6 +171,24 @@ def lanes(night: Night) -> Iterator[dict[str, str]]:
     assert night.editor.doctor(fix=True).status.rings_at == NOON + HOUR
 
 
+def _ending(night: Night, year: int) -> Iterator[dict[str, str]]:
+    known = Calendar(days={date(year, 1, 1): "New Year"}, ends=date(year, 6, 30))
+    night.editor.import_calendar("de-be", known)
+    event = "BEGIN:VEVENT\nSUMMARY:New Year\nDTSTART;VALUE=DATE:20300101\nEND:VEVENT\n"
+    with NamedTemporaryFile("w", suffix=".ics") as file:
+        file.write(event)
+        file.flush()
+        yield {"NAME": "de-be", "DAYS.ics": file.name}
+
+
+def calendar(night: Night) -> Iterator[dict[str, str]]:
+    return _ending(night, 2026)
+
+
+def calendar_ends(night: Night) -> Iterator[dict[str, str]]:
+    return _ending(night, 2027)
+
+
 def lane_rests(night: Night) -> Iterator[dict[str, str]]:
     resting = (RestingLane(lane=2, since=NOON - HOUR),)
     night.record(last_run=LastRun(run="run", finished_at=NOON, resting=resting))
@@ -296,6 +315,8 @@ SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
         lease_expired,
         owing,
         lanes,
+        calendar,
+        calendar_ends,
         lane_rests,
         lane_fills,
         intake_idle,

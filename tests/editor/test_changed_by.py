@@ -2,13 +2,14 @@
 
 import logging
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from duebell import Editor, InvalidSettings, InvalidTask, NewTask, NotArmed, Settings, Status, TaskExists
+from duebell_shared.audit import from_place
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.queue.changes import ItemUpdate, change_of
 from duebell_shared.queue.items import item_of, task_of
@@ -23,13 +24,17 @@ HERE = f"host {platform.node()}"
 Told = list[dict[str, Any]]
 
 
+@pytest.fixture(autouse=True)
+def here() -> Iterator[None]:
+    """Changes come from this host: a command of an earlier test may have said otherwise for the process."""
+    with from_place(HERE):
+        yield
+
+
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Told]:
+def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
     """What was logged of changes since it was asked for last."""
     caplog.set_level(logging.INFO, "duebell.audit")
-    # Another test of this process may have given the lines a handler of their own.
-    for name in ("duebell", "duebell.audit"):
-        monkeypatch.setattr(logging.getLogger(name), "propagate", True)
 
     def since() -> Told:
         found = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "changed"]

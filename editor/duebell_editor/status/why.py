@@ -170,7 +170,7 @@ def _started(task: Task, started_at: datetime) -> Why:
     )
 
 
-def seconds(milliseconds: int) -> str:
+def seconds(milliseconds: float) -> str:
     """A length of time in words: `1,234.5 s`."""
     return f"{milliseconds / 1000:,.1f} s"
 

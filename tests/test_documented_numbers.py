@@ -214,7 +214,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
     ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
-    ("how-it-works", "stops adds to a lane at {} GB", [N(LANE_GB - 1)]),
+    ("how-it-works", "refuses adds to a lane from {} GB on", [N(LANE_GB - 1)]),
     ("how-it-works", "the rule rings again {:w} minutes after its minute", [N(ECHOES[0])]),
     (
         "how-it-works",
@@ -263,7 +263,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-it-works", "the rule rings {} seconds ahead of a due date", [N(arming.HEAD_START)]),
     ("how-it-works", "is due in the next {} seconds", [N(arming.HEAD_START + LEAD)]),
     ("how-it-works", "reads the arming record {:w} times a second", [N(SECOND / WATCH)]),
-    ("how-it-works", "It starts a run {:w} seconds before", [N(process._AHEAD)]),
     ("how-it-works", "no run has come within {:w} seconds", [N(arming._CALL)]),
     (
         "how-it-works",
@@ -324,9 +323,8 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
     # operations
-    ("operations", "a lane above {} GB", [N(status._FILLED / lane_sizes.GIGABYTE)]),
     ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
-    ("operations", "starts {:w} minutes after the run began", [N(LEASE, MINUTE)]),
+    ("operations", "start {:w} minutes after the run began", [N(LEASE, MINUTE)]),
     ("operations", "is kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     (
         "operations",
@@ -338,7 +336,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "A lane holds {} of the {} GB that DynamoDB allows",
         [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
     ),
-    ("operations", "starts within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
+    ("operations", "start within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
     (
         "operations",
         "the last {}, in {} bytes at most",
@@ -358,7 +356,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     # how-to
     ("how-to/timeouts", "one of {} or of `Worker(concurrency=…)`", [N(CONCURRENCY)]),
     ("how-to/timeouts", "ends with exit status {}", [N(Exit.WORN_OUT)]),
-    ("how-to/containers", "| {} | half of its places were lost", [N(Exit.WORN_OUT)]),
+    ("how-to/containers", "It is {} if half of its places were lost", [N(Exit.WORN_OUT)]),
     ("how-to/backfill", "One backfill has at most {} occurrences", [N(backfill.MOST_BACKFILLED)]),
     ("how-to/deploy", "has 3 to {} letters, digits and hyphens", [N(LONGEST_NAME)]),
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),

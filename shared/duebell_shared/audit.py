@@ -1,7 +1,7 @@
 """The audit trail: each change by an editor is a log line, and with DUEBELL_AUDIT=table an item as well.
 
 The items of a month have one first key, so the trail takes 1,000 changes a second and 10 GB a month. An item
-is written after its change: where that fails, the log line is all there is, and the change holds.
+is written after its change. If that write fails, the change holds, and only the log line tells of it.
 """
 
 import itertools
@@ -9,7 +9,7 @@ import logging
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from .errors import DuebellError, InvalidQuery
 from .instants import Instant
@@ -109,13 +110,25 @@ class Audit:
 
     def changed(self, what: str, *changes: tuple[Task | None, Task]) -> None:
         """Note changes of tasks, before and after; `what` is the verb, and before is None for a new task."""
-        if self.is_kept or _LOG.isEnabledFor(logging.INFO):
-            self._write([self._change_of(what, before, after) for before, after in changes])
+        self._note(
+            what,
+            (
+                {
+                    "who": after.changed_by,
+                    "id": after.id,
+                    "action": after.action,
+                    "from_status": before and before.status,
+                    "from_rev": before and before.rev,
+                    "to_status": after.status,
+                    "to_rev": after.rev,
+                }
+                for before, after in changes
+            ),
+        )
 
     def note(self, what: str, who: str | None, *, action: str | None = None, detail: str = "") -> None:
         """Note a change of something that is no task."""
-        if self.is_kept or _LOG.isEnabledFor(logging.INFO):
-            self._write([self._made(what, who=who, action=action, detail=detail or None)])
+        self._note(what, [{"who": who, "action": action, "detail": detail or None}])
 
     def logged(self, what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[..., list[_T]]:
         """Wrap `insert`, so that each task it stores is noted."""
@@ -154,38 +167,23 @@ class Audit:
                         yield f"{key}/{place}", change
             month = month.replace(day=1) - timedelta(days=1)
 
-    def _change_of(self, what: str, before: Task | None, after: Task) -> Change:
-        return self._made(
-            what,
-            who=after.changed_by,
-            id=after.id,
-            action=after.action,
-            from_status=before and before.status,
-            from_rev=before and before.rev,
-            to_status=after.status,
-            to_rev=after.rev,
-        )
-
-    def _made(self, what: str, **fields: Any) -> Change:
-        return Change(at=self._clock(), what=what, where=_PLACE.get() or _here(), **fields)
-
-    def _write(self, changes: Sequence[Change]) -> None:
+    def _note(self, what: str, noted: Iterable[Mapping[str, Any]]) -> None:
+        """Note changes with these fields. Nothing is read of them where nobody keeps them."""
+        if not self.is_kept and not _LOG.isEnabledFor(logging.INFO):
+            return
+        where = _PLACE.get() or _here()
+        changes = [Change(at=self._clock(), what=what, where=where, **fields) for fields in noted]
         for change in changes:
-            log_event(_LOG, "changed", **{name: getattr(change, name) for name in _LOGGED})
+            log_event(_LOG, "changed", **{**asdict(change), "at": None})  # the line has its own time
         if not self.is_kept:
             return
         try:
             for start in range(0, len(changes), _AT_ONCE):
-                texts = [
-                    (_key_of(one.at), msgspec.json.encode(one)) for one in changes[start : start + _AT_ONCE]
-                ]
+                some = changes[start : start + _AT_ONCE]
+                texts = [(_key_of(one.at), msgspec.json.encode(one)) for one in some]
                 self._store.note(texts, expires_at=self._clock() + self._keep)
         except DuebellError as error:
             _LOG.warning("changes are stored, and could not be noted in the table: %s", error)
-
-
-#: The time is the line's own.
-_LOGGED = tuple(name for name in Change.__struct_fields__ if name != "at")
 
 
 def added_as(task: Task) -> str:

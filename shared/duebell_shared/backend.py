@@ -13,7 +13,6 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
-from .audit import Audit
 from .aws.alarms import Alarms
 from .aws.aws_session import client_maker
 from .aws.intake_queue import IntakeQueue, Sqs
@@ -31,6 +30,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     import boto3
 
+    from .audit import Audit
     from .schedules.calendars import KnownCalendars
 
 _LOG = logging.getLogger("duebell.backend")
@@ -79,7 +79,6 @@ class Backend:
     rule      the bell: the rule, or the schedule in its place
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
-    audit     notes the changes of editors
     alarms    the alarms in CloudWatch; None where there is none of it
     client    makes clients, by the name of a service, as its own were made; None if it was put together
     intake    the intake queue; None if there is none
@@ -99,7 +98,6 @@ class Backend:
     intake: IntakeQueue | None = None
     sqs: Sqs | None = None
     armer: Armer = field(init=False)
-    audit: Audit = field(init=False)
 
     def __post_init__(self) -> None:
         armer = Armer(
@@ -112,12 +110,18 @@ class Backend:
             parallel=self.parallel,
         )
         object.__setattr__(self, "armer", armer)
-        object.__setattr__(self, "audit", Audit(self.store, self.settings, self.clock))
+
+    @cached_property
+    def audit(self) -> "Audit":
+        """The notes of changes by editors."""
+        from .audit import Audit  # noqa: PLC0415 (runs note none)
+
+        return Audit(self.store, self.settings, self.clock)
 
     @cached_property
     def calendars(self) -> "KnownCalendars":
         """The calendars of holidays, read when they are first needed."""
-        from duebell_shared.schedules.calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
+        from .schedules.calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
 
         return KnownCalendars(self.store, self.clock)
 

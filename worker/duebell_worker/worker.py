@@ -246,12 +246,12 @@ class Worker:
         `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
-        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. What comes of it later is
-        not recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
+        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. A later result is not
+        recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
         An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
 
-        With `keep_result`, what it returns is kept as `task.result`: what JSON has, 4 KB of JSON at most. Of
-        anything else `task.result_error` tells the reason, and the task is done all the same.
+        With `keep_result`, what it returns is kept as `task.result`: what JSON has, 4 KB of JSON at most. For
+        anything else, `task.result_error` says why, and the task is done all the same.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
         together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".

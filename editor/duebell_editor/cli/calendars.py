@@ -17,7 +17,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.calendars import Calendar, ends_soon
 
 from .context import Context
-from .errors import Exit, words_of
+from .errors import Exit, failure_fields, note_failures
 from .options import opened
 from .output import console, plain, table
 from .program import examples, with_json
@@ -26,7 +26,7 @@ app = typer.Typer()
 
 
 class CalendarVerb(StrEnum):
-    """What to do with calendars."""
+    """The verbs of the command."""
 
     IMPORT = "import"
     LIST = "list"
@@ -87,12 +87,12 @@ def _of_file(file: Path) -> Calendar:
 def _import(context: Context, name: str, made: Calendar) -> None:
     report, out = context.editor().import_calendar(name, made), context.out
     if out.as_json:
-        out.print_json({**plain_values(report.calendar), "tasks": report.tasks})
+        told = {"tasks": report.tasks, "failures": failure_fields(report.failures)}
+        out.print_json({**plain_values(made), **told})
     else:
-        print(
-            plain(f"{name}: {len(made.days)} holidays until {made.ends}; {report.tasks} tasks planned anew")
-        )
-        out.note_some([plain(f"{one.id}: {words_of(one.error)}") for one in report.failures])
+        holidays = f"{len(made.days)} holidays until {made.ends}"
+        print(plain(f"{name}: {holidays}; {report.tasks} tasks planned anew"))
+        note_failures(out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
@@ -104,12 +104,7 @@ def _days(calendar: Calendar) -> Table:
 
 def _list(calendars: Mapping[str, Calendar], now: datetime) -> Table:
     rows = [
-        (
-            plain(name),
-            str(len(one.days)),
-            plain(one.source),
-            ends_soon(one.ends, now) or str(one.ends),
-        )
+        (plain(name), str(len(one.days)), plain(one.source), ends_soon(one.ends, now) or str(one.ends))
         for name, one in sorted(calendars.items())
     ]
     return table(("calendar", "holidays", "from", "ends"), rows)

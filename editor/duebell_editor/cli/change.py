@@ -22,7 +22,7 @@ from duebell_shared.tasks.task import Task
 
 from . import options
 from .context import Context, flag, option
-from .errors import Exit, WrongUsage, words_of
+from .errors import Exit, WrongUsage, failure_fields, note_failures
 from .options import with_fields, with_filters
 from .output import Output, id_of, local, plain
 from .program import examples, with_json
@@ -66,7 +66,6 @@ def update(context: Context, id: options.Id, **given: Any) -> None:
     its --start, or one interval from now. A failed task can be given another payload or action, before it is
     retried. `move` gives another due date.
     """
-
     changes = options.fields_from(given)
     if given["timezone"]:
         changes["timezone"] = given["timezone"].key
@@ -119,17 +118,15 @@ def backfill(
         which = f"{local(plan.dues[0])} to {local(plan.dues[-1])}"
         _ask(out, f"{plain(context.account.scheduler)}: {_count(len(plan.dues))} would be added, {which}")
     report = plan if dry_run else run()
-    failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
     if out.as_json:
-        told = [{"id": one, "detail": why} for one, why in failures]
-        out.print_json({**plain_values(report), "failures": told})
+        out.print_json({**plain_values(report), "failures": failure_fields(report.failures)})
     elif dry_run:
         print(f"{_count(len(plan.dues))} would be added; nothing was changed")
     else:
-        there_already = f"{report.there_already:,} there already, "
-        print(f"{report.added:,} added, {there_already}{len(failures):,} failed: list --prefix {plain(id)}@")
-        out.note_some([f"{plain(one)}: {why}" for one, why in failures])
-    if failures:
+        done = f"{report.added:,} added, {report.there_already:,} there already"
+        print(f"{done}, {len(report.failures):,} failed: list --prefix {plain(report.prefix)}")
+        note_failures(out, report.failures)
+    if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
@@ -297,7 +294,6 @@ def _tell(
 ) -> None:
     """Print the result; as JSON, in the form of the HTTP editor's answer to /api/bulk."""
     found, done = len(chosen.ids), verb.rule.done
-    failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
     if out.as_json:
         out.print_json(
             {
@@ -305,18 +301,18 @@ def _tell(
                 "is_all": chosen.is_all,
                 "dry_run": is_dry_run,
                 "changed": [task.id for task in report.changed],
-                "failures": [{"id": id, "detail": why} for id, why in failures],
+                "failures": failure_fields(report.failures),
             }
         )
         return
     if is_dry_run:
         print(f"{_count(found)} would be {done}; nothing was changed")
     else:
-        print(f"{_count(len(report.changed))} {done}, {len(failures):,} failed")
+        print(f"{_count(len(report.changed))} {done}, {len(report.failures):,} failed")
     sys.stdout.flush()
     if not chosen.is_all:
         out.note("there are more than these: repeat it, or take more with --limit")
-    out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in failures])
+    note_failures(out, report.failures)
 
 
 def _count(number: int) -> str:

@@ -1,8 +1,8 @@
 """Errors as the command line prints them: the exit status, and one line in terms of its options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
@@ -18,7 +18,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.quoting import quoted
 
-from .output import local, plain
+from .output import Output, local, plain
 
 #: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -154,6 +154,26 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
         case InvalidInput():
             return f"{option_of(error.field)}: {error.reason}"
     return str(error)
+
+
+class _Failure(Protocol):
+    """A task of several that could not be written, and why."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def error(self) -> DuebellError: ...
+
+
+def failure_fields(failures: Iterable[_Failure]) -> list[dict[str, str]]:
+    """Failures for --json."""
+    return [{"id": one.id, "detail": plain(words_of(one.error))} for one in failures]
+
+
+def note_failures(out: Output, failures: Iterable[_Failure]) -> None:
+    """Print the first failures on standard error; each names its task once."""
+    told = ((one.id, plain(words_of(one.error))) for one in failures)
+    out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in told])
 
 
 def _taken(error: TaskExists) -> str:

@@ -208,6 +208,18 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     return made
 
 
+def facts_table(rows: Iterable[Sequence[Cell]]) -> Table:
+    """Rows of a name and its values, which are made plain; without headings."""
+    first, *others = rows
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    for _ in first[1:]:
+        grid.add_column(overflow="fold")
+    for row in (first, *others):
+        grid.add_row(*(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row))
+    return grid
+
+
 def indented(*lines: Cell) -> Padding:
     """Lines below a title."""
     return Padding(Group(*(Text(line) if isinstance(line, str) else line for line in lines)), (0, 0, 0, 2))

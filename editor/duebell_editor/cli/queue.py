@@ -14,7 +14,7 @@ from duebell_shared.log_lines import to_stdout
 from duebell_shared.settings import MAX_LANES
 
 from .context import Context, flag, option
-from .errors import Exit, words_of
+from .errors import Exit, note_failures
 from .options import opened
 from .output import console, in_one_line, json_line, local, plain, table
 from .program import examples, with_json
@@ -49,7 +49,7 @@ def import_queue(
             _without_mark(lines), progress=lambda done: out.note(f"{done:,} tasks")
         )
     print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
-    out.note_some([plain(f"{failure.id}: {words_of(failure.error)}") for failure in report.failures])
+    note_failures(out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 

@@ -14,8 +14,9 @@ from duebell_editor.library.json_fields import plain_values, status_fields, task
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import SchedulerStatus
-from duebell_editor.status.why import WORTH_SAYING
+from duebell_editor.status.why import WORTH_SAYING, seconds
 from duebell_shared.bell.run_notes import LastRun, LateRing
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.events import ATTEMPT, FORGOTTEN, Event
@@ -28,17 +29,7 @@ from duebell_shared.tasks.task import Task, starts_by
 from .context import Context, flag, option
 from .errors import Exit
 from .options import Id, with_fields
-from .output import (
-    COLORS,
-    console,
-    in_one_line,
-    local,
-    plain,
-    relative,
-    short,
-    table,
-    when,
-)
+from .output import COLORS, console, facts_table, in_one_line, local, plain, relative, short, table, when
 from .program import examples, with_json
 from .tasks import status_text
 from .worker import in_words
@@ -63,7 +54,7 @@ def show(context: Context, id: Id) -> None:
     if context.out.as_json:
         context.out.print_json(task_fields(task))
         return
-    out.print(_table(_task_facts(task, context.now())))
+    out.print(facts_table(_task_facts(task, context.now()).items()))
     if task.failures:
         out.print("", attempts_table(task.failures), sep="\n")
     if task.occurrences:
@@ -106,9 +97,9 @@ def _happened(one: Event) -> str:
 
 
 def _event_words(one: Event) -> str:
-    """How long an attempt took, how late it was and why, and its error."""
-    took = f"took {(one.ended_at - one.at).total_seconds():,.1f} s" if one.attempt and one.ended_at else ""
-    late = f"{one.lateness_ms / 1000:,.1f} s late" if one.lateness_ms is not None else ""
+    """The duration of an attempt, its lateness with the parts, and its error."""
+    took = f"took {seconds((one.ended_at - one.at) / MILLISECOND)}" if one.attempt and one.ended_at else ""
+    late = f"{seconds(one.lateness_ms)} late" if one.lateness_ms is not None else ""
     if one.lateness:
         parts = asdict(one.lateness).items()
         late += f" ({', '.join(f'{name} {ms / 1000:,.1f}' for name, ms in parts if ms >= WORTH_SAYING)})"
@@ -324,11 +315,11 @@ def status_facts(status: SchedulerStatus, now: datetime, in_full: Callable[[str]
     }
     for number, problem in enumerate(status.problems, start=1):
         facts[f"problem {number}"] = Text(in_full(plain(str(problem))), style="red")
-    return _table(facts)
+    return facts_table(facts.items())
 
 
 def _standing(status: SchedulerStatus) -> str:
-    """What is wrong with the rule as a whole, behind its name; its ARN tells the region, if it was read."""
+    """The state of a rule that is not enabled, behind its name; its ARN tells the region, if it was read."""
     if status.enabled:
         return ""
     return " (disabled)" if status.region else " (cannot be read)"
@@ -394,7 +385,7 @@ def _limited(status: SchedulerStatus, now: datetime, in_full: Callable[[str], st
 
 
 def _set(limit: ActionLimit, now: datetime) -> str:
-    """When and by whom a paused action was paused, and what ends it."""
+    """The time and the author of a pause, and the command that ends it."""
     if not limit.paused or limit.since is None:
         return ""
     by = f" by {limit.changed_by}" if limit.changed_by else ""
@@ -410,20 +401,11 @@ def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:
 
 
 def _last_run(run: LastRun, now: datetime) -> str:
-    late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
+    late = "" if run.lateness_max_ms is None else f", {seconds(run.lateness_max_ms)} late at most"
     expired = f", {run.expired} expired" if run.expired else ""
     snoozed = f", {run.snoozed} snoozed" if run.snoozed else ""
     counts = f"{run.done} done, {run.retried} to be retried{snoozed}, {run.failed} failed{expired}"
     return f"{when(run.finished_at, now)}: {counts}{late}"
-
-
-def _table(facts: Mapping[str, str | Text]) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in facts.items():
-        grid.add_row(name, value if isinstance(value, Text) else Text(plain(value)))
-    return grid
 
 
 def attempts_table(attempts: Sequence[FailedAttempt]) -> Table:
@@ -448,7 +430,7 @@ def occurrences_table(occurrences: Sequence[Occurrence]) -> Table:
             local(one.due),
             f"{one.result}{' (extra)' if one.extra else ''}",
             str(one.attempts),
-            "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s",
+            "-" if one.lateness_ms is None else seconds(one.lateness_ms),
             f"{one.missed:,}" if one.missed else "",
             in_one_line(one.failure or ""),
         )

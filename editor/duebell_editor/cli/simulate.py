@@ -10,6 +10,7 @@ from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
 from duebell_editor.simulation.simulate import Forecast, Simulation
+from duebell_editor.status.why import seconds
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
@@ -19,7 +20,7 @@ from .add import Reader
 from .context import Context, flag, option
 from .errors import WrongUsage
 from .options import duration, instant, opened
-from .output import console, plain, short, when
+from .output import console, facts_table, plain, short, when
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -125,23 +126,13 @@ def _tasks(file: str, context: Context) -> Iterator[NewTask]:
 
 
 def _columns(found: Simulation, now: datetime) -> Table:
-    """The forecasts side by side, then when most happens, and each action."""
-    forecasts = [found.today, *([found.changed] if found.changed else [])]
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    for _ in forecasts:
-        grid.add_column(overflow="fold")
-    titles = ("as it is", "with the changes")
-    grid.add_row(f"until {short(found.until)}", *titles[: len(forecasts)])
-    for name, tell in _ROWS.items():
-        grid.add_row(name, *(tell(one, now) for one in forecasts))
-    for action in dict.fromkeys(one.action for each in forecasts for one in each.actions):
-        grid.add_row(plain(action), *(_action(each, action) for each in forecasts))
-    return grid
-
-
-def _seconds(milliseconds: int) -> str:
-    return f"{milliseconds / 1000:,.1f} s"
+    """The forecasts side by side: all tasks together, then each action."""
+    forecasts = list(filter(None, (found.today, found.changed)))
+    titles = (f"until {short(found.until)}", "as it is", "with the changes")[: len(forecasts) + 1]
+    rows = [(name, *(tell(one, now) for one in forecasts)) for name, tell in _ROWS.items()]
+    actions = dict.fromkeys(one.action for each in forecasts for one in each.actions)
+    rows += [(name, *(_action(each, name) for each in forecasts)) for name in actions]
+    return facts_table([titles, *rows])
 
 
 def _late(one: Forecast) -> Iterable[int]:
@@ -153,7 +144,7 @@ _ROWS: dict[str, Callable[[Forecast, datetime], str]] = {
     "late": lambda one, _: f"{one.late:,}",
     "not started": lambda one, _: f"{one.waiting:,}",
     "expired": lambda one, _: f"{one.expired:,}",
-    "lateness": lambda one, _: ", ".join(map(_seconds, _late(one))) + " (p50, p90, p99, most)",
+    "lateness": lambda one, _: ", ".join(map(seconds, _late(one))) + " (p50, p90, p99, most)",
     "at a time": lambda one, _: f"{one.at_once:,}",
     "peak": lambda one, now: f"{one.peak:,} due at {when(one.peak_at, now)}" if one.peak_at else "none",
     "rings": lambda one, _: f"{one.rings:,}",
@@ -167,5 +158,5 @@ def _action(forecast: Forecast, action: str) -> str:
     if one is None:
         return "none"
     of = f"{one.measured:,} measured" if one.measured else "assumed"
-    late = f", up to {_seconds(one.lateness_max_ms)} late"
-    return f"{one.starts:,} starts{late}; each takes {_seconds(one.duration_ms)} ({of})"
+    late = f", up to {seconds(one.lateness_max_ms)} late"
+    return f"{one.starts:,} starts{late}; each takes {seconds(one.duration_ms)} ({of})"

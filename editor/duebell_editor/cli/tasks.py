@@ -148,7 +148,7 @@ def _far(task: Task, now: datetime) -> str:
 
 
 def _next_look(task: Task) -> str:
-    """When the task runs, if not when it is due: it is retried or spread, or was added late."""
+    """The time that the task runs at, if that is not its due date, as after a failure or by its spread."""
     is_other = task.queued is not None and abs(task.queued - task.due).total_seconds() >= 1
     return short(task.queued) if task.queued and is_other else ""
 

@@ -13,20 +13,21 @@ from msgspec.structs import asdict
 
 from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.change_many import ChangeFailure, ChangeReport, Selection
-from duebell_editor.library.json_fields import plain_values, task_fields
+from duebell_editor.library.json_fields import HIDDEN, plain_values, task_fields
 from duebell_editor.listing.failures import Failures
 from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
 from duebell_editor.simulation.simulate import Flattening, Simulation
+from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.dead_letters import DeadLetter
 from duebell_editor.status.health import SchedulerStatus
 from duebell_editor.status.why import Why
 from duebell_shared.audit import Changes
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
-from duebell_shared.schedules.calendars import OnHoliday
+from duebell_shared.schedules.calendars import Calendar, OnHoliday
 from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
 from duebell_shared.tasks.follow_up import FollowUp, Members
@@ -138,7 +139,7 @@ _DURATIONS: Any = {
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "result_json", "begun", "counted", "reservation", "intake", "events"),
+    hidden=HIDDEN,
     payload=_described(Any, "Any JSON value"),
     result=_described(Any, "What its action returned; null if that was null, or is not kept"),
     **_DURATIONS,
@@ -248,6 +249,18 @@ class Handled(Struct, kw_only=True):
     count: int
 
 
+class CalendarsAnswer(Struct, kw_only=True):
+    """The calendars of holidays, by name."""
+
+    calendars: dict[str, Calendar]
+
+
+class Limits(Struct, kw_only=True):
+    """The limits of actions, by name; those that have none are left out."""
+
+    limits: tuple[ActionLimit, ...]
+
+
 class Preview(Struct, kw_only=True):
     """A schedule in words, its next times, and those up to then that fall on holidays."""
 
@@ -266,7 +279,7 @@ class KnownWorker(Struct, kw_only=True):
 
 
 class TaskHistory(Struct, kw_only=True):
-    """What happened to a task, the latest at the end, as far as it is kept."""
+    """The events of a task, the latest at the end, as far as they are kept."""
 
     events: tuple[Event, ...]
 
@@ -402,13 +415,13 @@ def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> Ad
     return AddAnswer(stored=len(report.added), results=results)
 
 
-def schemas(*others: type[Struct]) -> dict[str, Any]:
-    """The JSON schemas of these answers and of all others, by name."""
+def schemas() -> dict[str, Any]:
+    """The JSON schemas of the answers, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
-    operator = (Changes, DeadLetterList, Handled)
+    operator = (Changes, DeadLetterList, Handled, Limits, CalendarsAnswer)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, *operator, _SIMULATION, TimeZones, Preview, *others),
+        **schemas_of(*tasks, *changes, *scheduler, *operator, _SIMULATION, TimeZones, Preview),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -5,15 +5,11 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from .answers import (
-    Json,
-    reference,
-    schemas,
-    to_json,
-)
+from duebell_editor.status.action_limits import ActionLimit
+
+from .answers import Json, Limits, reference, schemas, to_json
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE
-from .requests import EXAMPLES, CalendarsAnswer, Limits
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -103,8 +99,8 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas(Limits, CalendarsAnswer)
-        for name, examples in {**_REQUESTS, **EXAMPLES}.items():
+        components["schemas"] |= schemas()
+        for name, examples in _EXAMPLES.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{"token": []}] if with_token else [{}, {"token": []}]
@@ -113,8 +109,10 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-#: Examples of bodies, by the names of their schemas.
-_REQUESTS: dict[str, list[object]] = {
+_LIMITED = ActionLimit(action="put_on_sale", at_most=5, per_second=2, paused=False, declared_per_second=10)
+
+#: Examples, by the names of the schemas.
+_EXAMPLES: dict[str, list[object]] = {
     "NewTask": [
         {
             "action": "put_on_sale",
@@ -139,4 +137,12 @@ _REQUESTS: dict[str, list[object]] = {
         {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
         {"do": "retry", "ids": ["sale-42", "sale-43"]},
     ],
+    "NewLimit": [
+        {"per_second": 2},
+        {"at_most": 0},
+        {"closed": "sat,sun"},
+        {"at_most": None, "per_second": None},
+    ],
+    "ActionLimit": [_LIMITED],
+    "Limits": [Limits(limits=(_LIMITED,))],
 }

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from msgspec import Struct
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -24,7 +23,6 @@ from starlette.exceptions import HTTPException
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
-from duebell_editor.status.action_limits import ActionLimit
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import (
     LEAST_PER_SECOND,
@@ -35,7 +33,6 @@ from duebell_shared.limits.limits import (
     check_per_second,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
-from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
@@ -422,30 +419,3 @@ class NewCalendar(Given):
         default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
     )
     source: str = Field(default="", max_length=200, description="Where it comes from")
-
-
-class CalendarsAnswer(Struct, kw_only=True):
-    """The calendars of holidays, by name."""
-
-    calendars: dict[str, Calendar]
-
-
-class Limits(Struct, kw_only=True):
-    """The limits of actions, by name; those that have none are left out."""
-
-    limits: tuple[ActionLimit, ...]
-
-
-_LIMITED = ActionLimit(action="put_on_sale", at_most=5, per_second=2, paused=False, declared_per_second=10)
-
-#: Examples, by the names of the schemas.
-EXAMPLES: dict[str, list[Any]] = {
-    "NewLimit": [
-        {"per_second": 2},
-        {"at_most": 0},
-        {"closed": "sat,sun"},
-        {"at_most": None, "per_second": None},
-    ],
-    "ActionLimit": [_LIMITED],
-    "Limits": [Limits(limits=(_LIMITED,))],
-}

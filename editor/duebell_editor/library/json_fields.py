@@ -14,32 +14,27 @@ from duebell_shared.tasks.task import Task
 #: Occurrences to come that a recurring task tells.
 _UPCOMING = 5
 
+#: Fields of a task that are internal, or that `payload`, `result` and the history show.
+HIDDEN = ("payload_json", "result_json", "events", "begun", "counted", "reservation", "intake")
+
 #: A value of the library as JSON's own types, but for times and lengths of time.
 plain_values = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
 
 
 def task_fields(task: Task) -> dict[str, Any]:
     """A task with its payload as a value, the verbs that apply to it, and its schedule in words."""
-    fields: dict[str, Any] = plain_values(task) | {
+    fields: dict[str, Any] = {
+        **{name: value for name, value in plain_values(task).items() if name not in HIDDEN},
         "payload": task.payload,
         "result": task.result,
         "starts_by": task.starts_by,
         "can": list(task.can),
     }
-    del fields["payload_json"], fields["result_json"]  # shown as `payload` and `result`
-    del fields["begun"], fields["counted"]  # internal to the worker
-    del fields["reservation"], fields["intake"]  # internal to the transaction, and to the intake
-    del fields["events"]  # shown by the history
     if task.members:
         fields["members"] = msgspec.structs.asdict(task.members)
     if task.then:
-        fields["then"] = {
-            "action": task.then.action,
-            "payload": task.then.payload,
-            "after": task.then.after,
-        }
-        if task.then.result_as:
-            fields["then"]["result_as"] = task.then.result_as
+        del fields["then"]["payload_json"]
+        fields["then"]["payload"] = task.then.payload
     if task.recurrence:
         words = task.recurrence.schedule.describe()
         fields["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
@@ -73,15 +74,13 @@ def read_limits(
             waiting = _parked(backend, [reopening(name, opens, now)], lanes)
         else:
             waiting = in_line(backend, name, now)
-        yield msgspec.structs.replace(limit, waiting=waiting, closed_until=opens)
+        yield replace(limit, waiting=waiting, closed_until=opens)
 
 
 def declared_limit(action: str, record: WorkerRecord | None) -> Limit:
     """The limit that the code of the worker declares."""
     known = record.worker.action(action) if record and record.worker else None
-    return (
-        Limit(at_most=known.at_most, per_second=known.per_second, closed=known.closed) if known else Limit()
-    )
+    return Limit(**{name: getattr(known, name) for name in asdict(Limit())}) if known else Limit()
 
 
 def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
@@ -91,13 +90,9 @@ def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> Ac
     is_set = override is not None and override.is_any
     return ActionLimit(
         action=action,
-        at_most=limit.at_most,
-        per_second=limit.per_second,
+        **asdict(limit),
+        **{f"declared_{name}": value for name, value in asdict(declared).items()},
         paused=limit.is_paused,
-        declared_at_most=declared.at_most,
-        declared_per_second=declared.per_second,
-        closed=limit.closed,
-        declared_closed=declared.closed,
         since=override.since if override and is_set else None,
         changed_by=override.by if override and is_set else None,
     )

@@ -116,52 +116,38 @@ def explain(backend: Backend, task: Task) -> Why:
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
     starts_by = found.starts_by or task.starts_by
-    is_late = starts_by is not None and starts_by - STARTS_WITHIN < overdue_before(record, now)
+    # By the status's definition of overdue, and from the time that its action can start it.
+    is_late = starts_by is not None and starts_by - STARTS_WITHIN <= overdue_before(record, now)
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
 
 
-def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:  # noqa: PLR0911
+def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
     """Explain a task that does not wait for a start: it runs, is paused or reserved, or is over."""
+    way_out = ""
     if task.owes:
-        what = f"it ended at {render(task.owes.at)}, and its follow-up is being added"
         failed = f": the last try failed: {task.follow_up_error}" if task.follow_up_error else ""
-        return Why(id=task.id, cause=WaitCause.FOLLOW_UP, what=what + failed)
-    if task.status is Status.PAUSED:
-        return Why(
-            id=task.id,
-            cause=WaitCause.PAUSED,
-            what=f"it is paused{_by(task.changed_by)}, and waits until it is resumed",
-            way_out="`duebell resume ID`",
-        )
-    if task.status is Status.RESERVED:
+        cause = WaitCause.FOLLOW_UP
+        what = f"it ended at {render(task.owes.at)}, and its follow-up is being added{failed}"
+    elif task.status is Status.PAUSED:
+        cause, way_out = WaitCause.PAUSED, "`duebell resume ID`"
+        what = f"it is paused{_by(task.changed_by)}, and waits until it is resumed"
+    elif task.status is Status.RESERVED:
         until = f" until {render(task.reserved_until)}" if task.reserved_until else ""
-        return Why(
-            id=task.id,
-            cause=WaitCause.RESERVED,
-            what=f"it is reserved: it waits for its transaction to be committed{until}",
-        )
-    if task.status is Status.RUNNING and task.started_at:
-        lane = record.lanes[task.lane] if task.lane < len(record.lanes) else None
-        has_died = lane is not None and lane.is_free(now)
+        cause = WaitCause.RESERVED
+        what = f"it is reserved: it waits for its transaction to be committed{until}"
+    elif task.status is Status.RUNNING and task.started_at:
+        cause = WaitCause.RUNNING
         what = f"attempt {task.attempt} runs since {render(task.started_at)}, in run {task.run}"
-        return Why(
-            id=task.id,
-            cause=WaitCause.RUNNING,
-            what=f"{what}; that run has ended without its result, so the next run tries it again"
-            if has_died
-            else what,
-        )
-    if task.is_blocked and (members := task.members):
-        return Why(
-            id=task.id,
-            cause=WaitCause.BLOCKED,
-            what=f"it is a batch, and waits for its tasks: {members.words}",
-            way_out="`duebell batch ID --close`: it is open for more tasks" if members.open else "",
-        )
-    if task.started_at is None:
-        what = f"it is {task.status}, and was never started"
-        return Why(id=task.id, cause=WaitCause.NEVER_STARTED, what=what)
-    return _started(task, task.started_at)
+        if task.lane < len(record.lanes) and record.lanes[task.lane].is_free(now):
+            what += "; that run has ended without its result, so the next run tries it again"
+    elif task.is_blocked and (members := task.members):
+        cause, what = WaitCause.BLOCKED, f"it is a batch, and waits for its tasks: {members.words}"
+        way_out = "`duebell batch ID --close`: it is open for more tasks" if members.open else ""
+    elif task.started_at is None:
+        cause, what = WaitCause.NEVER_STARTED, f"it is {task.status}, and was never started"
+    else:
+        return _started(task, task.started_at)
+    return Why(id=task.id, cause=cause, what=what, way_out=way_out)
 
 
 def _started(task: Task, started_at: datetime) -> Why:
@@ -170,9 +156,9 @@ def _started(task: Task, started_at: datetime) -> Why:
     delay_ms = (started_at - task.due) // MILLISECOND - lateness_ms
     delay_ms = delay_ms if delay_ms >= WORTH_SAYING else 0  # both are rounded
     parts = asdict(task.lateness).items() if task.lateness else ()
-    words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
-    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= WORTH_SAYING]
-    late = f"{_seconds(delay_ms + lateness_ms)} after it was due"
+    words = [f"{seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
+    words += [f"{seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= WORTH_SAYING]
+    late = f"{seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,
         cause=WaitCause.STARTED,
@@ -184,7 +170,8 @@ def _started(task: Task, started_at: datetime) -> Why:
     )
 
 
-def _seconds(milliseconds: int) -> str:
+def seconds(milliseconds: float) -> str:
+    """A length of time in words: `1,234.5 s`."""
     return f"{milliseconds / 1000:,.1f} s"
 
 
@@ -212,7 +199,7 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
 
 
 def _behind_line(backend: Backend, action: str, queued: datetime) -> datetime | None:
-    """When a task behind the line of its action starts at the latest; None if the line is over by then."""
+    """The latest start of a task behind the line of its action; None if the line is over by then."""
     semaphore = backend.store.read_semaphore(action)
     return semaphore.line + STARTS_WITHIN if semaphore and semaphore.line > queued else None
 

@@ -132,7 +132,7 @@ def serve(
 def _greeting(stack: EmbeddedStack, state: Path, actions: str | None, url: str) -> Iterator[str]:
     deliveries = stack.deliveries()
     none = "only the deliveries below" if deliveries else _NO_ACTIONS
-    yield f"editor   {url}"
+    yield f"page     {url}"
     yield f"stack    {stack.endpoint_url}  (state and log in {state})"
     yield f"worker   {f'{actions}, reloaded when its sources change' if actions else none}"
     yield from (f"delivery {one.name} to {one.target.shown}" for one in deliveries)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -13,6 +13,9 @@ from duebell_shared.queue.lanes import places_of
 from duebell_shared.queue.past_index import PastKey, key_of
 from duebell_shared.queue.store import LARGEST_PAGE
 from duebell_shared.tasks.task import QueueKey, Task
+
+if TYPE_CHECKING:
+    from duebell_shared.audit import Audit
 
 #: A lane in which fewer keys than this are in sight is short: then all lanes are read.
 _FEW = 1_000
@@ -40,9 +43,12 @@ class Queue:
         self.store = backend.store
         self.clock = backend.clock
         self.parallel = backend.parallel
-        self.audit = backend.audit
         self._armer = backend.armer
         self._backend = backend
+
+    @cached_property
+    def audit(self) -> "Audit":
+        return self._backend.audit
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -104,7 +110,7 @@ class Queue:
         return next(map(self.known, found), None)
 
     def known(self, task: Task) -> Task:
-        """The task, whose schedule knows its calendar if it has one."""
+        """The task; its schedule is given its calendar, if it has one."""
         if task.recurrence and task.recurrence.schedule.calendar:
             self._backend.calendars.attach(task)
         return task

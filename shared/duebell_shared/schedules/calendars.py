@@ -1,7 +1,7 @@
 """Calendars of holidays, and the occurrences of schedules that have one. Pure; time is an argument.
 
-A calendar is data in the queue, beside the limits. Only editors and runs that meet a schedule with a calendar
-import this module and read the calendars, at most once a minute.
+A queue stores its calendars in one item. Editors and runs import this module, and read that item, only for
+schedules that have a calendar; at most once a minute.
 """
 
 from bisect import bisect_left, bisect_right
@@ -102,7 +102,7 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KnownCalendars:
-    """The calendars of a queue as they were read last, at most a minute ago."""
+    """The calendars of a queue, as they were at most a minute ago."""
 
     def __init__(self, store: "Store", clock: Callable[[], datetime]) -> None:
         self._store, self._clock = store, clock
@@ -119,7 +119,7 @@ class KnownCalendars:
         raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
 
     def attach(self, task: "Task") -> bool:
-        """Have the task's schedule know its calendar; false if there is none. Raises what reads raise."""
+        """Give the task's schedule its calendar; false if that does not exist. Raises what reads raise."""
         schedule = task.recurrence.schedule if task.recurrence else None
         if schedule is None or not schedule.calendar:
             return True

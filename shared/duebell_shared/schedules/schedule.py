@@ -66,7 +66,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     calendar    the name of the calendar whose holidays count; unset for none
     holidays    the policy on them; skip if unset
 
-    Whoever reads it from a queue has it `know` its calendar. Until then each day is an ordinary one.
+    A task is stored with the name of its calendar. Who reads the task gives its schedule the calendar by
+    `know`. Until then, the schedule has no holidays.
     """
 
     expression: str
@@ -77,13 +78,13 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     holidays: Holidays | UnsetType = UNSET
 
     def know(self, calendar: "Calendar | None") -> None:
-        """Have it know the calendar that it names; None if there is none."""
+        """Give the schedule the calendar that it names; None if that does not exist."""
         self.__dict__["days"] = calendar
 
     @property
     def days(self) -> "Calendar | None":
-        """The calendar, as far as it knows it."""
-        return self.__dict__.get("days") if self.calendar else None
+        """The calendar that `know` has given it."""
+        return self.__dict__.get("days")
 
     @cached_property
     def plain(self) -> "Schedule":

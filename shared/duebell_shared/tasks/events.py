@@ -1,19 +1,18 @@
-"""What happened to a task before, in few bytes: changes by editors, and earlier attempts. Pure.
+"""The events of a task, in few bytes: changes by editors, and earlier attempts. Pure.
 
-The last attempt, the last failures and the occurrences stand in fields of their own. An event is kept only
-where it costs no write unit: see `with_fitting_events` in item_size.py.
+The last attempt, the last failures and the occurrences have fields of their own. An event is kept only if it
+costs no write unit: see `with_fitting_events` in item_size.py.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 from msgspec.structs import astuple, replace
 
-from duebell_shared.instants import MILLISECOND, Instant, to_utc
+from duebell_shared.instants import Instant
 
 from .checks import Count, Milliseconds
-from .packed_occurrences import deflated, inflated
+from .packed_occurrences import deflated, from_milliseconds, inflated, to_milliseconds
 
 #: Events that a task remembers, and the bytes that they take at most.
 MAX_EVENTS, MAX_PACKED_EVENTS = 20, 500
@@ -27,7 +26,8 @@ ADD, ATTEMPT, FORGOTTEN = "add", "attempt", "forgotten"
 #: The order of events of the same moment; changes come last.
 _AT_ONCE = {ADD: 0, FORGOTTEN: 1, ATTEMPT: 2}
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: The fields that are packed as they are.
+_AS_THEY_ARE = ("what", "by", "attempt", "result", "run", "lateness_ms", "error")
 
 
 class Lateness(msgspec.Struct, frozen=True):
@@ -123,19 +123,13 @@ def pack_events(events: Iterable[Event]) -> bytes:
     """These events in bytes. Times are kept to the millisecond."""
     packed, before = list[_Packed](), 0
     for one in events:
-        at = _milliseconds(one.at)
+        at = to_milliseconds(one.at)
         packed.append(
             _Packed(
                 at=at - before,
-                what=one.what,
-                by=one.by,
-                attempt=one.attempt,
-                result=one.result,
-                took=None if one.ended_at is None else _milliseconds(one.ended_at) - at,
-                run=one.run,
-                lateness_ms=one.lateness_ms,
+                took=None if one.ended_at is None else to_milliseconds(one.ended_at) - at,
                 lateness=astuple(one.lateness) if one.lateness else None,
-                error=one.error,
+                **{name: getattr(one, name) for name in _AS_THEY_ARE},
             )
         )
         before = at
@@ -149,24 +143,10 @@ def unpack_events(packed: bytes) -> tuple[Event, ...]:
         at += one.at
         events.append(
             Event(
-                at=_instant(at),
-                what=one.what,
-                by=one.by,
-                attempt=one.attempt,
-                result=one.result,
-                ended_at=None if one.took is None else _instant(at + one.took),
-                run=one.run,
-                lateness_ms=one.lateness_ms,
+                at=from_milliseconds(at),
+                ended_at=None if one.took is None else from_milliseconds(at + one.took),
                 lateness=None if one.lateness is None else Lateness(*one.lateness[:5]),
-                error=one.error,
+                **{name: getattr(one, name) for name in _AS_THEY_ARE},
             )
         )
     return tuple(events)
-
-
-def _milliseconds(instant: datetime) -> int:
-    return (to_utc(instant) - _EPOCH) // MILLISECOND
-
-
-def _instant(milliseconds: int) -> datetime:
-    return _EPOCH + milliseconds * MILLISECOND

@@ -99,9 +99,17 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     after: timedelta = timedelta(0)
 
     @property
+    def _ends(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in ("done", "failed", "cancelled", "expired")}
+
+    @property
     def ended(self) -> int:
         """The number of those that have ended."""
-        return self.done + self.failed + self.cancelled + self.expired
+        return sum(self._ends.values())
+
+    def told(self, id: str) -> dict[str, Any]:
+        """The counts as the follow-up of this batch is told of them."""
+        return {"id": id, **self._ends}
 
     @property
     def words(self) -> str:
@@ -111,17 +119,12 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             f"{'; open for more' if self.open else ''}"
         )
 
-    def told(self, id: str) -> dict[str, Any]:
-        """The counts as the follow-up of this batch is told of them."""
-        counts = {name: getattr(self, name) for name in ("done", "failed", "cancelled", "expired")}
-        return {"id": id, **counts}
-
 
 class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A follow-up that is still to be added, by a task whose last attempt has ended.
 
     cause       whether that was done or failed for good
-    action      the action of the follow-up; empty if only its end is to be counted by its batch
+    action      the action of the follow-up; empty if only its batch has to count its end
     at          when the attempt ended; the follow-up counts as added then
     due         when the task was due
     attempts    the attempts that were made
@@ -192,25 +195,26 @@ def check_then(given: object) -> FollowUp:
         raise InvalidTask("then.after", f"must be a timedelta, not {type(then.after).__name__}")
     if not timedelta(0) <= then.after <= MAX_AFTER:
         raise InvalidTask("then.after", f"must be from 0 to {MAX_AFTER.days:,} days, not {then.after}")
-    if isinstance(then, FollowUp):
-        _check_payload_size(then.payload_json)
-        if then.result_as is not UNSET:
-            _check_result_as(then.result_as, then.payload)
-        return then
-    try:
-        payload_json = payloads.of_task(then.payload)
-    except InvalidTask as error:
-        raise InvalidTask(f"then.{error.field}", error.reason) from None
-    _check_payload_size(payload_json)
-    made = FollowUp(
-        action=then.action,
-        payload_json=payload_json,
-        after=then.after // MILLISECOND * MILLISECOND,
-        result_as=UNSET if then.result_as is None else then.result_as,
-    )
-    if made.result_as is not UNSET:
-        _check_result_as(made.result_as, made.payload)
-    return made
+    if isinstance(then, Then):
+        try:
+            payload_json = payloads.of_task(then.payload)
+        except InvalidTask as error:
+            raise InvalidTask(f"then.{error.field}", error.reason) from None
+        then = FollowUp(
+            action=then.action,
+            payload_json=payload_json,
+            after=then.after // MILLISECOND * MILLISECOND,
+            result_as=UNSET if then.result_as is None else then.result_as,
+        )
+    if (size := len(then.payload_json.encode())) > MAX_PAYLOAD:
+        raise InvalidTask(
+            "then.payload",
+            f"is {size:,} bytes as JSON, at most {MAX_PAYLOAD:,} are allowed: keep the data elsewhere, in S3 "
+            "for example, and put its key here",
+        )
+    if then.result_as is not UNSET:
+        _check_result_as(then.result_as, then.payload)
+    return then
 
 
 def failed_task(
@@ -250,13 +254,4 @@ def _check_result_as(result_as: object, payload: object) -> None:
     if result_as in payload:
         raise InvalidTask(
             "then.result_as", f"names {quoted(result_as)}, which the payload has: leave it out there"
-        )
-
-
-def _check_payload_size(payload_json: str) -> None:
-    if (size := len(payload_json.encode())) > MAX_PAYLOAD:
-        raise InvalidTask(
-            "then.payload",
-            f"is {size:,} bytes as JSON, at most {MAX_PAYLOAD:,} are allowed: keep the data elsewhere, in S3 "
-            f"for example, and put its key here",
         )

@@ -117,8 +117,8 @@ def pack_occurrences(occurrences: Sequence[Occurrence]) -> bytes:
     """These occurrences in bytes. Times are kept to the millisecond."""
     packed, before = list[_Packed](), 0
     for one in reversed(occurrences):
-        due, finished = _milliseconds(one.due), _milliseconds(one.finished_at)
-        started = None if one.started_at is None else _milliseconds(one.started_at) - due
+        due, finished = to_milliseconds(one.due), to_milliseconds(one.finished_at)
+        started = None if one.started_at is None else to_milliseconds(one.started_at) - due
         packed.append(
             _Packed(
                 due=before - due if packed else due,
@@ -156,9 +156,9 @@ def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
         began = due + (one.started or 0)
         latest_first.append(
             Occurrence(
-                due=_instant(due),
-                started_at=None if one.started is None else _instant(began),
-                finished_at=_instant(began + one.finished),
+                due=from_milliseconds(due),
+                started_at=None if one.started is None else from_milliseconds(began),
+                finished_at=from_milliseconds(began + one.finished),
                 lateness_ms=None if one.lag is None else _lateness((one.started or 0) - one.lag),
                 **{name: getattr(one, name) for name in _AS_THEY_ARE},
             )
@@ -167,11 +167,13 @@ def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
     return tuple(reversed(latest_first))
 
 
-def _milliseconds(instant: datetime) -> int:
+def to_milliseconds(instant: datetime) -> int:
+    """The milliseconds since 1970."""
     return (to_utc(instant) - _EPOCH) // MILLISECOND
 
 
-def _instant(milliseconds: int) -> datetime:
+def from_milliseconds(milliseconds: int) -> datetime:
+    """The instant so long after 1970. Raises OverflowError beyond the calendar."""
     return _EPOCH + milliseconds * MILLISECOND
 
 

@@ -17,7 +17,7 @@ from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.status import Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
-from .events import ADD, ATTEMPT, Event, Lateness, bounded_events, in_order
+from .events import ADD, ATTEMPT, Event, Lateness, in_order
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Members, Owed, check_id
@@ -256,7 +256,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def history(self) -> tuple[Event, ...]:
-        """What happened to it, the latest at the end, as far as that is kept."""
+        """The events that are kept, with its add and its last attempts; the latest is at the end."""
         return in_order((*self.events, *self._attempts(), self._added))
 
     @property
@@ -312,12 +312,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return (one,)
 
     def noted(self, verb: str, before: Self, *, by: str | None, now: datetime) -> Self:
-        """With the change that made it of `before` among its events, and the attempts that this erased."""
+        """The task with more events: the change of `before` into it, and the attempts that this erased."""
         added = (before._added,) if before._added.by is not None else ()
         ends = before.status in _RESULTS and self.status is not before.status
         erased = before._attempts() if ends or self.failures != before.failures else ()
         change = Event(at=to_utc(now), what=verb, by=by)
-        return replace(self, events=bounded_events((*in_order((*added, *before.events, *erased)), change)))
+        return replace(self, events=(*in_order((*added, *before.events, *erased)), change))
 
     @property
     def can(self) -> tuple[Verb, ...]:
@@ -594,11 +594,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         result_error: str | None = None,
     ) -> Self:
         """The attempt succeeded, with this result if that is kept, or the reason why it is not."""
-        over = self
-        if result_json or result_error or self.result_json or self.result_error:
-            error = result_error and in_a_line(result_error)
-            over = replace(self, result_json=result_json, result_error=error)
-        return over._concluded(Result.DONE, now=now, keep=keep, failure=None)
+        return self._concluded(
+            Result.DONE,
+            now=now,
+            keep=keep,
+            failure=None,
+            result_json=result_json,
+            result_error=result_error and in_a_line(result_error),
+        )
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next occurrence does not wait."""
@@ -609,7 +612,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failure=failure,
             failures=self._failures_with(failure, now),
             recurrence=self._with_origin(Origin.RESCHEDULED),
-            events=bounded_events((*self.events, *self._attempt("retried", to_utc(now), failure))),
+            events=(*self.events, *self._attempt("retried", to_utc(now), failure)),
         )
         if not changed.result_fits:
             changed = replace(changed, result_json=None)
@@ -627,7 +630,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             snoozes=self.snoozes + 1,
             payload_json=self.payload_json if payload_json is None else payload_json,
             recurrence=self._with_origin(Origin.RESCHEDULED),
-            events=bounded_events((*self.events, *self._attempt("snoozed", to_utc(now), None))),
+            events=(*self.events, *self._attempt("snoozed", to_utc(now), None)),
         )
         return changed._requeued(to_utc(until))
 
@@ -738,13 +741,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         failure: Failure | None,
         attempt: int | None = None,
         on_failed: str | None = None,
+        result_json: str | None = None,
+        result_error: str | None = None,
     ) -> Self:
         new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
-        is_done = result is Result.DONE
         over = replace(
             self,
-            result_json=self.result_json if is_done else None,
-            result_error=self.result_error if is_done else None,
+            result_json=result_json,
+            result_error=result_error,
             failure=failure,
             failures=self._failures_with(new, now),
             attempt=self.attempt if attempt is None else attempt,

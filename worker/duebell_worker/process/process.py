@@ -47,7 +47,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     looked_at  when it read or wrote the record last; None if it never did
     run        the id of the run that is under way
     error      the error of its last call, if that failed
-    lost_places  how many of its places attempts keep that still run after their time-out
+    lost_places  the number of its places that are lost to attempts which still run after their time-out
     """
 
     is_well: bool
@@ -79,7 +79,7 @@ class Process:
     stop_at     from then on no task is started; None until the process is told to end
     leave_at    attempts that still run then are ended as failed, and retried later
     unfinished  how many attempts were ended so
-    is_worn_out  whether it ends because half of its places are lost, so that another is to be started
+    is_worn_out  whether it ends because half of its places are lost; then another must be started
     """
 
     def __init__(

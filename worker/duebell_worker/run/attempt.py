@@ -71,7 +71,7 @@ class Attempt:
     has_place  whether it takes one of the run's places: not once it waits to go in a batch with others,
                or for others of its action to end
     ends_by    the end of its time-out, once its action is called; None if it has none
-    has_returned  whether its action has returned, if it has a time-out
+    has_returned  whether its action has returned
     stop       the event that tells its action to stop; None if that is not stoppable
     result     what its action returned; not set if that is not kept
     waits_since  since when it waits in the run for its action's limit

@@ -118,7 +118,7 @@ class RunContext:
 
     @property
     def free_places(self) -> int:
-        """The places without those that earlier attempts keep: they outlived their run, or their time-out."""
+        """The places that no attempt keeps which has outlived its run or its time-out."""
         lost = sum(not attempt.has_returned for attempt in self.overrunning) if self.overrunning else 0
         return self.places - lost - (self.host.kept_places if self.host else 0)
 

@@ -103,7 +103,7 @@ class Ended(NamedTuple):
 
 
 class KeptResult(NamedTuple):
-    """What an action returned, as JSON text; or the reason why that is not kept."""
+    """The result of an action as JSON text, or the reason why it is not kept."""
 
     json: str | None = None
     error: str | None = None
@@ -190,7 +190,7 @@ def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
             "too: add a task of its own for the rest of the work",
         )
     pause = min(max(snooze.after, _SHORTEST_SNOOZE), LATEST - now)
-    return with_fitting_events(check_size(task.snoozed(now + pause, snooze.payload_json, now=now)))
+    return check_size(with_fitting_events(task.snoozed(now + pause, snooze.payload_json, now=now)))
 
 
 def describe_error(error: BaseException) -> Failure:

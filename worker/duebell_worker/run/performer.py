@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -95,7 +94,7 @@ class Performer:
         self._submit(self.limiter.passed(claimed))
 
     def _with_calendars(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Have the schedules of these tasks know their calendars; put back those whose cannot be read now."""
+        """Give the schedules of these tasks their calendars. Tasks wait while calendars cannot be read."""
         ready = []
         for attempt in attempts:
             task = attempt.stored[-1]
@@ -175,29 +174,21 @@ class Performer:
             return True
 
     def _perform(self, attempt: Attempt) -> None:
-        """Call the task's action, or send its delivery, and have the outcome recorded."""
+        """Call the task's action, or send its delivery, and have the outcome recorded.
+
+        An attempt that ends after its time-out has failed. `time_out` may have ended it before.
+        """
         [started] = self._started([attempt])
         if not started:
             return
-        if attempt.ends_by:
-            self._perform_in_time(attempt, started, attempt.ends_by)
-            return
         with attempt.is_over_at_error():
-            error = self._call(started, attempt)
-            attempt.ended = self._ended_with(started, error, attempt.result)
-        if attempt.ended:
-            self._outcomes(attempt)
-
-    def _perform_in_time(self, attempt: Attempt, started: Task, ends_by: datetime) -> None:
-        """Call the action of an attempt that has a time-out. What comes of it later does not count."""
-        error = self._call(started, attempt)
-        with self._starting:
-            attempt.has_returned = True
-            if attempt.ended:
-                return
-            if self._context.now() >= ends_by and (timeout := self._actions[started.action].timeout):
-                error = TimedOut(timeout)
-            with attempt.is_over_at_error():
+            error, timeout = self._call(started, attempt), self._actions[started.action].timeout
+            with self._starting if timeout else nullcontext():
+                attempt.has_returned = True
+                if attempt.ended:
+                    return
+                if timeout and attempt.ends_by and attempt.ends_by <= self._context.now():
+                    error = TimedOut(timeout)
                 attempt.ended = self._ended_with(started, error, attempt.result)
         if attempt.ended:
             self._outcomes(attempt)
@@ -205,8 +196,8 @@ class Performer:
     def time_out(self, attempts: Iterable[Attempt]) -> None:
         """End these attempts, whose time-outs are over, as failed. For the run's own thread.
 
-        Each keeps its thread until its action returns, and so its place. Their outcomes are recorded in this
-        thread: those of the pool may all be kept.
+        Each keeps its thread, and so its place, until its action returns. They may keep all threads of the
+        pool, so this thread records their outcomes.
         """
         late = []
         for attempt in attempts:

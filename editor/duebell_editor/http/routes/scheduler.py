@@ -6,10 +6,12 @@ from fastapi import APIRouter, Path, Query
 
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import (
+    CalendarsAnswer,
     DeadLetterList,
     Handled,
     Json,
     KnownWorker,
+    Limits,
     Preview,
     Timeline,
     TimeZones,
@@ -18,9 +20,7 @@ from duebell_editor.http.answers import (
 from duebell_editor.http.description import AWS, answers
 from duebell_editor.http.requests import (
     AuditQuery,
-    CalendarsAnswer,
     LettersToDelete,
-    Limits,
     NewCalendar,
     NewLimit,
     Proposal,
@@ -114,10 +114,9 @@ def mend_scheduler(editor: VisitorsEditor) -> Json:
 def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
     schedule, found, on_holidays = editor.preview(**body.given("count"), count=body.count)
-    words = schedule.describe()
     return Json(
         Preview(
-            words=words,
+            words=schedule.describe(),
             occurrences=list(found),
             starts_by=list(map(starts_by, found)),
             on_holidays=tuple(on_holidays),
@@ -164,7 +163,7 @@ def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
     given = body.given("add", "limits")
     if given.get("due") is None:
         raise InvalidQuery("until", "or `in` is missing: say how far to simulate")
-    add = [{**one.given("if_exists", "max_wait")} for one in body.add]
+    add = [one.given("if_exists", "max_wait") for one in body.add]
     limits = {name: one.given() for name, one in body.limits.items()}
     return Json(editor.simulate(given.pop("due"), add=add, limits=limits, **given))
 

@@ -38,7 +38,7 @@ from duebell_editor.http.requests import (
 )
 from duebell_editor.library.change_many import Selection
 from duebell_editor.library.editor import Editor
-from duebell_editor.library.json_fields import plain_values, task_fields
+from duebell_editor.library.json_fields import task_fields
 from duebell_editor.listing import listing
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed
 from duebell_shared.quoting import quoted
@@ -159,9 +159,8 @@ def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
     With an id of your own the request can be repeated. `if_exists` of the tasks does not count.
     """
     given = body.given("tasks")
-    tasks = body.tasks
-    if tasks is not None:
-        given["tasks"] = [fields_of(fields.NewTask, one.given("if_exists", "max_wait")) for one in tasks]
+    if body.tasks is not None:
+        given["tasks"] = [one.given("if_exists", "max_wait") for one in body.tasks]
     task = editor.batch(**given)
     return Json(task_fields(task), 201, etag_of(task))
 
@@ -259,7 +258,7 @@ def close_batch(id: Id, editor: VisitorsEditor) -> Json:
 @router.get(f"{_TASK}/why", summary="Explain why a task waits", responses=answers("Why", 404, 422, *AWS))
 def explain_task(id: Id, editor: VisitorsEditor) -> Json:
     """The cause of its wait and what to do, or the parts of the lateness of its last attempt."""
-    return Json(plain_values(editor.why(id)))
+    return Json(editor.why(id))
 
 
 @router.get(
@@ -292,9 +291,8 @@ def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedR
     repeated request would move the next one: with If-Match it is carried out only once.
     """
     changes = body.given()
-    if (
-        changes.keys() == {"due"} and changes["due"] is not None
-    ):  # a running task can be moved, but not updated
+    # A running task can be moved, but not updated.
+    if changes.keys() == {"due"} and changes["due"] is not None:
         return _answer(editor.move(id, **changes, rev=rev))
     return _answer(editor.update(id, **changes, rev=rev))
 

@@ -174,8 +174,7 @@ def test_the_container_runs_the_command_and_asks_where_it_answers() -> None:
     entry = json.loads(line.removeprefix("ENTRYPOINT "))
     assert entry[:2] == ["duebell", "worker"]
     [check] = [line for line in lines if line.startswith("HEALTHCHECK ")]
-    [task] = [block for block in blocks() if "family" in block]
-    container = task["containerDefinitions"][0]
+    [container] = [block for block in blocks() if "healthCheck" in block]
     # The same question in both, of the port that the command is given
     command = json.loads(check[check.index("[") :])
     assert ["CMD", *command] == container["healthCheck"]["command"]

@@ -283,7 +283,7 @@ class Editor:
         memory: int = 512,
         most_starts: int = 100,
     ) -> "Simulation":
-        """Simulate the queue as it is, and with these changes. Nothing fails in it.
+        """Forecast the queue as it is, and with these changes. Nothing fails in it.
 
         until        a time, or a length of time from now; at most 62 days
         add          tasks to add, as for `add_many`

@@ -9,7 +9,7 @@ import { YEARS, isInYears, moment } from "./time.js";
 
 
 // name     of the input; `field` is the field of the API, and `part` the one within it, of a follow-up
-// kind     which widget it has: see kinds.js
+// kind     the widget that it has: see below
 // limits   its JSON schema, without null
 // goes     with tasks that run once, with recurring ones, or with all
 // stored   with the task, its recurrence, or its schedule

@@ -1,4 +1,4 @@
-// What the queue will do, and what it would do after a change. It changes nothing.
+// A forecast of the queue, as it is and with changes. It changes nothing.
 
 import { ask } from "./api.js";
 import { busy, openDialog } from "./dialog.js";

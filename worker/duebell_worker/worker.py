@@ -245,7 +245,7 @@ class Worker:
         `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
-        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. What comes of it later is
+        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. Its later outcome is
         not recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
         An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
 

@@ -1,7 +1,7 @@
 """The audit trail: each change by an editor is a log line, and with DUEBELL_AUDIT=table an item as well.
 
 The items of a month have one first key, so the trail takes 1,000 changes a second and 10 GB a month. An item
-is written after its change: where that fails, the log line is all there is, and the change holds.
+is written after its change. If that write fails, the change holds, and only the log line tells of it.
 """
 
 import itertools

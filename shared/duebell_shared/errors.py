@@ -308,7 +308,7 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     there_already: tuple[str, ...] = ()
 
     def and_those(self, other: "AddReport", ids: Sequence[str]) -> "AddReport":
-        """This report and another one, of the tasks with these ids, in their order."""
+        """This report and the other one together, in the order of these ids."""
         place = {id: index for index, id in enumerate(ids)}
         failures = [
             msgspec.structs.replace(one, index=place[one.id]) for one in (*self.failures, *other.failures)

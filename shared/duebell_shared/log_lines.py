@@ -12,8 +12,8 @@ from typing import Any
 
 from duebell_shared.instants import render
 
-#: What records that an action logs have beside.
-_OF_ATTEMPT = ("duebell_task", "duebell_action", "duebell_attempt")
+#: The attributes of records that an action logs: its task, its own name, the number of the attempt.
+OF_ATTEMPT = ("duebell_task", "duebell_action", "duebell_attempt")
 
 
 def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
             line |= {"message": record.getMessage(), "logger": record.name}
         else:
             line |= {"event": record.getMessage(), **fields}
-        line |= {name: getattr(record, name) for name in _OF_ATTEMPT if hasattr(record, name)}
+        line |= {name: getattr(record, name) for name in OF_ATTEMPT if hasattr(record, name)}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=_text)

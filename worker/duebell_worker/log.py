@@ -51,10 +51,9 @@ _ATTEMPT: ContextVar[Task | None] = ContextVar("duebell_attempt", default=None)
 
 @contextmanager
 def attempt_of(task: Task) -> Iterator[None]:
-    """Have each record that is logged inside carry `duebell_task`, `duebell_action`, `duebell_attempt`.
+    """Give each record that is logged inside the attributes OF_ATTEMPT.
 
-    Records are made by a factory, so that each handler and format of the user's has these attributes, and
-    Lambda's JSON format writes them. Outside of actions records do not have them.
+    A record factory adds them, so that every handler and format has them. Lambda's JSON format writes them.
     """
     _mark_records()
     token = _ATTEMPT.set(task)
@@ -71,8 +70,7 @@ def _mark_records() -> None:
     def make_marked(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record = make(*args, **kwargs)
         if task := _ATTEMPT.get():
-            record.duebell_task, record.duebell_action = task.id, task.action
-            record.duebell_attempt = task.attempt
+            vars(record).update(zip(log_lines.OF_ATTEMPT, (task.id, task.action, task.attempt), strict=True))
         return record
 
     logging.setLogRecordFactory(make_marked)

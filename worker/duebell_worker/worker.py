@@ -26,6 +26,7 @@ from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff, pause
 from duebell_shared.bell.function import lanes_in, rang_at
+from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
@@ -52,7 +53,7 @@ from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
 from .run.attempt import Attempt, Wake
-from .run.context import RESERVE, Deliver, Host, RunContext, end_of_run
+from .run.context import Deliver, Host, RunContext, end_of_run
 from .run.lease import new_run_id
 from .run.report import RunReport
 from .run.run import execute
@@ -245,12 +246,12 @@ class Worker:
         `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
-        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. Its later outcome is
-        not recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
+        An attempt that takes longer than `timeout` has failed then, as `TimedOut`. A later result is not
+        recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
         An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
 
-        With `keep_result`, what it returns is kept as `task.result`: what JSON has, 4 KB of JSON at most. Of
-        anything else `task.result_error` tells the reason, and the task is done all the same.
+        With `keep_result`, what it returns is kept as `task.result`: what JSON has, 4 KB of JSON at most. For
+        anything else, `task.result_error` says why, and the task is done all the same.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
         together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".

@@ -11,7 +11,6 @@ import msgspec
 
 from duebell_editor.listing.recurring import recurring_tasks
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, InvalidInput, TaskConflict
 from duebell_shared.queue.adding import TRIES
 from duebell_shared.queue.task_queue import Queue
@@ -126,6 +125,6 @@ def _change(backend: Backend, name: str, calendar: Calendar | None) -> None:
         known = backend.store.read_calendars()
         changed = (known or Calendars()).changed(name, calendar)
         if backend.store.swap_calendars(known, changed):
-            backend.armer.change(partial(ArmingRecord.with_calendars, number=len(changed.calendars)))
+            backend.armer.change(partial(msgspec.structs.replace, calendars=len(changed.calendars)))
             return
     raise TaskConflict("the calendars keep changing: try again")

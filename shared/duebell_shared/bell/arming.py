@@ -212,9 +212,6 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         """With limits at this `rev`, which are written before, and every lane looked at now."""
         return replace(self.lowered(dict.fromkeys(range(len(self.lanes)), now)), limits=max(rev, self.limits))
 
-    def with_calendars(self, number: int) -> Self:
-        return replace(self, calendars=number)
-
     # Transitions of a relaner, which gives the queue more lanes.
 
     def relaning(self, relaner: str, *, until: datetime) -> Self:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Self
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import Instant, to_utc
@@ -70,11 +70,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """This declared limit, with what the override sets."""
         if override is None:
             return self
-        return Limit(
-            at_most=self.at_most if override.at_most is None else override.at_most,
-            per_second=self.per_second if override.per_second is None else override.per_second,
-            closed=self.closed if override.closed is None else override.closed,
-        )
+        set_ones = {name: value for name in asdict(self) if (value := getattr(override, name)) is not None}
+        return replace(self, **set_ones)
 
     def closed_until(self, at: datetime) -> datetime | None:
         """The time that the action opens, if it is closed at this one; else None."""
@@ -105,8 +102,8 @@ class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The overrides, by action, and the number of their changes, stored beside the rest.
 
-    One that was taken away stays for two days, without values: its action may have been paused. It stays
-    longer while tasks may wait for the end of closed hours.
+    A removed override stays for two days, without values: its action may have been paused. It stays longer
+    while tasks may wait for the end of closed hours.
     """
 
     overrides: Mapping[str, Override] = {}
@@ -140,9 +137,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         parked |= _reopenings(action, declared.under(before), now)
         parked -= _reopenings(action, declared.under(limit), now)
         new = Override(
-            at_most=limit.at_most,
-            per_second=limit.per_second,
-            closed=limit.closed,
+            **asdict(limit),
             parked=tuple(sorted(parked)),
             since=to_utc(now),
             resumed=resumed,
@@ -156,7 +151,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return declared.under(self.overrides.get(action))
 
     def parked(self, now: datetime) -> dict[datetime, str]:
-        """The times ahead that tasks of paused actions may have been put back to. By each its action."""
+        """The future times that tasks of paused actions may be parked until, each with its action."""
         return {
             at: action
             for action, one in self.overrides.items()
@@ -173,9 +168,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {action: line for action, line in lines if line and line > now}
 
     def released(self, now: datetime) -> dict[datetime, str]:
-        """The times that tasks were parked until while their action was paused or closed, and is no more.
+        """The future times that tasks were parked until by a pause or closed hours that have ended.
 
-        By each time its action. These tasks are due now; a time that has come is due by itself.
+        Each comes with its action. These tasks are due now.
         """
         found: dict[datetime, str] = {}
         for action, override in self.overrides.items():
@@ -203,8 +198,7 @@ def reopening(action: str, opens: datetime, now: datetime) -> datetime:
     It is up to a second before, by the name of the action, so that its tasks can be found when its hours
     change. A run that comes in that second puts them back to `opens` itself.
     """
-    digest = int.from_bytes(hashlib.sha256(action.encode()).digest()[:8])
-    at = opens - timedelta(milliseconds=1 + digest % 999)
+    at = opens - timedelta(milliseconds=1 + _digest(action) % 999)
     return at if at > now else opens
 
 
@@ -216,12 +210,15 @@ def _reopenings(action: str, limit: Limit, now: datetime) -> set[datetime]:
 
 def _parking_times(action: str, after: datetime) -> Iterable[datetime]:
     """The three times after this at which tasks of the action may be parked."""
-    digest = int.from_bytes(hashlib.sha256(action.encode()).digest()[:8])
-    offset = digest % _MILLISECONDS_A_DAY
+    offset = _digest(action) % _MILLISECONDS_A_DAY
     offset += offset % 1_000 == 0
     first = _EPOCH + timedelta(milliseconds=offset)
     day = (after - first) // _DAY + 1
     return tuple(first + (day + more) * _DAY for more in range(3))
+
+
+def _digest(action: str) -> int:
+    return int.from_bytes(hashlib.sha256(action.encode()).digest()[:8])
 
 
 def check_at_most(given: object, *, least: int = 0) -> int | None:

@@ -160,7 +160,7 @@ def read_seconds(field: str, given: object) -> timedelta:
 
 
 def fit_traceparent(text: str) -> str | None:
-    """The W3C trace context, if it is one; else None, as an edit by hand may have left another text.
+    """The text if it is a W3C trace context, else None: an edit by hand may have left another.
 
     https://www.w3.org/TR/trace-context/#traceparent-header
     """

@@ -124,7 +124,7 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A follow-up that is still to be added, by a task whose last attempt has ended.
 
     cause       whether that was done or failed for good
-    action      the action of the follow-up; empty if only its end is to be counted by its batch
+    action      the action of the follow-up; empty if only its batch has to count its end
     at          when the attempt ended; the follow-up counts as added then
     due         when the task was due
     attempts    the attempts that were made

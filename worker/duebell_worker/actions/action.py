@@ -116,32 +116,22 @@ class Action(Generic[_P, _R]):
 
     __name__: str
     __qualname__: str
+    attempts: int
+    backoff: Backoff
+    timeout: timedelta | None
+    stoppable: bool
+    keep_result: bool
+    limit: Limit
+    on_failed: str | None
     delivery: "Delivery | None" = None
-    limit = Limit()
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[_P, _R],
-        parameters: Parameters,
-        *,
-        attempts: int,
-        backoff: Backoff,
-        timeout: timedelta | None = None,
-        stoppable: bool = False,
-        keep_result: bool = False,
-        on_failed: str | None = None,
-        editor: "Callable[[], Editor]",
+        self, name: str, function: Callable[_P, _R], parameters: Parameters, editor: "Callable[[], Editor]"
     ) -> None:
+        """Only `new_action` calls this, and sets the options."""
         update_wrapper(self, function)
         self.name = name
         self.function = function
-        self.attempts = attempts
-        self.backoff = backoff
-        self.timeout = timeout
-        self.stoppable = stoppable
-        self.keep_result = keep_result
-        self.on_failed = on_failed
         self._parameters = parameters
         self._editor = editor
 

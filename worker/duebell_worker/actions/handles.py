@@ -122,18 +122,10 @@ def new_action(
         function = function.function
     parameters = Parameters.of(name, function)
     kind = PayloadAction if parameters.takes_payload else ArgumentsAction
-    action: Action[..., Any] = kind(
-        name,
-        function,
-        parameters,
-        attempts=attempts,
-        backoff=backoff,
-        timeout=timeout,
-        stoppable=stoppable,
-        keep_result=keep_result,
-        on_failed=None if on_failed is None else check_name("on_failed", on_failed),
-        editor=editor,
-    )
+    action: Action[..., Any] = kind(name, function, parameters, editor)
+    action.attempts, action.backoff, action.timeout = attempts, backoff, timeout
+    action.stoppable, action.keep_result = stoppable, keep_result
+    action.on_failed = None if on_failed is None else check_name("on_failed", on_failed)
     action.limit = Limit(
         at_most=check_at_most(limit.at_most, least=1),
         per_second=check_per_second(limit.per_second, may_pause=False),

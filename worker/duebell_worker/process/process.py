@@ -16,11 +16,12 @@ import msgspec
 
 from duebell_shared.backoff import pauses
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_shared.instants import NEVER
 from duebell_worker.log import emit
 from duebell_worker.run.attempt import Attempt
-from duebell_worker.run.lease import LEASE, new_run_id
+from duebell_worker.run.lease import new_run_id
 from duebell_worker.worker import Worker
 
 #: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.
@@ -46,7 +47,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     looked_at  when it read or wrote the record last; None if it never did
     run        the id of the run that is under way
     error      the error of its last call, if that failed
-    lost_places  how many of its places attempts keep that still run after their time-out
+    lost_places  the number of its places that are lost to attempts which still run after their time-out
     """
 
     is_well: bool
@@ -78,7 +79,7 @@ class Process:
     stop_at     from then on no task is started; None until the process is told to end
     leave_at    attempts that still run then are ended as failed, and retried later
     unfinished  how many attempts were ended so
-    is_worn_out  whether it ends because half of its places are lost, so that another is to be started
+    is_worn_out  whether it ends because half of its places are lost; then another must be started
     """
 
     def __init__(

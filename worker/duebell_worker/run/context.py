@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -70,9 +71,6 @@ class Host(Protocol):
     def note_lost_places(self) -> None: ...
 
 
-#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
-RESERVE = timedelta(seconds=20)
-
 Deliver = Callable[[Sequence[tuple["Delivery", Task]]], Sequence[BaseException | None]]
 
 
@@ -120,7 +118,7 @@ class RunContext:
 
     @property
     def free_places(self) -> int:
-        """The places without those that earlier attempts keep: they outlived their run, or their time-out."""
+        """The places that no attempt keeps which has outlived its run or its time-out."""
         lost = sum(not attempt.has_returned for attempt in self.overrunning) if self.overrunning else 0
         return self.places - lost - (self.host.kept_places if self.host else 0)
 

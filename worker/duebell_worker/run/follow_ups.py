@@ -86,10 +86,10 @@ class FollowUps:
     def _counted(
         self, tasks: Sequence[Task]
     ) -> tuple[Sequence[Task], Mapping[str, bool | BaseException | None]]:
-        """Have batches count the ends of those of these tasks that are theirs.
+        """Count the ends of these tasks in their batches, if they have one.
 
-        Returns the tasks that can leave the queue now, and for each other one False, if someone else has
-        changed it, or the error.
+        Returns the tasks that can leave the queue now. Each of the others comes with False, if someone has
+        changed it, or with the error.
         """
         counted = [task for task in tasks if task.batch is None]
         taken: dict[str, bool | BaseException | None] = {}

@@ -103,7 +103,7 @@ class Ended(NamedTuple):
 
 
 class KeptResult(NamedTuple):
-    """What an action returned, as JSON text; or the reason why that is not kept."""
+    """The result of an action as JSON text, or the reason why it is not kept."""
 
     json: str | None = None
     error: str | None = None

@@ -196,8 +196,8 @@ class Performer:
     def time_out(self, attempts: Iterable[Attempt]) -> None:
         """End these attempts, whose time-outs are over, as failed. For the run's own thread.
 
-        Each keeps its thread until its action returns, and so its place. Their outcomes are recorded in this
-        thread: those of the pool may all be kept.
+        Each keeps its thread, and so its place, until its action returns. They may keep all threads of the
+        pool, so this thread records their outcomes.
         """
         late = []
         for attempt in attempts:

@@ -391,7 +391,7 @@ _Until = create_model(
 
 
 class Proposal(_Until):  # type: ignore[misc, valid-type]
-    """How far to simulate, and changes to simulate; nothing is changed."""
+    """The end of the simulation, and changes to simulate; nothing is changed."""
 
     add: list[NewTask] = Field(default=[], max_length=MAX_MANY, description="Tasks to add")
     limits: dict[str, NewLimit] = Field(default={}, description="Limits to set, by action")

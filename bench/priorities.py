@@ -8,6 +8,7 @@ import tracemalloc
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from unittest.mock import patch
 
 import msgspec
 
@@ -53,19 +54,18 @@ def measure() -> list[Order]:
 
 def _order(bound: int, share: float) -> Order:
     chance = random.Random(1)
-    before = look_ahead._MOST, look_ahead._MOST_WITH_PRIORITIES  # noqa: SLF001 - what is measured
-    look_ahead._MOST = look_ahead._MOST_WITH_PRIORITIES = bound  # noqa: SLF001
+    bounds = patch.multiple(look_ahead, MOST_IN_SIGHT=bound, MOST_WITH_PRIORITIES=bound)
     tracemalloc.start()
     try:
-        ahead = look_ahead.ReadAhead(_burst(chance, share), now=_DUE + timedelta(days=1), skipping=())
-        started = bytearray()  # of each, its priority
-        while ahead:
-            ahead.read_on()
-            started.append(ahead.pop().priority)
+        with bounds:
+            ahead = look_ahead.ReadAhead(_burst(chance, share), now=_DUE + timedelta(days=1), skipping=())
+            started = bytearray()  # of each, its priority
+            while ahead:
+                ahead.read_on()
+                started.append(ahead.pop().priority)
         most = tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
-        look_ahead._MOST, look_ahead._MOST_WITH_PRIORITIES = before  # noqa: SLF001
     places = {priority: [at for at, one in enumerate(started) if one == priority] for priority in (0, 9)}
     return Order(
         bound=bound,

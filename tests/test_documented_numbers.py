@@ -31,6 +31,18 @@ from duebell_infra.verify import account, scene
 from duebell_shared import settings
 from duebell_shared.bell import armer, arming, bell, run_notes
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
+from duebell_shared.bell.run_rules import (
+    IN_SIGHT,
+    IN_TIME,
+    LEASE,
+    LONGEST_WAIT,
+    MEASURING,
+    MOST_HELD,
+    MOST_IN_SIGHT,
+    MOST_WITH_PRIORITIES,
+    STAYS,
+    WATCH,
+)
 from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
@@ -50,8 +62,7 @@ from duebell_shared.tasks import (
 )
 from duebell_worker.deliveries import deliverer, https
 from duebell_worker.process import process
-from duebell_worker.run import attempts, held_tasks, lanes, limiter, report, shares, trouble, unclaimed, waits
-from duebell_worker.run.lease import LEASE
+from duebell_worker.run import attempts, report, trouble, unclaimed
 
 ROOT = Path(__file__).parents[1]
 
@@ -147,10 +158,10 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(limits._PARKED_FOR, HOUR), N(limits._PARKED_FOR + limits._DAY, HOUR)],
     ),
     ("limits", "until its lease ends, {:w} minutes at most", [N(LEASE, MINUTE)]),
-    ("limits", "how long attempts took, {:w} minutes at most", [N(limiter._LONGEST_WAIT, MINUTE)]),
-    ("limits", "up to a {:w} tasks of each action that it has put back", [N(held_tasks._MOST)]),
+    ("limits", "how long attempts took, {:w} minutes at most", [N(LONGEST_WAIT, MINUTE)]),
+    ("limits", "up to a {:w} tasks of each action that it has put back", [N(MOST_HELD)]),
     ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
-    ("limits", "tasks wait for less than {:w} minutes", [N(limiter._STAYS, MINUTE)]),
+    ("limits", "tasks wait for less than {:w} minutes", [N(STAYS, MINUTE)]),
     # recurring and schedules
     ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
     ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
@@ -169,7 +180,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "priorities",
         "A run reads {} tasks before it starts the first. While tasks wait for a place, it reads up to {}, "
         "and up to {} once one has a priority",
-        [N(lanes._AT_ONCE), N(lanes._MOST), N(lanes._MOST_WITH_PRIORITIES)],
+        [N(IN_SIGHT), N(MOST_IN_SIGHT), N(MOST_WITH_PRIORITIES)],
     ),
     # guarantees
     ("guarantees", "the lease, at most {} min; by the rule + {};", [N(LEASE, MINUTE), N(ECHOES[0])]),
@@ -251,12 +262,12 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-it-works", "{}, {} and {} minutes later, then every hour", [N(echo) for echo in ECHOES]),
     ("how-it-works", "the rule rings {} seconds ahead of a due date", [N(arming.HEAD_START)]),
     ("how-it-works", "is due in the next {} seconds", [N(arming.HEAD_START + LEAD)]),
-    ("how-it-works", "reads the arming record {:w} times a second", [N(SECOND / waits._WATCH)]),
+    ("how-it-works", "reads the arming record {:w} times a second", [N(SECOND / WATCH)]),
     ("how-it-works", "no run has come within {:w} seconds", [N(arming._CALL)]),
     (
         "how-it-works",
         "After {:w} seconds of work a run knows its speed. If what is due would take longer than {} seconds",
-        [N(shares._MEASURING), N(shares._IN_TIME)],
+        [N(MEASURING), N(IN_TIME)],
     ),
     ("how-it-works", "`DUEBELL_PARALLEL_RUNS` ({})", [N(SETTINGS.parallel_runs)]),
     ("how-it-works", "Its lease ends at most {:w} minutes later", [N(LEASE, MINUTE)]),
@@ -368,7 +379,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "rings {} seconds ahead, and the process claims lanes {} seconds ahead",
         [N(arming.HEAD_START), N(arming.HEAD_START + process._AHEAD)],
     ),
-    ("how-to/containers", "longer than {} seconds, or if actions", [N(shares._IN_TIME)]),
+    ("how-to/containers", "longer than {} seconds, or if actions", [N(IN_TIME)]),
     ("how-to/containers", "after {:w} minutes at the earliest", [N(process._LONGEST_STAY, MINUTE)]),
     (
         "how-to/containers",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import boto3
 
     from .audit import Audit
-    from .schedules.calendars import KnownCalendars
+    from .schedules.calendars import Calendar, KnownCalendars
 
 _LOG = logging.getLogger("duebell.backend")
 
@@ -124,6 +124,10 @@ class Backend:
         from .schedules.calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
 
         return KnownCalendars(self.store, self.clock)
+
+    def calendar(self, name: str) -> "Calendar":
+        """The calendar of this name. Raises InvalidSchedule, and what reads raise."""
+        return self.calendars.named(name)
 
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell import Calendar, Editor, InvalidInput
+from duebell import Calendar, Editor, InvalidInput, TaskConflict
 from duebell_editor.library.calendars import country_calendar, ics_calendar
 from tests.cli.program import Duebell
 
@@ -64,6 +64,29 @@ def test_a_preview_names_what_is_skipped_and_why(duebell: Duebell, editor: Edito
     assert told["on_holidays"][0]["moved_to"] == "2026-11-25T09:00:00.000Z"
     assert duebell("add", "x", "--schedule", "0 9 * * *", "--calendar", "de", "--id", "one").status == 0
     assert "not on holidays (de)" in " ".join(duebell("show", "one").out.split())
+
+
+def test_an_import_names_the_tasks_that_it_could_not_plan_anew(
+    duebell: Duebell, editor: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task with a calendar, which nobody can change now
+    file = tmp_path / "plant.ics"
+    file.write_text(ICS, encoding="utf-8")
+    arguments = ("calendar", "import", "plant", "--file", str(file))
+    duebell(*arguments)
+    editor.add("x", schedule="0 9 * * *", calendar="plant", id="one")
+
+    def refuse(id: str, **_: object) -> None:
+        raise TaskConflict(f"task {id!r} is running")
+
+    monkeypatch.setattr(editor, "update", refuse)
+    # When the calendar is imported again, for people and for programs
+    told, as_json = duebell(*arguments), duebell(*arguments, "--json")
+    # Then
+    assert (told.status, told.err) == (7, "task 'one' is running\n")
+    found = json.loads(as_json.out)
+    assert (as_json.status, found["tasks"]) == (7, 0)
+    assert found["failures"] == [{"id": "one", "detail": "task 'one' is running"}]
 
 
 @pytest.mark.parametrize(

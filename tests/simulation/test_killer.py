@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from duebell_worker.run.lease import LEASE
+from duebell_shared.bell.run_rules import LEASE
 from tests.simulation.faults import Faults
 from tests.simulation.history import History
 from tests.simulation.killer import Killer

@@ -2,9 +2,10 @@
 
 from duebell import Editor
 from duebell_shared.backend import Backend
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_worker.run.lease import LEASE, Lease
+from duebell_worker.run.lease import Lease
 from tests.support import Clock
 
 

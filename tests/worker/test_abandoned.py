@@ -8,8 +8,8 @@ import pytest
 
 from duebell import Editor, ProblemKind, Status, Task, Worker
 from duebell_shared.backend import Backend
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable
-from duebell_worker.run.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 from tests.worker.stage import Stage

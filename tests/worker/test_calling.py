@@ -11,8 +11,9 @@ from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.settings import Precision, Settings
-from duebell_worker.run.lease import LEASE, Lease
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
 from tests.worker.hooks import Hooks

@@ -10,7 +10,8 @@ import pytest
 from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_worker.run.lease import LEASE, Lease, LeaseLost
+from duebell_shared.bell.run_rules import LEASE
+from duebell_worker.run.lease import Lease, LeaseLost
 from tests.support import NOON, Clock, SetFor
 from tests.worker.dead import die
 from tests.worker.hooks import Hooks

@@ -104,8 +104,8 @@ def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
 
 
 def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duebell_worker.run.lanes._AT_ONCE", 1)
-    monkeypatch.setattr("duebell_worker.run.lanes._MOST_WITH_PRIORITIES", 10)
+    monkeypatch.setattr("duebell_worker.run.lanes.IN_SIGHT", 1)
+    monkeypatch.setattr("duebell_worker.run.lanes.MOST_WITH_PRIORITIES", 10)
     mixed = keys(*[9 if number % 2 else 0 for number in range(200)])
     found = order(ReadAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
     # The eleventh task of priority 0 that comes into sight lets the first of them go

@@ -9,8 +9,9 @@ import pytest
 from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.run_rules import done_in_time
 from duebell_worker.run.lease import Lease
-from duebell_worker.run.shares import dealt, done_in_time
+from duebell_worker.run.shares import dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.memory import memory_backend

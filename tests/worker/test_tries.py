@@ -13,7 +13,8 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_worker.run.lease import LEASE, Lease, new_run_id, other_try_ends, request_of
+from duebell_shared.bell.run_rules import LEASE
+from duebell_worker.run.lease import Lease, new_run_id, other_try_ends, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
 from tests.worker.hooks import Hooks

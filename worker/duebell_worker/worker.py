@@ -26,6 +26,7 @@ from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff, pause
 from duebell_shared.bell.function import lanes_in, rang_at
+from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
 from duebell_shared.instants import time_text
 from duebell_shared.limits.limits import Limit
@@ -52,7 +53,7 @@ from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
 from .run.attempt import Attempt, Wake
-from .run.context import RESERVE, Deliver, Host, RunContext, end_of_run
+from .run.context import Deliver, Host, RunContext, end_of_run
 from .run.lease import new_run_id
 from .run.report import RunReport
 from .run.run import execute

@@ -95,7 +95,7 @@ def backfill(
     """ID is a recurring task. Its occurrences in the range are added as tasks of their own.
 
     Without --timezone, the times are in the zone of its schedule. It counts first, and asks before it adds.
-    To repeat it does no harm: tasks that an earlier backfill added stay as they are.
+    It can be repeated: tasks that an earlier backfill added stay as they are.
     """
     editor, out, now = context.editor(), context.out, context.now()
     there = editor.get(id).recurrence

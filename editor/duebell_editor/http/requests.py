@@ -320,7 +320,7 @@ class TimeSpan(Given):
     start: _Instant = Field(description="The first bucket is the step that this is in")
     step: Step = Step.HOUR
     count: int = Field(default=24, ge=1, le=MAX_BUCKETS, description="How many buckets")
-    timezone: str = Field(default="UTC", description="Where days and months begin")
+    timezone: str = Field(default="UTC", description="The time zone in which days and months begin")
 
 
 class StatusZone(Given):
@@ -391,7 +391,7 @@ _Until = create_model(
 
 
 class Proposal(_Until):  # type: ignore[misc, valid-type]
-    """How far to simulate, and changes to simulate; nothing is changed."""
+    """The end of the simulation, and changes to simulate; nothing is changed."""
 
     add: list[NewTask] = Field(default=[], max_length=MAX_MANY, description="Tasks to add")
     limits: dict[str, NewLimit] = Field(default={}, description="Limits to set, by action")
@@ -418,4 +418,4 @@ class NewCalendar(Given):
     weekend: tuple[int, ...] = Field(
         default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
     )
-    source: str = Field(default="", max_length=200, description="Where it comes from")
+    source: str = Field(default="", max_length=200, description="The origin of the calendar")

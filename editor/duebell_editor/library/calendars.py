@@ -90,7 +90,7 @@ def import_calendar(
     """Store the calendar, and have the tasks that use it planned anew. Raises InvalidInput, TaskConflict."""
     _change(backend, name, calendar)
     failures, count = [], 0
-    for task in users_of(queue, name):
+    for task in _users_of(queue, name):
         try:
             replan(task.id)
             count += 1
@@ -106,7 +106,7 @@ def delete_calendar(backend: Backend, queue: Queue, name: str) -> None:
         raise InvalidInput(
             "calendar", f"{quoted(name)} does not exist: `duebell calendar list` shows those there are"
         )
-    if users := users_of(queue, name):
+    if users := _users_of(queue, name):
         raise TaskConflict(
             f"calendar {quoted(name)} is used by {len(users):,} tasks, such as {quoted(users[0].id)}: give "
             f"them another calendar before"
@@ -114,7 +114,7 @@ def delete_calendar(backend: Backend, queue: Queue, name: str) -> None:
     _change(backend, name, None)
 
 
-def users_of(queue: Queue, name: str) -> list[Task]:
+def _users_of(queue: Queue, name: str) -> list[Task]:
     """The recurring tasks that have this calendar."""
     tasks = recurring_tasks(queue)
     return [task for task in tasks if task.recurrence and task.recurrence.schedule.calendar == name]

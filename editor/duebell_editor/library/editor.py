@@ -262,7 +262,7 @@ class Editor:
         return explain(self._backend, self.get(id))
 
     def history(self, id: str) -> tuple[Event, ...]:
-        """What happened to a task, the latest at the end: its add, changes, attempts and occurrences.
+        """The events of a task, the latest at the end: its add, changes, attempts and occurrences.
 
         Changes and earlier attempts are kept as far as they cost no write unit. One read. Raises
         TaskNotFound.
@@ -283,7 +283,7 @@ class Editor:
         memory: int = 512,
         most_starts: int = 100,
     ) -> "Simulation":
-        """Say what the queue does until then if nothing fails, and what it would do with these changes.
+        """Forecast the queue as it is, and with these changes. Nothing fails in it.
 
         until        a time, or a length of time from now; at most 62 days
         add          tasks to add, as for `add_many`
@@ -297,7 +297,8 @@ class Editor:
         most_starts  how many starts to list, in order
 
         It reads the queue, the limits and some done tasks, and writes nothing. Each attempt takes the median
-        time of past attempts of its action, or a second. Raises InvalidQuery, InvalidTask, InvalidSchedule.
+        time of past attempts of its action; a second if there are none.
+        Raises InvalidQuery, InvalidTask, InvalidSchedule.
         """
         from duebell_editor.simulation.simulate import proposal_of, simulate  # noqa: PLC0415 (few do this)
 
@@ -413,10 +414,10 @@ class Editor:
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
-        batch          the id of a batch that waits for this task to end, and is open: see `batch`. Then
-                       `if_exists` is fail or keep
-        unique         make the id of the action and the payload instead: True for all of it, or the names of
-                       those of its fields that count. `if_exists` then says what the same task does again
+        batch          the id of an open batch, which then waits for this task: see `batch`. `if_exists` must
+                       be fail or keep
+        unique         make the id from the action and the payload: True for the whole payload, or the names
+                       of the fields that count. `if_exists` says what a second add of the same task does
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
                        it: if it waits, it gets the new due date and payload (debounce). One that is reserved
                        for a transaction is not kept (TaskExists): it may never be added; replace and push
@@ -497,13 +498,13 @@ class Editor:
     ) -> BackfillReport:
         """Add the occurrences of a recurring task in a range that has passed, as tasks of their own.
 
-        Each runs once, and is due at its occurrence: `task.due` tells its action. Its id is made of that:
-        `report@2026-01-01T09:00:00.000Z`. So a repeated backfill adds no task twice, while the history of the
-        first is kept. The recurring task itself stays as it is.
+        Each task runs once. Its due date is the occurrence, which its action reads as `task.due`. Its id
+        names the occurrence: `report@2026-01-01T09:00:00.000Z`. So a repeated backfill adds no task twice, as
+        long as the first ones are kept. The recurring task itself stays as it is.
 
-        start, end  the range, both included, at most 10,000 occurrences; only those that the schedule has
-                    between its own start and end
-        per_second  space them: so many are started a second, 0.0001 to 1,000; all at once if not given
+        start, end  the range, both included, at most 10,000 occurrences; none before the schedule's own
+                    start or after its end
+        per_second  how many are started a second, 0.0001 to 1,000; all at once if not given
         dry_run     add nothing: the report has the occurrences
 
         Raises TaskNotFound, InvalidQuery, NotArmed.
@@ -530,15 +531,15 @@ class Editor:
     ) -> Task:
         """Make a batch: a task that is blocked until all tasks of the batch have ended, and then does `then`.
 
-        tasks      its tasks, as for `add_many`; one without an id gets that of its place, `import-7/1`. The
-                   batch is closed then. None for an open one: tasks are added with `batch=id`, until
+        tasks      its tasks, as for `add_many`; a task without an id gets one of its place, `import-7/1`. The
+                   batch is then closed. None for an open batch: tasks are added with `batch=id`, until
                    `close_batch`
         then       what comes after them: `Then("report", {"month": 1})`. Its payload is an object; it gets
                    counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
         on_failed  the action that comes instead if a task has failed; None: `then` comes all the same
 
-        Returns the batch: `members` has the counts so far. A call that raised can be repeated, with an id of
-        yours. A batch of this id that is closed is returned as it is. Raises InvalidTask before anything is
+        Returns the batch: `members` has the counts so far. With an id of your own, a call that raised can be
+        repeated. A closed batch with this id is returned as it is. Raises InvalidTask before anything is
         written, TaskExists if another task has the id, TaskConflict, NotArmed.
         """
         new = new_batch(id, then, on_failed, now=self._clock())
@@ -559,9 +560,9 @@ class Editor:
         return self.close_batch(there.id)
 
     def close_batch(self, id: str) -> Task:
-        """Close a batch: it takes no more tasks, and goes on when those that it has have ended.
+        """Close a batch: it takes no more tasks, and goes on when all its tasks have ended.
 
-        One without any goes on at once. To close it again does nothing.
+        A batch without tasks goes on at once. Closing it again does nothing.
         Raises TaskNotFound, TaskConflict if it is no batch, NotArmed.
         """
         keep = self._backend.settings.retention_policy
@@ -815,7 +816,7 @@ class Editor:
         return count
 
     def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] = ()) -> int:
-        """Delete 1,000 messages of a dead-letter queue at most, or those with these ids; return how many.
+        """Delete the messages of a dead-letter queue, 1,000 at most, or only these; return how many.
 
         Raises InvalidQuery, AwsRefused.
         """
@@ -860,7 +861,7 @@ class Editor:
         calendar: str | None = None,
         holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
     ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
-        """A schedule, its next occurrences, and those up to the last of them that fall on holidays.
+        """A schedule, its next occurrences, and the occurrences in that time that fall on holidays.
 
         The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,
         InvalidTask, InvalidQuery.
@@ -873,7 +874,7 @@ class Editor:
             end=end,
             calendar=None if calendar is None else checked("calendar", calendar),
             holidays=checked("holidays", holidays),
-            calendars=self._calendar_of,
+            calendars=self._backend.calendar,
             now=now,
         )
         found = meant.preview(most, now)
@@ -892,16 +893,14 @@ class Editor:
         self._backend.audit.note("delete_calendar", self.changed_by, detail=name)
 
     def _check(self, given: NewTask) -> Task:
-        task = self._signed(check_size(new_task(**given, now=self._clock(), calendars=self._calendar_of)))
+        new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)
+        task = self._signed(check_size(new))
         self._known.check_all(task, given.get("payload"))
         if "opentelemetry.trace" not in sys.modules:
             return task
         from duebell_shared.tracing import current_traceparent  # noqa: PLC0415 (few applications have traces)
 
         return msgspec.structs.replace(task, traceparent=current_traceparent())
-
-    def _calendar_of(self, name: str) -> "Calendar":
-        return self._backend.calendars.named(name)
 
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
@@ -919,7 +918,9 @@ class Editor:
         check_change(change)
 
         def apply(task: Task) -> Task:
-            changed = check_size(changed_task(task, change, now=self._clock(), calendars=self._calendar_of))
+            changed = check_size(
+                changed_task(task, change, now=self._clock(), calendars=self._backend.calendar)
+            )
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
                 self._known.check_all(changed, change.get("payload"))
             return changed

@@ -7,7 +7,7 @@ for a declaration, before they are added; one that is declared no more leaves th
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -39,10 +39,6 @@ from .change_many import ChangeFailure
 _COMPARED = tuple(name for name, row in FIELDS.items() if row.stored and name != "start")
 
 _DECLARED = ("action", "schedule", *names_of(DeclaredFields))
-
-
-if TYPE_CHECKING:
-    from duebell_shared.schedules.calendars import Calendar
 
 
 class SyncVerb(StrEnum):
@@ -105,7 +101,7 @@ class Syncer:
         change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task],
         changed_by: str | None,
     ) -> None:
-        self._backend = backend
+        self._calendar_of = backend.calendar
         self._keep = backend.settings.retention_policy
         self._store = backend.store
         self._clock = backend.clock
@@ -164,9 +160,6 @@ class Syncer:
             self._change(
                 Verb.CANCEL, there.id, lambda task: task.cancelled(now=now, keep=self._keep), there.rev
             )
-
-    def _calendar_of(self, name: str) -> "Calendar":
-        return self._backend.calendars.named(name)
 
     def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
         """Write the list of tasks that are there for a declaration, with this change."""

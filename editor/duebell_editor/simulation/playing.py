@@ -1,7 +1,7 @@
-"""Plays what a queue will do, without I/O: which task starts when, by which ring and run.
+"""Plays a queue without I/O, and tells which task starts when, by which ring and which run.
 
 It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
-is set to, the recurrence of a task, the semaphore of a limited action. What it leaves out is failure: every
+is set to, the recurrence of a task, the semaphore of a limited action. It leaves out failures: every
 call takes no time, every ring comes, every attempt takes the time of its action and is done. Pure.
 """
 
@@ -22,19 +22,34 @@ from duebell_shared.bell.expression import (
     next_ring,
     ring_minute,
 )
+from duebell_shared.bell.run_rules import (
+    AN_ATTEMPT,
+    IN_SIGHT,
+    LEASE,
+    LONGEST_WAIT,
+    MEASURING,
+    MOMENT,
+    MOST_HELD,
+    MOST_IN_SIGHT,
+    MOST_WITH_PRIORITIES,
+    READ_AGAIN,
+    RESERVE,
+    SHORTEST,
+    STAYS,
+    WATCH,
+    WEIGHT,
+    done_in_time,
+)
 from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.limits.limits import Limit, reopening
 from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-#: What a run does; the names are those of the modules of `duebell_worker.run` that say why.
-READ_AGAIN, MOMENT, STAYS = timedelta(seconds=5), timedelta(seconds=2), timedelta(minutes=2)
-LEASE, WATCH, _OWNER = timedelta(minutes=2), timedelta(seconds=0.25), "run"
-AN_ATTEMPT, WEIGHT, SHORTEST = timedelta(seconds=5), 0.2, timedelta(milliseconds=50)
-LONGEST_WAIT, IN_TIME, RESERVE = timedelta(minutes=10), timedelta(seconds=30), timedelta(seconds=20)
-IN_SIGHT, MOST_IN_SIGHT, MOST_WITH_PRIORITIES, AT_ONCE = 100, 1_000, 100_000, 25
+#: Who holds the lanes in the record.
+_OWNER = "run"
 
 _KEEP, _NONE, _SECOND = RetentionPolicy(), timedelta(0), timedelta(seconds=1)
 
@@ -303,10 +318,10 @@ class Played:
     def _share(self, in_sight: int) -> None:
         """Have further runs take a part of what is too much for this one, once its speed is known."""
         took = self._now - self._measured_from
-        if self._has_shared or took < READ_AGAIN:
+        if self._has_shared or took < MEASURING:
             return
         self._has_shared = True
-        in_time = max(self._ended, 1) * (IN_TIME / took)
+        in_time = done_in_time(self._ended, took)
         due = in_sight + sum(queued <= self._now for queued, *_ in self._queue)
         runs = min(self._of.runs, -int(-(due - len(self._under_way)) // in_time))
         if runs > 1:
@@ -387,9 +402,7 @@ class Played:
             for one in several:
                 self._start(one)
             return
-        several = sorted(
-            [*self._in_run.pop(action, []), *several], key=lambda one: (one.since, one.queued, one.id)
-        )
+        several = sorted([*self._in_run.pop(action, []), *several], key=_order)
         busy, until = self._busy[action], now + STAYS
         known = self._semaphores.get(action, Semaphore())
         taken = known.renewed("", busy if limit.at_most is not None else 0, until=until).take(
@@ -422,7 +435,7 @@ class Played:
         if place <= self._now + STAYS:
             self._last_place = max(self._last_place, place)
         self._put(one)
-        if len(self._held[one.action]) < MOST_IN_SIGHT:
+        if len(self._held[one.action]) < MOST_HELD:
             heapq.heappush(self._held[one.action], (one.queued, one.number, one))
 
     def _start_held(self) -> None:

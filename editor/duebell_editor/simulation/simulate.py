@@ -1,7 +1,7 @@
-"""Says what the queue will do until a time, and what it would do after a change: `Editor.simulate`.
+"""Forecasts what the queue will do until a time, as it is and after a change: `Editor.simulate`.
 
-It reads the queue once, writes nothing, and plays the copy: see playing.py. Attempts take as long as those of
-their action took that the table still has.
+The forecast reads the queue once, writes nothing, and plays a copy in memory (playing.py). The length of an
+attempt is the median of the past attempts of its action that the table still has.
 """
 
 import bisect
@@ -57,7 +57,7 @@ _MINUTE, _MOST_SLOTS = timedelta(minutes=1), 99
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens from `start` on and before `end`.
+    """The part of a forecast from `start` on and before `end`.
 
     starts           attempts that are started
     at_once          the most attempts under way at a time
@@ -74,7 +74,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionForecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to the tasks of one action.
+    """The part of a forecast that one action has.
 
     starts       attempts that are started
     late         of these, how many start late: more than three and a half minutes after their time
@@ -92,7 +92,7 @@ class ActionForecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What the queue does until the end of the simulation.
+    """The starts, the runs and the cost of a queue until the end of the simulation.
 
     starts     attempts that are started
     waiting    tasks that are due by then and have not started, by a limit or a pause
@@ -144,8 +144,10 @@ class Flattening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the queue does until `until`, as it is and with the changes; None if there are none.
+    """A forecast of the queue, for the time from `start` to `until`.
 
+    today    the queue as it is
+    changed  the queue with the changes; None if none are given
     flatten  the recurring tasks to move so that the peak halves; `changed` is with these
     """
 

@@ -21,6 +21,7 @@ from duebell_shared.deliveries.delivery_target import DeliveryTarget
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
+from duebell_shared.schedules.calendars import ends_soon
 from duebell_shared.tasks.worker_record import ActionDescription
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
@@ -92,7 +93,7 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
 def _calendars_that_end(status: SchedulerStatus, now: datetime) -> Iterator[Problem]:
     """The calendars that end within a year."""
     for name, ends in status.calendars.items():
-        if now.date() <= ends <= now.date() + timedelta(days=365):
+        if ends >= now.date() and ends_soon(ends, now):
             yield calendar_problem(ProblemKind.CALENDAR_ENDS, name, ends)
 
 

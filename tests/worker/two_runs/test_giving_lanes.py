@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_worker.run.lease import LEASE
+from duebell_shared.bell.run_rules import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.memory import memory_backend

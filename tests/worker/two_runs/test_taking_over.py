@@ -5,9 +5,10 @@ from datetime import datetime
 from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
-from duebell_worker.run.lease import LEASE, Lease
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage

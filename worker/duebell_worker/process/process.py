@@ -16,11 +16,12 @@ import msgspec
 
 from duebell_shared.backoff import pauses
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_shared.instants import NEVER
 from duebell_worker.log import emit
 from duebell_worker.run.attempt import Attempt
-from duebell_worker.run.lease import LEASE, new_run_id
+from duebell_worker.run.lease import new_run_id
 from duebell_worker.worker import Worker
 
 #: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.

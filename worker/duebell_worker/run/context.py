@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
@@ -69,9 +70,6 @@ class Host(Protocol):
     def is_long(self, began: datetime) -> bool: ...
     def note_lost_places(self) -> None: ...
 
-
-#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
-RESERVE = timedelta(seconds=20)
 
 Deliver = Callable[[Sequence[tuple["Delivery", Task]]], Sequence[BaseException | None]]
 

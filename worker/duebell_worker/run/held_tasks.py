@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+from duebell_shared.bell.run_rules import MOST_HELD
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
@@ -17,9 +18,6 @@ from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from .attempts import Attempts
 from .context import RunContext
 from .lanes import Lanes
-
-#: The tasks of each action that a run remembers; those that come after them wait for their places.
-_MOST = 1_000
 
 #: The keys that are read of each lane at a time, to find tasks that other runs have put back; and of all
 #: lanes, the tasks that are read then: one call of BatchGetItem.
@@ -46,7 +44,7 @@ class HeldTasks:
         """
         if task.limited_since and task.limited_since <= self._context.now():
             keys = self._keys.setdefault(task.action, [])
-            if len(keys) < _MOST:
+            if len(keys) < MOST_HELD:
                 heapq.heappush(keys, queue_key(task))
 
     def __bool__(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from duebell_shared.bell.run_rules import IN_SIGHT, MOST_IN_SIGHT, MOST_WITH_PRIORITIES
 from duebell_shared.errors import AwsError, DuebellError
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE
@@ -178,13 +179,6 @@ class Lanes:
         return [one for part in parts for one in self._write(call, write, batch[part], lanes[part])]
 
 
-#: Keys in sight before the first task is started; so many more are read whenever tasks wait for a place.
-_AT_ONCE = 100
-
-#: The most keys in sight while no task among them has a priority; and when some have one.
-_MOST, _MOST_WITH_PRIORITIES = 1_000, 100_000
-
-
 class ReadAhead:
     """The keys of tasks that are due, in order of the queue, some of them read ahead.
 
@@ -209,13 +203,13 @@ class ReadAhead:
 
     def __bool__(self) -> bool:
         """True if a task is left. Reads the first keys."""
-        self._read_to(_AT_ONCE)
+        self._read_to(IN_SIGHT)
         return bool(self._in_sight)
 
     def read_on(self) -> None:
         """Read more keys, while tasks wait for a place."""
-        most = _MOST_WITH_PRIORITIES if self._has_priorities else _MOST
-        self._read_to(min(len(self._in_sight) + _AT_ONCE, most))
+        most = MOST_WITH_PRIORITIES if self._has_priorities else MOST_IN_SIGHT
+        self._read_to(min(len(self._in_sight) + IN_SIGHT, most))
 
     def pop(self) -> QueueKey:
         """Take the task with the highest priority, of several the one that comes first."""

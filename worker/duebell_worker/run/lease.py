@@ -14,9 +14,7 @@ from typing import Self
 from duebell_shared.bell.armer import Armer, new_applier
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.run_notes import LastRun, RestingLane
-
-#: Short, so that a dead run is noticed soon, whatever the Lambda's own time-out; renewed at half.
-LEASE = timedelta(minutes=2)
+from duebell_shared.bell.run_rules import LEASE
 
 
 class LeaseLost(Exception):

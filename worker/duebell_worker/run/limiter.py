@@ -20,6 +20,7 @@ from functools import partial
 
 from duebell_shared.backoff import pauses
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.bell.run_rules import AN_ATTEMPT, LONGEST_WAIT, SHORTEST, STAYS, WEIGHT
 from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until, reopening
@@ -33,22 +34,11 @@ from duebell_worker.run.lease import Lease
 from duebell_worker.run.outcome import Ended, without_attempt
 from duebell_worker.run.report import Outcome
 
-#: The time that an attempt takes, until one has ended; how much the last one counts then. Too long costs
-#: nothing, as a run starts what it has put back when it can; too short has tasks put back again and again.
-_AN_ATTEMPT, _WEIGHT = timedelta(seconds=5), 0.2
-_SHORTEST = timedelta(milliseconds=50)
-
 #: Changes of a semaphore are tried so often when other runs get in first.
 _TRIES = 20
 
 #: A task whose semaphore cannot be changed now is put back for so long, and for up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
-
-#: Where only `at_most` limits an action, a task is put back for so long at most: the time is an estimate.
-_LONGEST_WAIT = timedelta(minutes=10)
-
-#: A run stays for tasks that it has put back for less than this: the rule would ring for them later.
-_STAYS = timedelta(minutes=2)
 
 _Attempts = Sequence[Attempt]
 
@@ -120,7 +110,7 @@ class Limiter:
 
     def stays_for(self) -> timedelta:
         """How long the run stays for tasks that it has put back."""
-        return _STAYS if self._last_place > self._context.now() else timedelta(0)
+        return STAYS if self._last_place > self._context.now() else timedelta(0)
 
     def free(self, action: str) -> int:
         """How many tasks of this action that wait may be claimed now, as far as this run knows."""
@@ -299,17 +289,17 @@ class Limiter:
         """How long an attempt takes; at least as long as the longest one that is under way."""
         with self._counting:
             longest = now - min(self._under_way[action].values(), default=now)
-            return max(self._mean_times.get(action, _AN_ATTEMPT), longest, _SHORTEST)
+            return max(self._mean_times.get(action, AN_ATTEMPT), longest, SHORTEST)
 
     def _soon(self) -> datetime:
         return self._context.now() + _IN_TROUBLE * self._context.random.uniform(1, 2)
 
     def _within(self, limit: Limit, place: datetime) -> datetime:
         """The place, but for one that is an estimate not too far away."""
-        latest = self._context.now() + _LONGEST_WAIT
+        latest = self._context.now() + LONGEST_WAIT
         if limit.per_second or place <= latest:
             return place
-        return latest - _LONGEST_WAIT * self._context.random.uniform(0, 0.5)
+        return latest - LONGEST_WAIT * self._context.random.uniform(0, 0.5)
 
     def _go(self, action: str, attempts: _Attempts) -> None:
         """Start these attempts, unless the lease was lost meanwhile.
@@ -336,7 +326,7 @@ class Limiter:
             if began := self._under_way[action].pop(attempt, None):
                 took = self._context.now() - began
                 mean = self._mean_times.get(action, took)
-                self._mean_times[action] = mean + (took - mean) * _WEIGHT
+                self._mean_times[action] = mean + (took - mean) * WEIGHT
         if self._waiting[action]:
             self._change(action, None)
         elif self._limit_of(action).at_most is not None:
@@ -349,7 +339,7 @@ class Limiter:
             task = as_run(attempt)
             attempt.has_place = True
             attempt.ended = Ended(task, attempt.stored[-1].held_back(place), Outcome.LIMITED)
-            if place <= self._context.now() + _STAYS:
+            if place <= self._context.now() + STAYS:
                 self._last_place = max(self._last_place, place)
         if attempts:
             self._put_back(attempts)

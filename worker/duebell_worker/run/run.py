@@ -13,6 +13,7 @@ import msgspec
 
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_notes import LastRun
+from duebell_shared.bell.run_rules import MOMENT, READ_AGAIN
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.lanes import drop_stray_copy
@@ -32,12 +33,6 @@ from .shares import Shares
 from .trouble import Call, Trouble
 from .unclaimed import Unclaimed
 from .waits import Waits
-
-#: The time between two reads of the queue for tasks that came due while actions run.
-_READ_AGAIN = timedelta(seconds=5)
-
-#: A run always waits for tasks that are due so soon: by the clock of its caller they may be due already.
-_MOMENT = timedelta(seconds=2)
 
 
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
@@ -134,7 +129,7 @@ class _Run:
                 if next_due is None:
                     break
                 if not self._context.waits_for_due:  # then it sees what is added only when it reads the lanes
-                    next_due = min(next_due, self._context.now() + _READ_AGAIN)
+                    next_due = min(next_due, self._context.now() + READ_AGAIN)
                 self._waits.wait_for_due(next_due)
         except LeaseLost:
             lost = True
@@ -163,7 +158,7 @@ class _Run:
                 next_due = self._start_due()
             except NotDeployed as error:
                 self._attempts.not_deployed, next_due = error, NEVER
-            is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _READ_AGAIN, next_due))
+            is_idle = self._waits.wait_until_idle(by=min(self._context.now() + READ_AGAIN, next_due))
             if not self._shares.hand_over() and is_idle:
                 return
             self._unclaimed.go_on(self._may_start_abandoned)
@@ -220,7 +215,7 @@ class _Run:
         After each, ended or not, the tasks that have come due meanwhile are next.
         """
         while self._unclaimed.start_next(self._may_start_abandoned):
-            self._waits.wait_until_idle(by=self._context.now() + _READ_AGAIN)
+            self._waits.wait_until_idle(by=self._context.now() + READ_AGAIN)
             self._run_due()
             self._unclaimed.skip_refused()
 
@@ -324,9 +319,9 @@ class _Run:
         if self._measures:  # the sizes that answers to writes have told
             self._sizes |= self._backend.store.lane_sizes()
         waits = self._context.waits_for_due
-        stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
+        stays_for = self._backend.settings.head_start + LEAD if waits else MOMENT
         if host := self._context.host:
-            stays_for = _MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
+            stays_for = MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
         elif self._context.stop_at:
             stays_for = max(stays_for, self._limiter.stays_for())
         next_due = self._lease.release(

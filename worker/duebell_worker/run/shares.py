@@ -3,6 +3,7 @@
 import math
 from datetime import datetime, timedelta
 
+from duebell_shared.bell.run_rules import MEASURING, done_in_time
 from duebell_shared.errors import AwsError, NotArmed
 from duebell_shared.instants import NEVER
 
@@ -11,19 +12,8 @@ from .context import RunContext
 from .lanes import Lanes
 from .lease import Lease
 
-#: If what is due cannot be started in this time, more runs are needed.
-_IN_TIME = timedelta(seconds=30)
-
-#: The time that it takes to measure the speed of a run.
-_MEASURING = timedelta(seconds=5)
-
 #: The longest wait for tasks under way in the lanes of a share, before the run gives up on sharing.
 _PATIENCE = timedelta(seconds=30)
-
-
-def done_in_time(ended: int, took: timedelta) -> float:
-    """Return the number of tasks that a run does in time, if so many `ended` in the time that it `took`."""
-    return max(ended, 1) * (_IN_TIME / took)
 
 
 def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
@@ -68,7 +58,7 @@ class Shares:
         """Choose the lanes for further runs if what is due takes this run too long."""
         now, ended = self._context.now(), self._attempts.tally.attempts
         since, ended_before = self._measured_from
-        if not self._most or self._shares or now < since + _MEASURING:
+        if not self._most or self._shares or now < since + MEASURING:
             return False
         self.measure_from_now()
         most = min(1 + self._runs_to_spare(now), len(self._lease.lanes))

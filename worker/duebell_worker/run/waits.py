@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from duebell_shared.backoff import pauses
+from duebell_shared.bell.run_rules import WATCH
 from duebell_shared.errors import AwsError, NotArmed
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.task import Task
@@ -77,10 +78,6 @@ def arm_watchdog(context: RunContext, lease: Lease) -> None:
             context.backend.sleep(pause)
 
 
-#: The time between two reads of the arming record by a run that waits for the next due date, unless its host
-#: says another.
-_WATCH = timedelta(seconds=0.25)
-
 #: A process that has waited this long for a place decides whether to hand lanes over.
 _LONG = timedelta(seconds=5)
 
@@ -112,7 +109,7 @@ class Waits:
         self._start_held = start_held
         self._renew_at = lease.renew_at
         self._watch_at = context.now()
-        self._watch_every = context.host.look_every if context.host else _WATCH
+        self._watch_every = context.host.look_every if context.host else WATCH
         self._must_read = False
 
     def wait_for_place(self) -> bool:

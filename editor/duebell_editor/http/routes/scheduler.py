@@ -159,7 +159,7 @@ def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
 
 @router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))
 def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
-    """What the queue does until a time, and what it would do with the changes. Nothing is changed."""
+    """Forecast the queue until a time, as it is and with the changes. Nothing is changed."""
     given = body.given("add", "limits")
     if given.get("due") is None:
         raise InvalidQuery("until", "or `in` is missing: say how far to simulate")

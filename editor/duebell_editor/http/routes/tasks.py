@@ -132,22 +132,19 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
     if rev is not None:
         raise InvalidQuery("If-Match", "goes with one task, and not with a list")
     given = [_given(body, f"tasks[{index}].") for index, body in enumerate(bodies)]
-    if_exists = bodies[0].if_exists if bodies else IfExists.FAIL
-    for index, body in enumerate(bodies):
-        if body.if_exists is not if_exists:
-            raise InvalidTask(
-                f"tasks[{index}].if_exists", f"must be that of the others, {quoted(if_exists.value)}"
-            )
-    max_wait = bodies[0].max_wait if bodies else None
-    for index, body in enumerate(bodies):
-        if body.max_wait != max_wait:
-            raise InvalidTask(f"tasks[{index}].max_wait", "must be that of the others")
-    report = editor.add_many(given, if_exists=if_exists, max_wait=max_wait)
+    policy: dict[str, Any] = {"if_exists": IfExists.FAIL, "max_wait": None}
+    policy = {name: getattr(bodies[0], name) for name in policy} if bodies else policy
+    for name, first in policy.items():
+        for index, body in enumerate(bodies):
+            if getattr(body, name) != first:
+                reason = f"must be that of the others, {quoted(str(first))}"
+                raise InvalidTask(f"tasks[{index}].{name}", reason)
+    report = editor.add_many(given, **policy)
     if report.failures and not report.added:
         error = report.failures[0].error
         if isinstance(error, AwsError | NotDeployed):  # AWS did not take any of them
             raise error
-    return Json(add_answer([one["id"] for one in given], report, if_exists))
+    return Json(add_answer([one["id"] for one in given], report, policy["if_exists"]))
 
 
 @router.post(
@@ -156,7 +153,7 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
 def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
     """A task that is blocked until all tasks of the batch have ended; its `members` has the counts.
 
-    With an id of your own the request can be repeated. `if_exists` of the tasks does not count.
+    With an id of your own, the request can be repeated. `if_exists` of the tasks is ignored.
     """
     given = body.given("tasks")
     if body.tasks is not None:
@@ -251,7 +248,7 @@ def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
 
 @router.post(f"{_TASK}/close", summary="Close a batch", responses=_OF_A_CHANGE)
 def close_batch(id: Id, editor: VisitorsEditor) -> Json:
-    """It takes no more tasks, and goes on when those that it has have ended. To repeat it does nothing."""
+    """It takes no more tasks, and goes on when all its tasks have ended. A repeated request does nothing."""
     return _answer(editor.close_batch(id))
 
 

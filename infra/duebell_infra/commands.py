@@ -222,9 +222,7 @@ def deploy(
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"policy that their roles need: {outputs['EditorPolicyArn']}")
     if "IntakeUrl" in outputs:
-        typer.echo(
-            f"intake: {outputs['IntakeUrl']}, which needs sqs:SendMessage on {outputs['IntakeArn']}"
-        )
+        typer.echo(f"intake: {outputs['IntakeUrl']}, which needs sqs:SendMessage on {outputs['IntakeArn']}")
 
 
 @app.command(epilog=examples("verify", "verify --no-probe --json", more=_VERIFY))

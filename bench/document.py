@@ -302,7 +302,7 @@ def _config(figures: Figures) -> Iterator[str]:
 
 
 def _prices(_: Figures) -> Iterator[str]:
-    yield "What these are computed from:\n"
+    yield "The computation uses these prices:\n"
     yield "| price of | dollars | found at | of |"
     yield "|---|---|---|---|"
     for price in PRICES.values():

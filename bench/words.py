@@ -39,7 +39,7 @@ two conditional updates for each task, on as many threads (16). The limit is {fl
 duebell claims many tasks with one call and writes many outcomes with one, which takes half the processor time.
 
 The article's worker scans, acts and deletes, one task after the other. It claims nothing and keeps no history. Two of them do each task
-twice. Where calls and actions take no time, that is less work. An action that waits {action} ms shows the use of threads: the limit
+twice. That is less work if calls and actions take no time. An action that waits {action} ms shows the use of threads: the limit
 there is {article_limit} times the article's rate.
 
 ![Tasks a second](performance/draining.svg)
@@ -80,7 +80,7 @@ for all.
 
 CALLS = """## Calls and capacity
 
-What each step of a task's life costs in calls and in DynamoDB's request units: exact, held by
+This is the cost of each step of a task's life in calls and in DynamoDB's request units: exact, held by
 [tests](../tests/bench/test_capacity.py), whatever the length of the queue. Items are below 1 KB here, payload included;
 each further KB adds a write unit to each write of the item. Units are worked out from the items before and after each
 call by DynamoDB's published rules for
@@ -89,7 +89,7 @@ call by DynamoDB's published rules for
 [local indexes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html), because emulators do not count
 them right. An `add` is one write and one read; the second write unit is the index's.
 
-What a task takes over its life, in write units, by what is kept of it ([tests](../tests/bench/test_life.py) hold it exactly):
+A task takes these write units over its life ([tests](../tests/bench/test_life.py) hold it exactly):
 
 | `DUEBELL_HISTORY` | add | claim | done | in all |
 |---|---|---|---|---|
@@ -139,7 +139,7 @@ invocation of EventBridge Scheduler: $1 a million, after 14 million a month.
 
 ### Memory
 
-What a cold start with a run of one task costs by the worker's memory (`--memory`), without the request, computed as above:
+The cost of a cold start with a run of one task depends on the worker's memory (`--memory`). Without the request, computed as above:
 """
 
 SNAPSTART = """
@@ -157,7 +157,7 @@ processor.
 | the snapshot, for each version that is kept | ${snapshot:.2f} a month |
 | processor time that it saves, of the [cold start](#cold-start) | {saved:.2f} s |
 
-How long restoring takes is not measured, and AWS gives no figure. `duebell cost --snap-start` computes a month of yours. AWS says that [functions that are invoked infrequently might not experience the same
+The time of restoring is not measured, and AWS gives no figure. `duebell cost --snap-start` computes a month of yours. AWS says that [functions that are invoked infrequently might not experience the same
 improvements](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html), and a worker whose tasks come due alone is one.
 """
 
@@ -181,7 +181,7 @@ it is written. An empty dead-letter queue costs nothing. You pay for these all t
 
 `duebell cost --alarms` adds them up as "when idle". Ten alarms and three dashboards are
 [free in each account](https://aws.amazon.com/cloudwatch/pricing/), and a million requests to SQS.
-What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a bundle of about a megabyte for each
+Storage is paid for by its size: the table beyond 25 GB, its backups, the log, and the [bundle](bundle.md) of each
 version of the worker.
 """
 

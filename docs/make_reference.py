@@ -159,7 +159,7 @@ def _named(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar or parameter.name.upper()}`"
     names = [*parameter.opts, *parameter.secondary_opts]
-    choices = ", ".join(getattr(parameter.type_descriptor.annotation, "__members__", ()))
+    choices = ", ".join(map(str, getattr(parameter.type_descriptor.annotation, "__members__", {}).values()))
     value = f" {choices or parameter.metavar or ''}".rstrip() if not parameter.is_flag else ""
     return ", ".join(f"`{name}{value}`" for name in names)
 

@@ -63,7 +63,7 @@ _VERIFY = """\
 In a pipe it prints a line for each check, with tabs between the result, the check, the finding and the
 repair. --json prints a document to a line, with the answer of AWS.
 
-The exit status is 6 if a check failed, 5 if one could not be made for want of a permission.
+The exit status is 6 if a check failed, 5 if a permission for one is missing.
 """
 
 
@@ -222,9 +222,7 @@ def deploy(
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"policy that their roles need: {outputs['EditorPolicyArn']}")
     if "IntakeUrl" in outputs:
-        typer.echo(
-            f"intake: {outputs['IntakeUrl']}, for whoever may sqs:SendMessage on {outputs['IntakeArn']}"
-        )
+        typer.echo(f"intake: {outputs['IntakeUrl']}, which needs sqs:SendMessage on {outputs['IntakeArn']}")
 
 
 @app.command(epilog=examples("verify", "verify --no-probe --json", more=_VERIFY))

@@ -11,7 +11,7 @@ variable "name" {
 }
 
 variable "label" {
-  description = "What the status and the page call this environment, such as production: 32 printable characters."
+  description = "The name of this environment, such as production: at most 32 printable characters."
   type        = string
   default     = ""
   validation {
@@ -37,7 +37,7 @@ variable "worker" {
 }
 
 variable "bell" {
-  description = "What wakes the worker: a rule of EventBridge, or a schedule of EventBridge Scheduler."
+  description = "The bell that wakes the worker: a rule of EventBridge, or a schedule of EventBridge Scheduler."
   type        = string
   default     = "rule"
   validation {
@@ -103,7 +103,7 @@ variable "kept_payload" {
 }
 
 variable "audit" {
-  description = "What keeps each change by an editor: log, a line of the logger duebell.audit, or table, an item as well, which duebell changes lists."
+  description = "The place where each change by an editor is kept. log: a line of the logger duebell.audit. table: an item as well, which duebell changes lists."
   type        = string
   default     = "log"
   validation {
@@ -153,7 +153,7 @@ variable "memory_size" {
 }
 
 variable "timeout" {
-  description = "The longest that one run may take, in seconds. What is left then goes on in the next run."
+  description = "The longest that one run may take, in seconds. The rest goes on in the next run."
   type        = number
   default     = 300
   validation {

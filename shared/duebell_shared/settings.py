@@ -188,7 +188,7 @@ SETTINGS = {
     "rule": Setting("DUEBELL_RULE", _NAME, "Name of the EventBridge rule, or of the schedule."),
     "bell": Setting(
         "DUEBELL_BELL", _choice(BellKind),
-        "What wakes the worker: a rule of EventBridge, or a schedule of EventBridge Scheduler.",
+        "The bell that wakes the worker: a rule of EventBridge, or a schedule of EventBridge Scheduler.",
     ),
     "lanes": Setting(
         "DUEBELL_LANES", _number(1, MAX_LANES),
@@ -228,7 +228,7 @@ SETTINGS = {
     ),
     "label": Setting(
         "DUEBELL_LABEL", Kind(check=_check_label),
-        "What the status and the page call this environment, such as production: 32 printable characters.",
+        "The name of this environment, such as production: at most 32 printable characters.",
     ),
     "color": Setting("DUEBELL_COLOR", _choice(Color), "The colour of the label."),
     "strict_actions": Setting(
@@ -238,8 +238,8 @@ SETTINGS = {
     ),
     "audit": Setting(
         "DUEBELL_AUDIT", _choice(AuditTo),
-        "What keeps each change by an editor: log, a line of the logger duebell.audit, or table, an item as "
-        "well, which duebell changes lists.",
+        "The place where each change by an editor is kept. log: a line of the logger duebell.audit. "
+        "table: an item as well, which duebell changes lists.",
     ),
     "audit_retention": Setting("DUEBELL_AUDIT_DAYS", _DAYS, "Days for which the table keeps changes."),
     "intake": Setting(

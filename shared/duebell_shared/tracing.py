@@ -17,15 +17,6 @@ def current_traceparent() -> str | None:
     return _traceparent_of(trace.get_current_span()) if trace else None
 
 
-def xray_header(traceparent: str) -> str:
-    """The trace context in the words of X-Ray, which EventBridge takes.
-
-    https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader
-    """
-    _, trace, span, flags = traceparent.split("-")
-    return f"Root=1-{trace[:8]}-{trace[8:]};Parent={span};Sampled={int(flags, 16) & 1}"
-
-
 class AttemptSpan:
     """The span of one attempt. Made only where `opentelemetry.trace` is imported."""
 

@@ -155,7 +155,7 @@ def test_what_aws_refuses_is_a_problem_and_what_it_does_not_answer_is_an_error(
     editor.ensure_armed()
     monkeypatch.setattr(getattr(backend, name), method, failing(AwsRefused("may not")))
     found = problem(editor, kind)
-    assert str(found) == "may not: give whoever runs this the permissions of a client"
+    assert str(found) == "may not: give this user or role the permissions of a client"
     monkeypatch.setattr(getattr(backend, name), method, failing(AwsUnavailable("no answer")))
     with pytest.raises(AwsUnavailable, match="no answer"):
         editor.status()

@@ -119,7 +119,7 @@ def sync(
 ) -> None:
     """The code declares recurring tasks with @worker.recurring.
 
-    `duebell deploy` does this too. Where another tool deploys, call it once the new worker has started. Tasks
+    `duebell deploy` does this too. If another tool deploys, call it once the new worker has started. Tasks
     that were added by hand do not change, and paused ones stay paused.
 
     The exit status is 7 if some could not be changed, such as one that runs at this moment.

@@ -325,7 +325,7 @@ class TimeSpan(Given):
     start: _Instant = Field(description="The first bucket is the step that this is in")
     step: Step = Step.HOUR
     count: int = Field(default=24, ge=1, le=MAX_BUCKETS, description="How many buckets")
-    timezone: str = Field(default="UTC", description="Where days and months begin")
+    timezone: str = Field(default="UTC", description="The time zone in which days and months begin")
 
 
 class StatusZone(Given):
@@ -423,4 +423,4 @@ class NewCalendar(Given):
     weekend: tuple[int, ...] = Field(
         default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
     )
-    source: str = Field(default="", max_length=200, description="Where it comes from")
+    source: str = Field(default="", max_length=200, description="The origin of the calendar")

@@ -208,7 +208,7 @@ def _unseen_target(named: str, why: str) -> Problem:
     return Problem(
         kind=ProblemKind.UNSEEN_DELIVERY,
         what=f"{named}, and whether that is there is unknown: {why}",
-        way_out="give whoever runs this the permission, or look where the target is",
+        way_out="give this user or role the permission, or look where the target is",
     )
 
 
@@ -248,7 +248,7 @@ def _unseen_queue(why: str) -> Problem:
     return Problem(
         kind=ProblemKind.UNSEEN_QUEUE,
         what=f"whether the queues are well is not known: {why}",
-        way_out="give whoever runs this the permission",
+        way_out="give this user or role the permission",
     )
 
 

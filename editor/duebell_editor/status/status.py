@@ -502,4 +502,4 @@ def _aws_problem(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:
     if isinstance(error, NotDeployed):
         what, _, way_out = str(error).partition(": ")
         return Problem(kind=kind, what=what, way_out=way_out, mendable=kind is ProblemKind.RULE)
-    return Problem(kind=kind, what=str(error), way_out="give whoever runs this the permissions of a client")
+    return Problem(kind=kind, what=str(error), way_out="give this user or role the permissions of a client")

@@ -21,7 +21,9 @@ ACTIONS = typer.Option(
 Actions = Annotated[str, ACTIONS]
 Requirements = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="What your actions need: a requirements file, or a pyproject.toml."),
+    typer.Option(
+        metavar="FILE", help="The libraries of your actions: a requirements file or pyproject.toml."
+    ),
 ]
 
 

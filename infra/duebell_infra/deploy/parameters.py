@@ -133,7 +133,7 @@ PARAMETERS = {
         kind="number", default="512", least=128, most=10240, option="--memory",
     ),
     "Timeout": Parameter(
-        "The longest that one run may take, in seconds. What is left then goes on in the next run.",
+        "The longest that one run may take, in seconds. The rest goes on in the next run.",
         kind="number", default="300", least=30, most=900, option="--timeout",
     ),
     "SnapStart": Parameter(

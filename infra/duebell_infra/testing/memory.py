@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from duebell_shared.schedules.calendars import Calendars
 
 _K = TypeVar("_K", QueueKey, PastKey)
+_R = TypeVar("_R", ArmingRecord, WorkerRecord, Limits, Semaphore, "Calendars")
 
 
 class MemoryStore:
@@ -47,46 +48,41 @@ class MemoryStore:
         return self.record
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        if _rev_of(self.record) != _rev_of(old):
-            return None
-        self.record = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return self.record
+        swapped = _swapped(self.record, old, new)
+        self.record = swapped or self.record
+        return swapped
 
     def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
         return self.worker
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        if _rev_of(self.worker) != _rev_of(old):
-            return None
-        self.worker = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return self.worker
+        swapped = _swapped(self.worker, old, new)
+        self.worker = swapped or self.worker
+        return swapped
 
     def read_limits(self) -> Limits | None:
         return self.limits
 
     def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        if _rev_of(self.limits) != _rev_of(old):
-            return None
-        self.limits = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return self.limits
+        swapped = _swapped(self.limits, old, new)
+        self.limits = swapped or self.limits
+        return swapped
 
     def read_calendars(self) -> "Calendars | None":
         return self.calendars
 
     def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
-        if _rev_of(self.calendars) != _rev_of(old):
-            return None
-        self.calendars = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return self.calendars
+        swapped = _swapped(self.calendars, old, new)
+        self.calendars = swapped or self.calendars
+        return swapped
 
     def read_semaphore(self, action: str) -> Semaphore | None:
         return self.semaphores.get(action)
 
     def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        if _rev_of(self.semaphores.get(action)) != _rev_of(old):
-            return None
-        self.semaphores[action] = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return self.semaphores[action]
+        if swapped := _swapped(self.semaphores.get(action), old, new):
+            self.semaphores[action] = swapped
+        return swapped
 
     def insert(self, task: Task) -> bool:
         there = self.tasks.get((task.lane, task.id))
@@ -297,8 +293,11 @@ def _version_of(task: Task) -> tuple[object, ...]:
     return task.rev, task.created_at, task.reservation
 
 
-def _rev_of(record: "ArmingRecord | WorkerRecord | Limits | Semaphore | Calendars | None") -> int | None:
-    return record.rev if record else None
+def _swapped(there: _R | None, old: _R | None, new: _R) -> _R | None:
+    """The record with its next rev; None if what is there is not the old one."""
+    if (there and there.rev) != (old and old.rev):
+        return None
+    return msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
 
 
 def _time(key: QueueKey | PastKey) -> datetime:

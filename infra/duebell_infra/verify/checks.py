@@ -154,8 +154,8 @@ class Check(NamedTuple):
         lacks = answers.lacks() or _permission_in(found.text)
         if lacks and (is_aws_error or found.result is not Result.FAILED):
             more = "" if is_aws_error else f"; {found.text}"
-            way_out = "give whoever runs this the permissions in docs/security.md, then verify again"
-            found = Found(f"{lacks} is not allowed to whoever runs this{more}", Result.SKIPPED, way_out)
+            way_out = "give this user or role the permissions in docs/security.md, then verify again"
+            found = Found(f"{lacks} is not allowed to this user or role{more}", Result.SKIPPED, way_out)
         return Finding(
             check=self.name,
             result=found.result,

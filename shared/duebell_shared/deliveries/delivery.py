@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings, InvalidTask
-from duebell_shared.limits.limits import Limit, check_at_most, check_closed, check_per_second
+from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
@@ -108,9 +108,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         if not isinstance(backoff, Backoff):
             raise InvalidSettings("backoff", f"must be a Backoff(first=…), not {quoted(backoff)}")
         try:
-            check_at_most(self.at_most, least=1)
-            check_per_second(self.per_second, may_pause=False)
-            check_closed(self.closed)
+            self.limit.declared()
             if self.on_failed is not None:
                 check_name("on_failed", self.on_failed)
         except InvalidTask as error:

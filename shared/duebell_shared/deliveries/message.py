@@ -9,7 +9,6 @@ import msgspec
 
 from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
-from duebell_shared.tracing import xray_header
 
 from .delivery import Delivery, Form
 
@@ -77,8 +76,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def trace_header(self) -> str | None:
-        """The trace context in the words of X-Ray, for buses."""
-        return self.traceparent and xray_header(self.traceparent)
+        """The trace context in the words of X-Ray, which EventBridge takes.
+
+        https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader
+        """
+        if self.traceparent is None:
+            return None
+        _, trace, span, flags = self.traceparent.split("-")
+        return f"Root=1-{trace[:8]}-{trace[8:]};Parent={span};Sampled={int(flags, 16) & 1}"
 
     @property
     def size(self) -> int:

@@ -73,6 +73,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         set_ones = {name: value for name in asdict(self) if (value := getattr(override, name)) is not None}
         return replace(self, **set_ones)
 
+    def declared(self) -> "Limit":
+        """The limit as code may declare it: it does not pause. Raises InvalidTask."""
+        return Limit(
+            at_most=check_at_most(self.at_most, least=1),
+            per_second=check_per_second(self.per_second, may_pause=False),
+            closed=check_closed(self.closed),
+        )
+
     def closed_until(self, at: datetime) -> datetime | None:
         """The time that the action opens, if it is closed at this one; else None."""
         if self.closed is None:

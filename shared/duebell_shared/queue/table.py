@@ -325,10 +325,9 @@ class DynamoTable:
             for key, text in changes
         ]
         with self._aws():
-            written = self._insert_batch(items) if items[1:] else None
-            answers = written.answers if written else [None] * len(items)
-            for item, answer in zip(items, answers, strict=True):
-                if answer is None or not answer.is_made:
+            written = (self._insert_batch(items) if items[1:] else None) or Written.nothing(len(items))
+            for item, answer in zip(items, written.answers, strict=True):
+                if not answer.is_made:
                     self._client.put_item(TableName=self.name, Item=item)
 
     def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:

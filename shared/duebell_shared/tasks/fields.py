@@ -247,7 +247,7 @@ _SCHEDULE = Field(
 
 _PAYLOAD = Field(
     kind=_JSON, title="Payload", stored="task", named="payload_json",
-    means="What the action is given: any JSON value, at most 350 KB and 100 levels",
+    means="The input of the action: any JSON value, at most 350 KB and 100 levels",
     unset="an empty object", default="{}",
 )
 

@@ -15,7 +15,7 @@ from typing import (
 )
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.limits.limits import Limit, check_at_most, check_closed, check_per_second
+from duebell_shared.limits.limits import Limit
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import VERIFY, check_name
 from duebell_shared.tasks.task import Task
@@ -126,11 +126,7 @@ def new_action(
     action.attempts, action.backoff, action.timeout = attempts, backoff, timeout
     action.stoppable, action.keep_result = stoppable, keep_result
     action.on_failed = None if on_failed is None else check_name("on_failed", on_failed)
-    action.limit = Limit(
-        at_most=check_at_most(limit.at_most, least=1),
-        per_second=check_per_second(limit.per_second, may_pause=False),
-        closed=check_closed(limit.closed),
-    )
+    action.limit = limit.declared()
     return action
 
 

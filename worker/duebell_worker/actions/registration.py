@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
@@ -140,9 +140,7 @@ class Registration:
                 schema=action.schema(),
                 converts=action.converts,
                 recurring=tuple(task.id for task in tasks if task.action == name),
-                at_most=action.limit.at_most,
-                per_second=action.limit.per_second,
-                closed=action.limit.closed,
+                **asdict(action.limit),
                 stoppable=True if action.stoppable else UNSET,
                 keeps_result=True if action.keep_result else UNSET,
                 timeout=action.timeout.total_seconds() if action.timeout else UNSET,

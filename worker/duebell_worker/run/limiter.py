@@ -75,7 +75,6 @@ class Limiter:
         self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
         self._mean_times: dict[str, timedelta] = {}  # of attempts; the latest ones count most
         self._last_place = FIRST
-        self._held_until: dict[str, datetime] = {}
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
         self._to_free: set[str] = set()
@@ -116,8 +115,6 @@ class Limiter:
     def free(self, action: str) -> int:
         """How many tasks of this action that wait may be claimed now, as far as this run knows."""
         limit, semaphore = self._limit_of(action), self._semaphores.get(action)
-        if self._held_until.get(action, FIRST) > self._context.now():
-            return 0
         if not limit.is_any:
             return MOST_AT_A_TIME
         if limit.is_paused or not semaphore or limit.closed_until(self._context.now()):
@@ -172,12 +169,6 @@ class Limiter:
         for action, those in limited.items():
             self._change(action, *those)
         return free
-
-    def hold_shortly(self, attempt: Attempt) -> None:
-        """Put this claimed task back for some seconds: what it needs cannot be read now."""
-        action, soon = attempt.stored[-1].action, self._soon()
-        self._held_until[action] = soon  # until then, nothing is started before its place
-        self._hold(action, [attempt], [soon])
 
     def renew(self) -> None:
         """Hold the permits as long as the lease, which was renewed; try it again if that failed."""

@@ -94,7 +94,7 @@ class Performer:
         self._submit(self.limiter.passed(claimed))
 
     def _with_calendars(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Give the schedules of these tasks their calendars. Tasks wait while calendars cannot be read."""
+        """Give the schedules of these tasks their calendars; give back a task if they cannot be read."""
         ready = []
         for attempt in attempts:
             task = attempt.stored[-1]
@@ -104,7 +104,9 @@ class Performer:
                 ready.append(attempt)
             except AwsError as error:
                 self._context.warn("calendar_not_read", error, id=task.id)
-                self.limiter.hold_shortly(attempt)
+                self._lanes.trouble.skip_shortly(attempt.key)
+                attempt.ended = Ended(as_run(attempt), task.given_back(), Outcome.LIMITED)
+                self._outcomes(attempt)
         return ready
 
     def _submit(self, attempts: Iterable[Attempt]) -> None:

@@ -256,9 +256,10 @@ class _Run:
         return must_stop or self._context.is_out_of_time or self._lease.must_leave
 
     def _may_start(self, key: QueueKey, status: Status) -> bool:
-        """Tell whether to claim this task: its lane is held and in no trouble, and it is no stray copy."""
-        is_held = key.lane in self._lease.lanes and key.lane not in self._shares.lanes
-        is_ready = is_held and not self._trouble.again_at(key.lane)
+        """Tell whether to claim this task: its lane is held, no trouble is known, and it is no stray copy."""
+        lane = key.lane
+        is_held = lane in self._lease.lanes and lane not in self._shares.lanes
+        is_ready = is_held and not self._trouble.again_at(lane) and key not in self._trouble.skipped(lane)
         return is_ready and not (status is Status.SCHEDULED and self._is_stray_copy(key))
 
     def _is_stray_copy(self, key: QueueKey) -> bool:

@@ -48,7 +48,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "history": (f"{_TASKS}.show", "Show what happened to one task before."),
         "failures": (f"{_TASKS}.tasks", "Group the failed tasks by action and type of error."),
         "changes": (f"{_TASKS}.tasks", "List the changes by editors, with DUEBELL_AUDIT=table."),
-        "simulate": (f"{_TASKS}.simulate", "Say what will happen, and what if something changes."),
+        "simulate": (f"{_TASKS}.simulate", "Forecast the queue, as it is and with changes."),
         "preview": (f"{_TASKS}.show", "Explain a schedule, and list its next times."),
         "status": (f"{_TASKS}.show", "Show the state of the scheduler, and its problems."),
         "actions": (f"{_TASKS}.worker", "List the actions of the worker, and their limits."),

@@ -21,7 +21,7 @@ from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.events import ATTEMPT, FORGOTTEN, Event
 from duebell_shared.tasks.failure import FailedAttempt
-from duebell_shared.tasks.fields import FIELDS, STORED
+from duebell_shared.tasks.fields import FIELDS, SCHEDULE, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.task import Task, starts_by
@@ -114,7 +114,7 @@ def _event_words(one: Event) -> str:
     )
 )
 @with_json()
-@with_fields("timezone", "start", "end", "calendar", "holidays")
+@with_fields(*(name for name in SCHEDULE if name != "schedule"))
 def preview(
     context: Context,
     schedule: Annotated[str, typer.Argument(metavar="EXPRESSION", help="As given to add --schedule.")],

@@ -1,4 +1,4 @@
-"""The command `simulate`: what the queue will do, and what it would do after a change."""
+"""The command `simulate`: a forecast of the queue, as it is and with changes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta

@@ -56,15 +56,13 @@ def limit(
     A limit that is not given stays as it was set before. Runs under way follow within a minute.
     """
     hours = "; ".join(closed) if closed else None
-    given: dict[str, Any] = {"at_most": at_most, "per_second": per_second, "closed": hours}
-    given = {name: value for name, value in given.items() if value is not None}
+    limits: dict[str, Any] = {"at_most": at_most, "per_second": per_second, "closed": hours}
+    given = {name: value for name, value in limits.items() if value is not None}
     if as_declared and given:
         raise InvalidTask("--as-declared", "goes without other limits")
     if not as_declared and not given:
         raise InvalidTask("limit", "is missing: give --at-most, --per-second, --closed or --as-declared")
-    if as_declared:
-        given = {"at_most": None, "per_second": None, "closed": None}
-    now = context.editor().limit(action, **given)
+    now = context.editor().limit(action, **(limits if as_declared else given))
     if context.out.as_json:
         context.out.print_json(plain_values(now))
     else:

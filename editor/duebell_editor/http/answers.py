@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -252,7 +252,7 @@ class Handled(Struct, kw_only=True):
 class CalendarsAnswer(Struct, kw_only=True):
     """The calendars of holidays, by name."""
 
-    calendars: dict[str, Calendar]
+    calendars: Mapping[str, Calendar]
 
 
 class Limits(Struct, kw_only=True):

@@ -36,7 +36,7 @@ from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
-from duebell_shared.tasks.fields import FIELDS, IfExists, described, names_of
+from duebell_shared.tasks.fields import FIELDS, SCHEDULE, IfExists, described, names_of
 from duebell_shared.tasks.status import Verb
 
 from .problems import ONE_TASK
@@ -128,7 +128,12 @@ def _for_forms(name: str) -> Any:
     row = FIELDS[name]
     return {
         "title": row.title,
-        "json_schema_extra": {"kind": row.kind.form, "goes": row.goes, "unset": row.unset},
+        "json_schema_extra": {
+            "kind": row.kind.form,
+            "goes": row.goes,
+            "unset": row.unset,
+            "stored": row.stored,
+        },
     }
 
 
@@ -170,7 +175,7 @@ _Schedule = create_model(
     "_Schedule",
     __base__=Given,
     schedule=_field("schedule", default=..., is_nullable=False),
-    **{name: _field(name) for name in ("timezone", "start", "end", "calendar", "holidays")},
+    **{name: _field(name) for name in SCHEDULE if name != "schedule"},
 )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_editor.listing.filters import check_instant
-from duebell_shared.errors import AddFailure, AddReport, InvalidQuery
+from duebell_shared.errors import AddFailure, InvalidQuery
 from duebell_shared.instants import FIRST, MILLISECOND, Instant, floor, render
 from duebell_shared.limits.limits import check_per_second
 from duebell_shared.queue.adding import Policy
@@ -40,12 +40,6 @@ class BackfillReport(msgspec.Struct, frozen=True, kw_only=True):
     added: int = 0
     there_already: int = 0
     failures: tuple[AddFailure, ...] = ()
-
-    def with_added(self, report: AddReport) -> "BackfillReport":
-        """The report once its tasks are stored."""
-        there = len(report.there_already)
-        new = len(report.added) - there
-        return replace(self, added=new, there_already=there, failures=report.failures)
 
 
 def backfill(
@@ -87,8 +81,9 @@ def backfill(
     tasks = [occurrence(place, due) for place, due in enumerate(dues)]
     if dry_run or not tasks:
         return report
-    ids = {one.id for one in tasks}
-    return report.with_added(adder.add_many(tasks, ids, Policy(IfExists.KEEP), lambda _: None))
+    done = adder.add_many(tasks, {one.id for one in tasks}, Policy(IfExists.KEEP), lambda _: None)
+    there = len(done.there_already)
+    return replace(report, added=len(done.added) - there, there_already=there, failures=done.failures)
 
 
 def _occurrences(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:

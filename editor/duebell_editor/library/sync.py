@@ -19,6 +19,7 @@ from duebell_shared.queue.adding import TRIES, Policy, RuleSetter
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.fields import (
     FIELDS,
+    SCHEDULE,
     STORED,
     DeclaredFields,
     IfExists,
@@ -225,11 +226,7 @@ def _as_declared(task: Task, declared: DeclaredTask, now: datetime, calendars: C
     if {"schedule", "timezone", "end"}.isdisjoint(fields):
         changes = {name: given[name] for name in fields if name in given}
     else:  # a schedule comes with its own time zone, start and end
-        changes = {
-            name: given[name]
-            for name in ("schedule", "timezone", "calendar", "holidays", *fields)
-            if name in given
-        }
+        changes = {name: given[name] for name in (*SCHEDULE, *fields) if name in given}
     return _marked(changed_task(task, fields_of(TaskChange, changes), now=now, calendars=calendars))
 
 

@@ -211,7 +211,7 @@ def _with_calendars(status: SchedulerStatus, backend: Backend) -> SchedulerStatu
     known = backend.store.read_calendars()
     ends = {name: one.ends for name, one in known.calendars.items()} if known else {}
     today = backend.clock().date()
-    over = [calendar_problem(ProblemKind.CALENDAR, *one) for one in ends.items() if one[1] < today]
+    over = [calendar_problem(ProblemKind.CALENDAR, name, end) for name, end in ends.items() if end < today]
     return replace(status, calendars=ends).with_problems(*over)
 
 

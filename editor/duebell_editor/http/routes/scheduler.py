@@ -129,7 +129,7 @@ def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
 )
 def list_calendars(editor: VisitorsEditor) -> Json:
     """By name, with all their holidays."""
-    return Json(CalendarsAnswer(calendars=dict(editor.calendars())))
+    return Json(CalendarsAnswer(calendars=editor.calendars()))
 
 
 CalendarName = Annotated[str, Path(description="The calendar's name", examples=["de-be"])]

@@ -1,4 +1,4 @@
-// Who changed what, and when, where the table keeps it: asked for when the reader wants to see it.
+// The changes that the table keeps: who changed what, and when. They are read when the reader asks for them.
 
 import { get } from "./api.js";
 import { busy, openDialog } from "./dialog.js";
@@ -7,7 +7,7 @@ import { tell } from "./state.js";
 import { time } from "./time.js";
 
 const PAGE = 100;
-const INVALID = 422; // changes are not kept; the reason says how to keep them
+const INVALID = 422; // the table keeps no changes; the reason says how to have them kept
 
 function taskLink(id) {
   const show = (event) => {

@@ -9,11 +9,12 @@ import { YEARS, isInYears, moment } from "./time.js";
 
 
 // name     of the input; `field` is the field of the API, and `part` the one within it, of a follow-up
-// kind     which widget it has: see kinds.js
+// kind     the widget that it has: see below
 // limits   its JSON schema, without null
 // goes     with tasks that run once, with recurring ones, or with all
-function rowsOf([field, { title, kind, goes, unset, description: hint }]) {
-  const row = { name: field, field, title, kind, goes, unset, hint, limits: limits("NewTask", field) };
+// stored   with the task, its recurrence, or its schedule
+function rowsOf([field, { title, kind, goes, stored, unset, description: hint }]) {
+  const row = { name: field, field, title, kind, goes, stored, unset, hint, limits: limits("NewTask", field) };
   if (kind !== "task") return [row];
   const part = (name, ofKind, more) => {
     const ofPart = { part: name, name: `${field}_${name}`, kind: ofKind, limits: row.limits.properties[name] };
@@ -147,7 +148,7 @@ export const KINDS = {
 
 const THEN = namesWhere(({ part }) => part);
 // Another schedule comes with its own of these.
-const WITH_SCHEDULE = ["timezone", "start", "end", "calendar", "holidays"];
+const WITH_SCHEDULE = namesWhere(({ stored }) => stored === "schedule");
 
 // What is stored for nothing is null, as nothing written is; and an empty payload is an empty object.
 const DEFAULTS = { if_exists: "fail", holidays: "skip", priority: 0, spread: 0 };

@@ -1,4 +1,4 @@
-// The messages of the dead-letter queues: why each is there, and two buttons for all of a queue.
+// The messages of the dead-letter queues: the reason of each, and two buttons for all messages of a queue.
 
 import { ask, get, pretty } from "./api.js";
 import { busy, confirm, onlySingleClicks, openDialog } from "./dialog.js";
@@ -8,7 +8,7 @@ import { bell } from "./status.js";
 import { time } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-// The kinds of problems that tell of them.
+// The kinds of problems that are about dead letters.
 export const LETTERS = ["dead_letters", "intake_dead_letters"];
 
 const messages = (count) => several(count, "message");

@@ -1,4 +1,4 @@
-// What the queue will do, and what it would do after a change. It changes nothing.
+// A forecast of the queue, as it is and with changes. It changes nothing.
 
 import { ask } from "./api.js";
 import { busy, openDialog } from "./dialog.js";
@@ -54,15 +54,15 @@ function open() {
     "form",
     { novalidate: true },
     field("How far", until),
-    field("Limit this action", action, { hint: "Empty: no action gets another limit" }),
-    field("Attempts at a time", atMost, { hint: "0 pauses the action" }),
+    field("Limit this action", action),
+    field("Attempts at a time", atMost, { hint: "0 pauses the action; empty: it keeps its limit" }),
     field("Precision", precision),
     field("The peak of recurring tasks", flatten),
     send,
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const limits = action.value ? { [action.value]: { at_most: Number(atMost.value || 0) } } : {};
+    const limits = action.value && atMost.value ? { [action.value]: { at_most: Number(atMost.value) } } : {};
     const given = { in: Number(until.value), limits, flatten: Boolean(flatten.value), precision: precision.value || null };
     busy(send, () =>
       ask("POST", "simulate", { body: JSON.stringify(given) }).then(

@@ -14,8 +14,8 @@ import { doTo, openMove } from "./verbs.js";
 // The buttons of one task: what can be done to it.
 
 
-// None stands where another was that a second click could be meant for, and none that runs something is first
-// where Retry was. `act` does one of the verbs.
+// After a click, no other button takes the place of the one that was clicked: a second click could hit it. No
+// button that runs something comes first where Retry was. `act` does one of the verbs.
 function buttons(task, act) {
   if (isReadOnly) return [];
   const button = (key, label, onclick, kind = "button") => h(kind, { "data-key": key, onclick }, label);

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey
 from duebell_shared.queue.store import Store
@@ -51,10 +52,10 @@ def test_each_kind_is_found_by_itself(store: Store) -> None:
     assert store.insert(waiting)
     assert store.insert(paused)
     assert store.save(paused, paused.paused())
+    assert store.insert(replace(task("blocked"), status=Status.BLOCKED, queued=None))
     found = {kind.value: past(store, kind) for kind in Past}
     assert found == {
-        **{kind: [kind] for kind in ("done", "failed", "expired", "cancelled", "paused")},
-        "blocked": [],
+        **{kind: [kind] for kind in ("done", "failed", "expired", "cancelled", "paused", "blocked")},
         "paused-recurring": [],
         "recurring": [],
         "recurring-failing": [],

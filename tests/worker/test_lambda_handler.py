@@ -101,14 +101,20 @@ def test_strict_actions_of_the_environment_hold_for_messages(
     assert len(queues.dead()) == 1
 
 
-def test_the_intake_needs_no_more_than_a_run_to_start(deploy: Callable[[str], None]) -> None:
-    # Given the environment of Lambda, the handler loads no editor before the first message comes
+def test_a_start_loads_no_editor_and_nothing_of_features_that_are_not_used(
+    deploy: Callable[[str], None],
+) -> None:
     code = (
-        "import sys, duebell.lambda_handler;"
-        "assert not [one for one in sys.modules if one.startswith('duebell_editor')];"
-        "import duebell_worker.entry; before = set(sys.modules)"
+        "import sys, duebell.lambda_handler; from duebell import Worker; worker = Worker();"
+        "worker.action('act', at_most=1)(lambda: None); worker.backend; print(*sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+    environment = {"PYTHONPATH": ":".join(sys.path), "AWS_REGION": REGION}
+    done = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True)
+    loaded = done.stdout.decode().split()
+    unused = ("audit", "limits.closed_hours", "schedules.calendars", "tracing", "deliveries.delivery")
+    assert not {f"duebell_shared.{name}" for name in unused} & set(loaded)
+    assert not [name for name in loaded if name.startswith("duebell_editor")]
+    assert "duebell_shared.backend" in loaded
 
 
 def test_its_log_says_what_came_of_a_batch(

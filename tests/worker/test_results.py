@@ -100,13 +100,13 @@ def test_what_cannot_be_kept_is_told_and_the_task_is_done(
         assert [(line["id"], line["error"][: len(why)]) for line in lines] == [("a", why)]
 
 
-def test_another_attempt_or_task_does_not_have_the_old_result(keeping: Worker, editor: Editor) -> None:
-    # Given three tasks with results
-    for id in ("run_now", "replaced", "kept"):
+def test_a_replacement_does_not_have_the_old_result(keeping: Worker, editor: Editor) -> None:
+    # Given two tasks with results
+    for id in ("replaced", "kept"):
         editor.add("keep", due=NOON, id=id, payload={"returns": id})
     keeping.run()
     assert editor.get("replaced").result == "replaced"
-    # When they are to run anew, and one by an action that keeps none
+    # When both are added again, one to be replaced
     editor.add("plain", due=NOON + HOUR, id="replaced", payload={"returns": 1}, if_exists="replace")
     editor.add("keep", due=NOON + HOUR, id="kept", if_exists="keep")
     # Then what was is only there where nothing changed

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 from msgspec.structs import asdict
 
 from duebell_editor.library.backfill import BackfillReport
@@ -102,12 +102,12 @@ def _struct(
     **more: object,
 ) -> type[Struct]:
     """A struct with the fields of another, all except `hidden` or `only` some, and with `more`."""
-    fields = [
-        (field.name, field.type)
+    fields: list[Any] = [
+        (field.name, field.type, UNSET) if field.default is UNSET else (field.name, field.type)
         for field in msgspec.structs.fields(of)
         if (not only or field.name in only) and field.name not in {*hidden, *more}
     ]
-    return msgspec.defstruct(name, [*fields, *more.items()], namespace={"__doc__": of.__doc__})
+    return msgspec.defstruct(name, [*fields, *more.items()], namespace={"__doc__": of.__doc__}, kw_only=True)
 
 
 def _described(type: object, description: str) -> object:

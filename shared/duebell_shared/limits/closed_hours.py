@@ -1,4 +1,4 @@
-"""Closed hours of an action: weekly windows, in a time zone, in which nothing of it is started.
+"""Closed hours of an action: weekly windows, in a time zone, in which none of its tasks is started.
 
 `22:00-06:00 Europe/Berlin`, `sat,sun`, `mon-fri 12:00-13:00; sun`. A window goes from the first time that the
 clock shows its beginning to the last time that it shows its end. Pure; time is an argument.

@@ -32,8 +32,7 @@ _LOG = logging.getLogger("duebell.table")
 
 _Record = TypeVar("_Record", WorkerRecord, Limits, Semaphore, "Calendars")
 
-#: Both keys of the items that hold the arming record, the worker record and the limits; lanes are numbers, so
-#: these are in none.
+#: Each is both keys of a single item. Lanes are numbers, so these items are in none.
 ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 
 #: The first key of the semaphores; the second is the action's name.

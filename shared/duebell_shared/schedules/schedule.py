@@ -213,7 +213,7 @@ def make_schedule(
 ) -> Schedule:
     """The schedule that a user asks for, checked. A rate without a start counts from `now`.
 
-    calendars  gives a calendar by its name; without it, the calendar is not looked for
+    calendars  gives the calendar of a name; without it, the calendar may be missing
 
     Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
     """

@@ -28,7 +28,7 @@ Calendars = Callable[[str], "Calendar"]
 def new_task(*, now: datetime, calendars: Calendars | None = None, **given: Unpack[NewTask]) -> Task:
     """The task that these fields make, in lane 0 until it is placed.
 
-    calendars  gives the calendar of a name; without it, the name of a calendar is not looked for
+    calendars  gives the calendar of a name; without it, a calendar may be missing
 
     A recurring task is due at its schedule's first occurrence. Raises InvalidTask with the field and the
     reason, InvalidSchedule.

@@ -73,7 +73,7 @@ class Attempt:
     ends_by    the end of its time-out, once its action is called; None if it has none
     has_returned  whether its action has returned
     stop       the event that tells its action to stop; None if that is not stoppable
-    result     what its action returned; not set if that is not kept
+    result     the result of its action; NO_RESULT if none is kept
     waits_since  since when it waits in the run for its action's limit
     waited     how long it waited so
     """

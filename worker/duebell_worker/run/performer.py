@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -38,6 +39,9 @@ from duebell_worker.run.report import Outcome
 
 if TYPE_CHECKING:
     from duebell_shared.tracing import AttemptSpan
+
+#: A task whose calendar cannot be read is claimed again after this time: each claim costs two writes.
+_AGAIN = timedelta(seconds=10)
 
 #: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
 #: AWS is mostly waiting.
@@ -104,7 +108,7 @@ class Performer:
                 ready.append(attempt)
             except AwsError as error:
                 self._context.warn("calendar_not_read", error, id=task.id)
-                self._lanes.trouble.skip_shortly(attempt.key)
+                self._lanes.trouble.skip(attempt.key, until=self._context.now() + _AGAIN)
                 attempt.ended = Ended(as_run(attempt), task.given_back(), Outcome.LIMITED)
                 self._outcomes(attempt)
         return ready

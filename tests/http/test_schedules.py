@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import Editor
+from duebell import Editor, TaskConflict
 from tests.http.asking import add
 
 
@@ -88,3 +88,24 @@ def test_calendars_are_put_listed_used_and_deleted(client: TestClient) -> None:
     assert (refused.status_code, "did you mean de-be" in refused.json()["detail"]) == (422, True)
     assert client.put("/api/calendars/x", json={"days": {}, "ends": "2028-12-31"}).status_code == 422
     assert client.delete("/api/calendars/de-be").json() == {"calendars": {}}
+
+
+def test_an_import_names_the_tasks_that_it_could_not_plan_anew(
+    client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task with a calendar, which nobody can change now
+    body = {"days": {"2026-12-25": "Christmas Day"}, "ends": "2028-12-31"}
+    assert "failures" not in client.put("/api/calendars/de", json=body).json()
+    editor.add("x", schedule="0 9 * * *", calendar="de", id="one")
+
+    def refuse(_: Editor, id: str, **__: object) -> None:
+        raise TaskConflict(f"task {id!r} is running")
+
+    monkeypatch.setattr(Editor, "update", refuse)
+    # When
+    answer = client.put("/api/calendars/de", json=body).json()
+    # Then the calendar is stored, and the task is named
+    assert answer["calendars"].keys() == {"de"}
+    assert answer["failures"] == [
+        {"id": "one", "type": "urn:duebell:task-conflict", "detail": "task 'one' is running"}
+    ]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
-from msgspec import UNSET, Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
 from duebell_editor.library.backfill import BackfillReport
@@ -226,12 +226,6 @@ class Handled(Struct, kw_only=True):
     count: int
 
 
-class CalendarsAnswer(Struct, kw_only=True):
-    """The calendars of holidays, by name."""
-
-    calendars: Mapping[str, Calendar]
-
-
 class Limits(Struct, kw_only=True):
     """The limits of actions, by name; those that have none are left out."""
 
@@ -323,15 +317,26 @@ class BulkAnswer(Struct, kw_only=True):
     failures: list[BulkFailure] = []
 
 
+class CalendarsAnswer(Struct, kw_only=True):
+    """The calendars of holidays, by name.
+
+    failures  after an import, the tasks that could not be planned anew; unset if there are none
+    """
+
+    calendars: Mapping[str, Calendar]
+    failures: list[BulkFailure] | UnsetType = UNSET
+
+
 BackfillAnswer = _struct("BackfillAnswer", BackfillReport, failures=list[BulkFailure])
 
 
 def backfill_answer(report: BackfillReport) -> Struct:
     """The outcome of a backfill."""
-    return BackfillAnswer(**{**asdict(report), "failures": _failures(report.failures)})
+    return BackfillAnswer(**{**asdict(report), "failures": bulk_failures(report.failures)})
 
 
-def _failures(failures: Iterable[AddFailure | ChangeFailure]) -> list[BulkFailure]:
+def bulk_failures(failures: Iterable[AddFailure | ChangeFailure]) -> list[BulkFailure]:
+    """Failures of the library for an answer."""
     return [BulkFailure(id=one.id, type=kind_of(one.error), detail=str(one.error)) for one in failures]
 
 
@@ -374,7 +379,7 @@ def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
         is_all=chosen.is_all,
         dry_run=False,
         changed=[task.id for task in report.changed],
-        failures=_failures(report.failures),
+        failures=bulk_failures(report.failures),
     )
 
 

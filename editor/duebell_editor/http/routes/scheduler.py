@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from msgspec import UNSET
 
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import (
@@ -14,6 +15,7 @@ from duebell_editor.http.answers import (
     Limits,
     Timeline,
     TimeZones,
+    bulk_failures,
     recurring_answer,
 )
 from duebell_editor.http.description import AWS, answers
@@ -132,8 +134,9 @@ CalendarName = Annotated[str, Path(description="The calendar's name", examples=[
 )
 def put_calendar(name: CalendarName, body: NewCalendar, editor: VisitorsEditor) -> Json:
     """Stores the calendar in place of the one of this name, and plans the tasks that use it anew."""
-    editor.import_calendar(name, Calendar(**body.given()))
-    return list_calendars(editor)
+    report = editor.import_calendar(name, Calendar(**body.given()))
+    failures = bulk_failures(report.failures) or UNSET
+    return Json(CalendarsAnswer(calendars=editor.calendars(), failures=failures))
 
 
 @router.delete(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import boto3
 
-from duebell import AwsError, NotArmed, Worker
+from duebell import AwsError, Editor, NotArmed, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
@@ -59,6 +59,17 @@ class Processes:
         rule = Rule("duebell", events, clock=clock, sleep=clock.sleep)
         store = DynamoTable("duebell", dynamodb)
         return Backend(Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep)
+
+    def dies(self, clock: Clock, call: Callable[[Editor], object], number: int, moment: Moment) -> bool:
+        """Make this call in a process that dies at its n-th call to AWS; tell whether it died."""
+        backend = self.connect(clock, dies_at=number, moment=moment)
+        try:
+            call(Editor(backend=backend))
+        except Death:
+            return True
+        finally:
+            self.connect(clock)
+        return False
 
     @contextmanager
     def another(self) -> Iterator[None]:

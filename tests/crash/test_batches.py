@@ -8,7 +8,7 @@ import pytest
 
 from duebell import Abort, DuebellError, Editor, Status, Then, Worker
 from duebell_shared.bell.expression import SENTINEL
-from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
+from tests.crash.dying import Lambda, Moment, Processes, new_worlds
 from tests.support import Clock
 
 pytestmark = pytest.mark.slow
@@ -41,17 +41,6 @@ class World:
             members = self.editor.find("b/").tasks
             assert all(task.status.is_finished for task in members)
             self.told.append(payload["batch"])
-
-    def dies(self, call: Callable[[Editor], object], number: int, moment: Moment) -> bool:
-        """Make this call in a process that dies at its n-th call to AWS; tell whether it died."""
-        backend = self.processes.connect(self.clock, dies_at=number, moment=moment)
-        try:
-            call(Editor(backend=backend))
-        except Death:
-            return True
-        finally:
-            self.processes.connect(self.clock)
-        return False
 
 
 @pytest.fixture
@@ -98,7 +87,7 @@ def test_an_editor_that_dies_while_it_makes_a_batch(
 ) -> None:
     for number, moment in ((number, moment) for number in range(1, MOST_CALLS) for moment in Moment):
         now = world()
-        has_died = now.dies(make, number, moment)
+        has_died = now.processes.dies(now.clock, make, number, moment)
         if has_died:
             insist(now, make)
         now.lambda_.let_it_ring()
@@ -136,7 +125,7 @@ def test_an_editor_that_dies_while_it_cancels_the_last_task(world: Callable[[], 
     for number, moment in ((number, moment) for number in range(1, MOST_CALLS) for moment in Moment):
         now = world()
         now.editor.batch("b", TASKS[:1], then=Then("report"))
-        has_died = now.dies(lambda editor: editor.cancel("b/1"), number, moment)
+        has_died = now.processes.dies(now.clock, lambda editor: editor.cancel("b/1"), number, moment)
         now.lambda_.let_it_ring()
         counted = {"done": 0, "cancelled": 1}
         assert now.told[0].items() >= counted.items() or (has_died and now.told[0]["done"] == 1)

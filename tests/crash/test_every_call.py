@@ -11,7 +11,7 @@ from duebell_editor.library import adder
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
 from duebell_shared.tasks.packed_occurrences import Result
-from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
+from tests.crash.dying import Lambda, Moment, Processes, new_worlds
 from tests.support import Clock
 
 pytestmark = pytest.mark.slow
@@ -81,18 +81,6 @@ def deaths() -> Iterator[tuple[int, Moment]]:
             yield number, moment
 
 
-def die_changing(world: World, change: Change, number: int, moment: Moment) -> bool:
-    """Make the change in a process that dies at its n-th call; whether it was acknowledged nevertheless."""
-    backend = world.processes.connect(world.clock, dies_at=number, moment=moment)
-    try:
-        change(Editor(backend=backend))
-    except Death:
-        return False
-    finally:
-        world.processes.connect(world.clock)
-    return True
-
-
 def die_running(world: World, number: int, moment: Moment) -> bool:
     """Run in a Lambda that dies at its n-th call; whether it ended well nevertheless."""
     backend = world.processes.connect(world.clock, dies_at=number, moment=moment)
@@ -130,7 +118,7 @@ def test_an_editor_that_dies_while_it_adds(world: Callable[[], World], there: tu
     for number, moment in deaths():
         now = world()
         now.add(*there)
-        acknowledged = die_changing(now, add_new, number, moment)
+        acknowledged = not now.processes.dies(now.clock, add_new, number, moment)
         now.lambda_.let_it_ring()
         for id in there:
             assert now.status(id) is Status.DONE
@@ -162,7 +150,7 @@ def test_an_editor_that_dies_while_it_adds_many(
     for number, moment in deaths():
         now = world()
         now.add(*there)
-        acknowledged = die_changing(now, add_many_new, number, moment)
+        acknowledged = not now.processes.dies(now.clock, add_many_new, number, moment)
         stored = {id for id in MANY if now.is_stored(id)}
         now.lambda_.let_it_ring()
         for id in there:
@@ -194,7 +182,7 @@ def test_an_editor_that_dies_while_it(world: Callable[[], World], change: Change
         now = world()
         now.add("one")
         now.add("two", "three", due=LATER)
-        acknowledged = die_changing(now, change, number, moment)
+        acknowledged = not now.processes.dies(now.clock, change, number, moment)
         now.lambda_.let_it_ring()
         # Whether the change was made or not, every task comes to its end.
         assert now.status("two") is Status.DONE

@@ -7,7 +7,7 @@ import pytest
 
 from duebell import Editor, Status, TaskExists, TransactionCancelled
 from tests.crash.dying import new_worlds
-from tests.crash.test_every_call import World, all_is_well, deaths, die_changing, die_running, ring_in
+from tests.crash.test_every_call import World, all_is_well, deaths, die_running, ring_in
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def test_a_process_that_dies_while_it_makes_a_transaction(world: Callable[[], Wo
     for number, moment in deaths():
         now = world()
         now.add("old", due=LATER)
-        acknowledged = die_changing(now, replace_old_by_new, number, moment)
+        acknowledged = not now.processes.dies(now.clock, replace_old_by_new, number, moment)
         is_committed = now.status("old") is Status.CANCELLED
         assert is_committed or not acknowledged
         now.lambda_.let_it_ring()
@@ -45,7 +45,7 @@ def test_a_process_that_dies_while_it_makes_a_transaction(world: Callable[[], Wo
             # And it can be made again: what the first one left behind is no hindrance, nor is it ever run
             now = world()
             now.add("old", due=LATER)
-            die_changing(now, replace_old_by_new, number, moment)
+            now.processes.dies(now.clock, replace_old_by_new, number, moment)
             with_retries(now)
             now.lambda_.let_it_ring()
         all_is_well(now, "new")

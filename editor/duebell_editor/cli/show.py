@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor.library.json_fields import plain_values, status_fields, task_fields
+from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.health import SchedulerStatus
@@ -24,7 +24,7 @@ from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, SCHEDULE, STORED
 from duebell_shared.tasks.packed_occurrences import Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
-from duebell_shared.tasks.task import Task, starts_by
+from duebell_shared.tasks.task import Task
 
 from .context import Context, flag, option
 from .errors import Exit
@@ -133,9 +133,7 @@ def preview(
         meant = make_schedule(asked.pop("schedule"), **asked, now=now)
         occurrences, on_holidays = meant.preview(count, now), ()
     if context.out.as_json:
-        told = {"on_holidays": plain_values(on_holidays)} if on_holidays else {}
-        times = {"occurrences": occurrences, "starts_by": list(map(starts_by, occurrences))}
-        context.out.print_json({"words": meant.describe(), **times, **told})
+        context.out.print_json(preview_fields(meant, occurrences, on_holidays))
         return
     out = console()
     out.print(Text(meant.describe(), style="bold"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 from msgspec.structs import asdict
 
 from duebell_editor.library.backfill import BackfillReport
@@ -19,7 +19,7 @@ from duebell_editor.listing.history import PastTimeline
 from duebell_editor.listing.listing import Page
 from duebell_editor.listing.queue_counts import PastCounts
 from duebell_editor.listing.timeline import Bucket
-from duebell_editor.simulation.simulate import Flattening, Simulation
+from duebell_editor.simulation.simulate import Simulation
 from duebell_editor.status.action_limits import ActionLimit
 from duebell_editor.status.dead_letters import DeadLetter
 from duebell_editor.status.health import SchedulerStatus
@@ -29,8 +29,8 @@ from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.schedules.calendars import Calendar, OnHoliday
 from duebell_shared.tasks.events import Event
-from duebell_shared.tasks.fields import FIELDS, STORED, IfExists, described
-from duebell_shared.tasks.follow_up import FollowUp, Members
+from duebell_shared.tasks.fields import IfExists
+from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
@@ -70,6 +70,12 @@ def _describe(fields: dict[str, Any], text: str) -> None:
         for name in names.split(", "):
             if name in fields:
                 fields[name].setdefault("description", words[0].upper() + " ".join(words[1:].split()))
+    for field in fields.values():
+        for one in field.get("anyOf", [field]):
+            if one.get("format") == "duration":  # in JSON, lengths of time are numbers
+                del one["format"]
+                one["type"] = "number"
+                field["description"] += " (in seconds)"
 
 
 class Json(Response):
@@ -96,12 +102,12 @@ def _struct(
     **more: object,
 ) -> type[Struct]:
     """A struct with the fields of another, all except `hidden` or `only` some, and with `more`."""
-    fields = [
-        (field.name, field.type)
+    fields: list[Any] = [
+        (field.name, field.type, UNSET) if field.default is UNSET else (field.name, field.type)
         for field in msgspec.structs.fields(of)
         if (not only or field.name in only) and field.name not in {*hidden, *more}
     ]
-    return msgspec.defstruct(name, [*fields, *more.items()], namespace={"__doc__": of.__doc__})
+    return msgspec.defstruct(name, [*fields, *more.items()], namespace={"__doc__": of.__doc__}, kw_only=True)
 
 
 def _described(type: object, description: str) -> object:
@@ -123,18 +129,7 @@ _THEN = _struct(
     FollowUp,
     hidden=("payload_json",),
     payload=_described(Any, "Any JSON value"),
-    after=_described(float, "It is due so many seconds later"),
 )
-
-_MEMBERS = _struct(
-    "Members", Members, after=_described(float, "How many seconds after the last has ended the batch is due")
-)
-
-_DURATIONS: Any = {
-    name: _described(float if FIELDS[name].default is not None else float | None, described(name))
-    for name in STORED
-    if FIELDS[name].kind.form == "duration"
-}
 
 _TASK = _struct(
     "Task",
@@ -142,30 +137,12 @@ _TASK = _struct(
     hidden=HIDDEN,
     payload=_described(Any, "Any JSON value"),
     result=_described(Any, "What its action returned; null if that was null, or is not kept"),
-    **_DURATIONS,
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
-    members=_described(_MEMBERS | None, "The tasks that a batch waits for; null if it is none"),
     starts_by=_described(
         Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
     ),
     can=_CAN,
-)
-
-_FLATTENING = _struct(
-    "Flattening",
-    Flattening,
-    spread=_described(float, "The spread to give it, in seconds"),
-    later=_described(float, "How many seconds later it is then, each time"),
-)
-
-_SIMULATION = _struct(
-    "Simulation",
-    Simulation,
-    flatten=_described(
-        tuple[_FLATTENING, ...],  # type: ignore[valid-type]
-        "The recurring tasks to move so that the peak halves",
-    ),
 )
 
 #: Characters of a payload that a list shows.
@@ -422,6 +399,6 @@ def schemas() -> dict[str, Any]:
     scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
     operator = (Changes, DeadLetterList, Handled, Limits, CalendarsAnswer)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, *operator, _SIMULATION, TimeZones, Preview),
+        **schemas_of(*tasks, *changes, *scheduler, *operator, Simulation, TimeZones, Preview),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -1,5 +1,6 @@
-"""Tasks and the status of the scheduler as JSON objects, the same on the command line and in the API."""
+"""Tasks, previews and the status as JSON objects, the same on the command line and in the API."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -8,8 +9,9 @@ import msgspec
 
 from duebell_editor.status.health import SchedulerStatus
 from duebell_shared.instants import MILLISECOND
+from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import Recurrence
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import Task, starts_by
 
 #: Occurrences to come that a recurring task tells.
 _UPCOMING = 5
@@ -39,6 +41,18 @@ def task_fields(task: Task) -> dict[str, Any]:
         words = task.recurrence.schedule.describe()
         fields["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}
     return fields
+
+
+def preview_fields(
+    schedule: Schedule, occurrences: Sequence[datetime], on_holidays: Sequence[object]
+) -> dict[str, Any]:
+    """What `Editor.preview` returns."""
+    return {
+        "words": schedule.describe(),
+        "occurrences": occurrences,
+        "starts_by": list(map(starts_by, occurrences)),
+        "on_holidays": plain_values(on_holidays),
+    }
 
 
 def status_fields(status: SchedulerStatus) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class Then(msgspec.Struct, frozen=True):
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
     """What `Then` describes, as it is stored: `payload_json` is the payload as JSON text.
 
+    after      how long after the other task is done it is due
     result_as  the field of the payload that gets the task's result; unset if it is not passed on
     """
 

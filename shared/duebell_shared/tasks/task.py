@@ -146,8 +146,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     follow_up_error  why the last follow-up could not be added; while the task owes one, why the last try
                  failed
 
-    spread         it is looked at up to so much after it is due, always the same for the same id
-    expires_after  when it cannot be started within so much of its time, it expires instead of running late
+    spread         the longest delay after it is due; the delay is always the same for the same id
+    expires_after  how late it may start; later, it expires instead; None for any time
     recurrence     how it recurs and where in that it stands; None for a task that runs once. `due`, `attempt`
                    and the like are then those of the occurrence that it stands at
     occurrences    a recurring task's last twenty that are over, the latest at the end

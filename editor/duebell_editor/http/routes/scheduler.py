@@ -12,7 +12,6 @@ from duebell_editor.http.answers import (
     Json,
     KnownWorker,
     Limits,
-    Preview,
     Timeline,
     TimeZones,
     recurring_answer,
@@ -30,12 +29,11 @@ from duebell_editor.http.requests import (
     StrictRoute,
     TimeSpan,
 )
-from duebell_editor.library.json_fields import status_fields
+from duebell_editor.library.json_fields import preview_fields, status_fields
 from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
-from duebell_shared.tasks.task import starts_by
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
@@ -113,15 +111,7 @@ def mend_scheduler(editor: VisitorsEditor) -> Json:
 @router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))
 def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
-    schedule, found, on_holidays = editor.preview(**body.given("count"), count=body.count)
-    return Json(
-        Preview(
-            words=schedule.describe(),
-            occurrences=list(found),
-            starts_by=list(map(starts_by, found)),
-            on_holidays=tuple(on_holidays),
-        )
-    )
+    return Json(preview_fields(*editor.preview(**body.given("count"), count=body.count)))
 
 
 @router.get(

@@ -57,7 +57,7 @@ def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
         again = duebell("local", "--detach", *ports, folder=project)
         assert again.returncode == 4
         assert again.stdout.splitlines() == began.stdout.splitlines()[-4:]
-        assert "runs already, its editor at http://127.0.0.1:" in again.stderr
+        assert "runs already, its page at http://127.0.0.1:" in again.stderr
         # Services reach it with the line that is printed
         note = LocalStack.read(project / ".duebell")
         assert note

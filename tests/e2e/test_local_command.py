@@ -92,7 +92,7 @@ def test_a_folder_in_use_and_a_taken_port_are_refused(tmp_path: Path) -> None:
 
         again = duebell("local", *theirs, *free, *editor_free)
         assert again.returncode == 4
-        assert "runs already, its editor at" in again.stderr
+        assert "runs already, its page at" in again.stderr
         assert again.stdout.splitlines()[-1] in command.printed.splitlines()  # the line that exports
         assert re.search(rf"port {command.port} .* --port", refusal(*ours, *port, *editor_free))
         assert re.search(rf"port {command.editor_port} .* --editor-port", refusal(*ours, *free, *editor_port))

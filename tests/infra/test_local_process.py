@@ -154,7 +154,7 @@ def test_a_second_start_says_that_it_runs_already(state: Path, monkeypatch: pyte
     with running(state), pytest.raises(AlreadyRunning) as refused:
         start(state, [])
     assert str(refused.value) == (
-        f"the stack in {state} runs already, its editor at http://127.0.0.1:1/: "
+        f"the stack in {state} runs already, its page at http://127.0.0.1:1/: "
         f"`DUEBELL_STATE={state} duebell --name local status` reaches it, "
         f"`DUEBELL_STATE={state} duebell local stop` ends it"
     )

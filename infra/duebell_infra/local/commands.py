@@ -104,7 +104,7 @@ def wait(
 
     folder = _state_of(context, state)
     ready = wait(folder, limit=timeout)
-    typer.echo(f"duebell local is ready, its editor at {ready.editor}")
+    typer.echo(f"duebell local is ready, its page at {ready.editor}")
     _say_ways_in(folder, ready)
 
 

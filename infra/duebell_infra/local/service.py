@@ -226,7 +226,7 @@ def clear(state: Path) -> None:
         if not note.editor:
             raise AlreadyRunning(f"the stack in {state} is starting already: `{end}` ends it")
         raise AlreadyRunning(
-            f"the stack in {state} runs already, its editor at {note.editor}: `{way_in}` reaches it, `{end}` "
+            f"the stack in {state} runs already, its page at {note.editor}: `{way_in}` reaches it, `{end}` "
             f"ends it"
         )
     if note:

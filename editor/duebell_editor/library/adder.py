@@ -18,6 +18,7 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
 )
+from duebell_shared.instants import NEVER
 from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.adding import (
     Added,
@@ -29,13 +30,13 @@ from duebell_shared.queue.adding import (
     settle,
     settle_all,
 )
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.lanes import drop_stray_copy, lane_of
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, NewTask, fields_of
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task
+from duebell_shared.tasks.task import QueueKey, Task
 
 from .export import ImportReport, read_chunks
 
@@ -130,6 +131,12 @@ class Adder:
             error.report = report
             raise
         return report
+
+    def drop_stray_copies(self, id: str) -> None:
+        """Delete stray copies of a batch. One is never run, so no run would delete it."""
+        for lane in self._queue.places_before(id):
+            key = QueueKey(queued=NEVER, id=id, lane=lane)
+            drop_stray_copy(self._queue.store, key, self._queue.lanes, self._queue.clock())
 
     def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
         """Insert the tasks of an export in chunks, and arm after each chunk."""

@@ -549,7 +549,9 @@ class Editor:
         given = members_of(new.id, tasks) if tasks is not None else None
         if given:
             check_all(given, self._check)
-        there = self._adder.add(new, Policy(IfExists.KEEP)).task
+        there, outcome = self._adder.add(new, Policy(IfExists.KEEP))
+        if outcome == "kept":
+            self._adder.drop_stray_copies(there.id)
         if there.members is None:
             raise TaskExists(there.id)
         if given is None or not there.is_blocked or not there.members.open:

@@ -92,7 +92,11 @@ class Queue:
         counts = self.counts
         if not counts[1:]:
             return {}
-        return self._first_found({id: places_of(id, counts)[1:] for id in ids}, self.clock())
+        return self._first_found({id: self.places_before(id) for id in ids}, self.clock())
+
+    def places_before(self, id: str) -> list[int]:
+        """The lanes of this id by earlier numbers of lanes, without its lane of now."""
+        return places_of(id, self.counts)[1:]
 
     def record(self) -> ArmingRecord:
         return self._armer.read()

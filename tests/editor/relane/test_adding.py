@@ -143,6 +143,24 @@ def test_an_add_that_is_repeated_after_an_error_changes_the_task_and_not_its_own
     assert starts == {(id, task.lane): 1}
 
 
+def test_a_batch_that_is_made_again_after_an_error_leaves_no_copy_of_itself(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a batch that was moved to a new lane, and an editor that knows fewer lanes
+    old, id = stale(scheduler), misplaced("new")[0]
+    old.batch(id)
+    relane(scheduler.backend, TO)
+    # When this editor makes the batch again, and its copy in the earlier lane cannot be moved
+    with monkeypatch.context() as patched:
+        patched.setattr(scheduler.store, "relocate", lambda *_, **__: [AwsUnavailable("throttled")])
+        with pytest.raises(NotArmed):
+            old.batch(id)
+    assert scheduler.store.get(lane_of(id, FROM), id)
+    # Then the call that repeats it deletes the copy
+    assert old.batch(id).lane == lane_of(id, TO)
+    assert scheduler.store.get(lane_of(id, FROM), id) is None
+
+
 def test_a_task_that_a_run_has_started_is_not_moved_by_its_add(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,8 +61,7 @@ _NAMES = {
     "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker.actions.action": "Action PreparedAction",
     "duebell_worker.actions.handles": "ArgumentsAction PayloadAction",
-    "duebell_worker.run.attempt": "stopping",
-    "duebell_worker.run.outcome": "Abort Retry Snooze",
+    "duebell_worker.run.attempt": "Abort Retry Snooze stopping",
     "duebell_worker.run.report": "RunReport",
     "duebell_worker.worker": "Worker",
 }

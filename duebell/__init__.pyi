@@ -98,10 +98,10 @@ from duebell_worker.actions.action import Action as Action
 from duebell_worker.actions.action import PreparedAction as PreparedAction
 from duebell_worker.actions.handles import ArgumentsAction as ArgumentsAction
 from duebell_worker.actions.handles import PayloadAction as PayloadAction
+from duebell_worker.run.attempt import Abort as Abort
+from duebell_worker.run.attempt import Retry as Retry
+from duebell_worker.run.attempt import Snooze as Snooze
 from duebell_worker.run.attempt import stopping as stopping
-from duebell_worker.run.outcome import Abort as Abort
-from duebell_worker.run.outcome import Retry as Retry
-from duebell_worker.run.outcome import Snooze as Snooze
 from duebell_worker.run.report import RunReport as RunReport
 from duebell_worker.worker import Worker as Worker
 

@@ -17,7 +17,7 @@ from duebell_shared.deliveries.delivery_target import DeliverySecret, DeliveryTa
 from duebell_shared.deliveries.kinds import HTTPS, Answer
 from duebell_shared.deliveries.message import BATCH, Message, fitting, message_of
 from duebell_shared.tasks.task import Task
-from duebell_worker.run.outcome import Undeliverable, Undelivered
+from duebell_worker.run.attempt import Undeliverable, Undelivered
 
 #: Why a message is refused for good, in the words of the error.
 _KEY = (

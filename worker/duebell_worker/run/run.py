@@ -21,18 +21,13 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
-from duebell_worker.run.held_tasks import HeldTasks
-from duebell_worker.run.waits import arm_watchdog, claimed_lease
-
-from .attempts import Attempts
-from .context import RunContext
-from .lanes import Lanes, ReadAhead
-from .lease import LeaseLost
-from .report import RunReport
-from .shares import Shares
-from .trouble import Call, Trouble
-from .unclaimed import Unclaimed
-from .waits import Waits
+from duebell_worker.run.attempts import Attempts
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.lanes import Call, Lanes, ReadAhead, Trouble
+from duebell_worker.run.lease import LeaseLost
+from duebell_worker.run.out_of_order import HeldTasks, Unclaimed
+from duebell_worker.run.report import RunReport
+from duebell_worker.run.waits import Shares, Waits, arm_watchdog, claimed_lease
 
 
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:

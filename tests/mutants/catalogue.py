@@ -354,8 +354,8 @@ MUTANTS = (
     Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _WRITING_MANY),
     Mutant(
         "called while the rule is disabled",
-        "self.rule.read().is_enabled and self.armer.call()",
-        "self.armer.call()",
+        "self._rule.read().is_enabled and self.call()",
+        "self.call()",
         _CALLING,
     ),
     Mutant(

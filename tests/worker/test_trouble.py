@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lanes import Call, Trouble

@@ -36,10 +36,10 @@ from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
+from duebell_worker.actions.handles import declare_among, declared_task
 from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
-from .actions.declaring import declare_among, declared_task
 from .actions.handles import (
     BUILT_IN,
     ActionDecorator,

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.bell.run_rules import IN_SIGHT, MOST_IN_SIGHT, MOST_WITH_PRIORITIES
 from duebell_shared.errors import AwsError, DuebellError
 from duebell_shared.instants import NEVER

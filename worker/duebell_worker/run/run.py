@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from duebell_shared.bell.arming import LastRun
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.bell.run_rules import MOMENT, READ_AGAIN
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import drop_stray_copy
+from duebell_shared.queue.store import drop_stray_copy
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.log import emit
@@ -65,7 +65,7 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
-    context.backend.start_run_if_late(record)
+    context.backend.armer.start_run_if_late(record)
     return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
 
 
@@ -131,7 +131,7 @@ class _Run:
             self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
         self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
-        self._backend.start_run_if_late(record)
+        self._backend.armer.start_run_if_late(record)
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error

@@ -29,7 +29,7 @@ from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
 from duebell_infra.verify import account, scene
 from duebell_shared import settings
-from duebell_shared.bell import armer, arming, bell, run_notes
+from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.bell.run_rules import (
     IN_SIGHT,
@@ -46,23 +46,22 @@ from duebell_shared.bell.run_rules import (
 from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
-from duebell_shared.queue import item_size, lane_sizes, store, transactions
+from duebell_shared.queue import changes, item_size, lane_sizes, store
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.schedules import schedule
 from duebell_shared.tasks import (
     checks,
-    events,
     failure,
     fields,
     follow_up,
-    packed_occurrences,
     recurrence,
     task,
     worker_record,
 )
+from duebell_shared.tasks import history as packed
+from duebell_worker import process
 from duebell_worker.deliveries import deliverer, https
-from duebell_worker.process import process
-from duebell_worker.run import attempts, report, trouble, unclaimed
+from duebell_worker.run import attempts, lanes, out_of_order, report
 
 ROOT = Path(__file__).parents[1]
 
@@ -163,7 +162,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
     ("limits", "tasks wait for less than {:w} minutes", [N(STAYS, MINUTE)]),
     # recurring and schedules
-    ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    ("recurring", "the last {:w}: due, started, finished", [N(packed.MAX_OCCURRENCES)]),
     ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
     ("recurring", "it delays none; {} occurrences can wait so", [N(recurrence.MAX_PENDING)]),
     ("recurring", "none that is more than {:w} minutes late", [N(recurrence.PUNCTUAL, MINUTE)]),
@@ -208,7 +207,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "it rings {} to {} times a day. With Lambda's retries this makes at most {}",
         [N(RINGS), N(RINGS + 24), N(3 * (RINGS + 24))],
     ),
-    ("guarantees", "{:w} an hour after the trouble ends", [N(trouble._LONGEST_REST, HOUR)]),
+    ("guarantees", "{:w} an hour after the trouble ends", [N(lanes._LONGEST_REST, HOUR)]),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
     ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
@@ -239,7 +238,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     (
         "how-it-works",
         "A run that comes {:w} minutes or more after the ring",
-        [N(run_notes._ECHO, MINUTE)],
+        [N(arming._ECHO, MINUTE)],
     ),
     (
         "how-it-works",
@@ -275,9 +274,9 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "how-it-works",
         "The lane pauses for {:w} seconds. After {:w} failures in a row it rests as long as its trouble has "
         "lasted: a minute at least, {:w} an hour at most",
-        [N(trouble._PAUSE), N(trouble._IN_A_ROW), N(trouble._LONGEST_REST, HOUR)],
+        [N(lanes._PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
     ),
-    ("how-it-works", "It is passed over for {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
+    ("how-it-works", "It is passed over for {:w} minutes", [N(lanes._UNREADABLE, MINUTE)]),
     ("how-it-works", "should have rung {:w} minutes ago", [N(arming.GRACE, MINUTE)]),
     # scale
     ("scale", "{} lanes, most of them empty", [N(settings.MAX_LANES)]),
@@ -323,7 +322,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
     # operations
-    ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
+    ("operations", "It is tried again every {:w} minutes", [N(lanes._UNREADABLE, MINUTE)]),
     ("operations", "start {:w} minutes after the run began", [N(LEASE, MINUTE)]),
     ("operations", "is kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     (
@@ -336,13 +335,13 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "A lane holds {} of the {} GB that DynamoDB allows",
         [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
     ),
-    ("operations", "start within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
+    ("operations", "start within {:w} an hour after it is over", [N(lanes._LONGEST_REST, HOUR)]),
     (
         "operations",
         "the last {}, in {} bytes at most",
-        [N(events.MAX_EVENTS), N(events.MAX_PACKED_EVENTS)],
+        [N(packed.MAX_EVENTS), N(packed.MAX_PACKED_EVENTS)],
     ),
-    ("operations", "there, with {} characters", [N(events._WORDS[0])]),
+    ("operations", "there, with {} characters", [N(packed._CHARACTERS[0])]),
     ("operations", "the last {:w} failures", [N(failure._REMEMBERED)]),
     ("operations", "the run's last {} such attempts", [N(report._MOST_PARTS)]),
     # security
@@ -405,11 +404,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START)],
     ),
     ("how-to/precision", "is less than {} seconds away", [N(arming.HEAD_START + LEAD)]),
-    ("how-to/transactions", "A transaction has {} writes at most", [N(transactions.MOST_WRITES)]),
+    ("how-to/transactions", "A transaction has {} writes at most", [N(changes.MOST_WRITES)]),
     (
         "how-to/transactions",
         "looks again after {:w} seconds, then ever less often, up to {:w} a minute",
-        [N(unclaimed._SHORTEST), N(unclaimed._LONGEST, MINUTE)],
+        [N(out_of_order._SHORTEST), N(out_of_order._LONGEST, MINUTE)],
     ),
     ("how-to/transactions", "{} minutes, or `grace=` from", [N(task_writes.GRACE, MINUTE)]),
 ]

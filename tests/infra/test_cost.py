@@ -2,12 +2,12 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from bench.costs import rows, scheduler_cost
-from click.testing import CliRunner, Result
 from msgspec.structs import replace
-from typer.main import get_command
+from typer.testing import CliRunner
 
 from duebell_editor.cli.program import app
 from duebell_editor.simulation.cost import (
@@ -23,8 +23,8 @@ from duebell_editor.simulation.cost import (
 from duebell_shared.settings import Precision
 
 
-def duebell(*arguments: str) -> Result:
-    return CliRunner().invoke(get_command(app), arguments)
+def duebell(*arguments: str) -> Any:
+    return CliRunner().invoke(app, arguments)
 
 
 HOUR = timedelta(hours=1)

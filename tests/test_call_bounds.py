@@ -77,13 +77,3 @@ def test_no_look_costs_more_than_some_calls(
         look(editor)
         assert calls.total() <= MOST, (name, calls)
         assert calls["Scan"] == 0
-
-
-@pytest.mark.usefixtures("long")
-def test_what_was_counted_is_right(editor: Editor) -> None:
-    status = editor.status()
-    assert status.failed == 1_000
-    page = editor.list(status="failed", limit=100, latest_first=True)
-    assert [task.finished_at for task in page.tasks] == sorted(
-        (task.finished_at for task in page.tasks if task.finished_at), reverse=True
-    )

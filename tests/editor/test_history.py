@@ -141,7 +141,7 @@ _EVENTS = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(events=_EVENTS, size=st.integers(0, 3_000))
 def test_events_never_take_a_write_unit_more(events: tuple[Event, ...], size: int) -> None:
     task = new_task(id="one", action="act", due=NOON, payload="x" * size, now=NOON)

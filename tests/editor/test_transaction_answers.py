@@ -119,13 +119,6 @@ def test_a_rule_that_cannot_be_set_keeps_the_transaction_from_being_made(schedul
     assert scheduler.editor.get("one").status is Status.SCHEDULED
 
 
-def test_what_aws_refuses_leaves_no_reservation() -> None:
-    scheduler = troubled(AwsRefused("AccessDenied"))
-    with pytest.raises(AwsRefused):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
 def test_a_busy_item_is_tried_again_with_the_same_token() -> None:
     scheduler = troubled(BUSY, BUSY)
     start_trial(scheduler.editor)

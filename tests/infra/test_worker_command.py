@@ -43,8 +43,6 @@ def blocks() -> list[Any]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--look-every", "0"), "--look-every"),
-        (("--drain-seconds", "-1"), "--drain-seconds"),
         (("--health-port", "70000"), "--health-port"),
         ((), "--actions no.such.module:worker cannot be imported: ModuleNotFoundError"),
     ],

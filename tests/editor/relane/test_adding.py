@@ -32,7 +32,7 @@ from tests.editor.relane.scene import (
 from tests.support import NOON
 
 
-@pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
+@pytest.mark.parametrize("if_exists", ["fail", "replace"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_task_that_is_added_at_any_moment_is_there_once(step: int, if_exists: Any) -> None:
     scheduler = filled()

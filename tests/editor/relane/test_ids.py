@@ -64,17 +64,6 @@ def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(s
     assert editor.queue.get_many([id])[id].action == "anew"
 
 
-def test_ended_tasks_are_in_the_way_of_many_new_ones_too(scheduler: Scheduler) -> None:
-    id = misplaced()[0]
-    done = scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.DONE)
-    relane(scheduler.backend, TO)
-    task = NewTask(action="act", due=HOUR, id=id)
-    assert [failure.id for failure in newcomer(scheduler).add_many([task]).failures] == [id]
-    assert newcomer(scheduler).add_many([task], if_exists="keep").there_already == (id,)
-    assert newcomer(scheduler).get(id) == done
-    assert not waiting(scheduler)
-
-
 def test_tasks_that_ended_before_are_changed_where_they_are(scheduler: Scheduler) -> None:
     id = misplaced()[0]
     scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.FAILED)

@@ -36,12 +36,6 @@ def test_what_waits_is_where_its_id_is_looked_for_and_what_has_ended_is_found(
     assert done == Relaned(lanes=to, moved=sum(task.lane != before[id].lane for id, task in found.items()))
 
 
-def test_a_queue_that_has_so_many_lanes_is_left_alone(scheduler: Scheduler) -> None:
-    snapshot = scheduler.snapshot()
-    assert relane(scheduler.backend, FROM) == Relaned(lanes=FROM)
-    assert scheduler.snapshot() == snapshot
-
-
 @pytest.mark.parametrize("lanes", [0, 3, MAX_LANES + 1])
 def test_fewer_lanes_or_too_many_are_refused(scheduler: Scheduler, lanes: int) -> None:
     with pytest.raises(InvalidSettings, match=r"lanes: must be 4, as many as there are, to 64"):

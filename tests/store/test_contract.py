@@ -334,7 +334,7 @@ def test_tasks_are_found_by_the_beginning_of_their_ids(store: Store) -> None:
 def test_many_are_written_at_once_as_they_are(store: Store) -> None:
     # Given tasks of every kind, as many as go at once
     schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.next_after(NOON))
     kinds = [
         task("'quoted' \"?\" {ü}", payload_json='{"f":0.1,"s":"it\'s ? \\u0000é"}'),
         task("large", payload_json=f'"{"x" * 300_000}"'),

@@ -132,7 +132,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
             return replace(self, next_due=due)
         if before is not None and not is_of_schedule and before.schedule == self.schedule:
             return replace(self, next_due=before.next_due)
-        return replace(self, next_due=self.schedule.first(now))
+        return replace(self, next_due=self.schedule.next_after(now))
 
     def take_next(self, delay: timedelta) -> Next:
         """Take the earliest occurrence: the schedule's next, `delay` after its due date, or a pending one."""

@@ -86,51 +86,28 @@ class Verb(StrEnum):
 
 _RULES = {
     Verb.MOVE: Rule(
-        "move",
-        "moved",
-        "Give a task another due date.",
-        _WAITING | {Status.RUNNING},
-        for_many=False,
+        "move", "moved", "Give a task another due date.", _WAITING | {Status.RUNNING}, for_many=False
     ),
     Verb.UPDATE: Rule(
-        "update",
-        "updated",
-        "Change what a task does, or its schedule.",
-        _WAITING | _FAILED,
-        for_many=False,
+        "update", "updated", "Change what a task does, or its schedule.", _WAITING | _FAILED, for_many=False
     ),
     Verb.CANCEL: Rule(
-        "cancel",
-        "cancelled",
-        "Never run a task; it is kept as history.",
-        _WAITING | {Status.RUNNING, Status.RESERVED, Status.BLOCKED} | _FAILED,
-        queues=False,
+        "cancel", "cancelled", "Never run a task; it is kept as history.",
+        _WAITING | {Status.RUNNING, Status.RESERVED, Status.BLOCKED} | _FAILED, queues=False,
     ),
     Verb.PAUSE: Rule(
-        "pause",
-        "paused",
-        "Take a task out of the queue until it is resumed.",
-        frozenset({Status.SCHEDULED}),
-        queues=False,
+        "pause", "paused", "Take a task out of the queue until it is resumed.",
+        frozenset({Status.SCHEDULED}), queues=False,
     ),
     Verb.RESUME: Rule(
-        "resume",
-        "resumed",
-        "Put a paused task back in the queue.",
-        frozenset({Status.PAUSED}),
+        "resume", "resumed", "Put a paused task back in the queue.", frozenset({Status.PAUSED})
     ),
     Verb.RETRY: Rule(
-        "retry",
-        "set to be retried now",
-        "Run a failed or expired task again, with all attempts.",
-        _FAILED,
+        "retry", "set to be retried now", "Run a failed or expired task again, with all attempts.", _FAILED,
         instead="run_now",
     ),
     Verb.RUN_NOW: Rule(
-        "run",
-        "set to run now",
-        "Run a task now; a recurring one once more.",
-        frozenset({Status.SCHEDULED}),
+        "run", "set to run now", "Run a task now; a recurring one once more.", frozenset({Status.SCHEDULED}),
         instead="retry",
     ),
-}
+}  # fmt: skip

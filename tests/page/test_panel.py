@@ -7,8 +7,8 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
 from tests.page.hands import has_focus, press, show

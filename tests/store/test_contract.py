@@ -12,12 +12,11 @@ import pytest
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE, Store
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.failure import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Recurrence
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task

@@ -1,11 +1,14 @@
-"""The statuses of a task, and the verbs: the changes that users make, and the statuses that allow them.
+"""The statuses of a task, the verbs, which are the changes that users make, and which ended tasks are kept.
 
 `Task`, the editor, the command line, the HTTP editor and its page follow this table. A verb's value is the
 name of the editor's method.
 """
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
+
+import msgspec
 
 
 class Status(StrEnum):
@@ -111,3 +114,38 @@ _RULES = {
         instead="retry",
     ),
 }  # fmt: skip
+
+
+#: The default retention of ended tasks.
+RETENTION = timedelta(days=14)
+
+#: Bytes of the largest payload that a done task keeps, unless chosen otherwise: with one of this size most
+#: items are below 3 KB.
+KEPT_PAYLOAD = 2048
+
+
+class History(StrEnum):
+    """The ended tasks that are kept for the retention time. Failed and expired ones always are.
+
+    ALL     all of them, and all are listed
+    FAILED  done and cancelled tasks are found by their ids, but not listed: one write unit less for each
+    NONE    a done task is deleted by the write that ends it, and its id is free again: an add or an import
+            that is repeated adds it anew. A cancelled one is found by its id
+    """
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
+
+
+class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules by which ended tasks are kept.
+
+    retention    for how long
+    history      which of them
+    payload      bytes of the largest payload that a done task keeps, as JSON in UTF-8
+    """
+
+    retention: timedelta = RETENTION
+    history: History = History.ALL
+    payload: int = KEPT_PAYLOAD

@@ -19,10 +19,10 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
-from duebell_editor.library import async_editor, backfill, change_many
+from duebell_editor.library import async_editor, backfill, batches, change_many, known_worker
 from duebell_editor.listing import failures, history, listing, queue_counts
-from duebell_editor.simulation import cost
-from duebell_editor.status import status
+from duebell_editor.simulation import cost, simulate
+from duebell_editor.status import dead_letters, status
 from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
@@ -40,6 +40,7 @@ from duebell_shared.bell.run_rules import (
     MOST_HELD,
     MOST_IN_SIGHT,
     MOST_WITH_PRIORITIES,
+    RESERVE,
     STAYS,
     WATCH,
 )
@@ -48,7 +49,7 @@ from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
 from duebell_shared.queue import item_size, lane_sizes, store, transactions
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.schedules import schedule
+from duebell_shared.schedules import calendars, schedule
 from duebell_shared.tasks import (
     checks,
     events,
@@ -60,13 +61,17 @@ from duebell_shared.tasks import (
     task,
     worker_record,
 )
+from duebell_worker import metrics
 from duebell_worker.deliveries import deliverer, https
 from duebell_worker.process import process
-from duebell_worker.run import attempts, report, trouble, unclaimed
+from duebell_worker.run import attempts, performer, report, trouble, unclaimed
+from tests.shared import test_expression
+from tests.simulation import promises
 
 ROOT = Path(__file__).parents[1]
 
-_WORDS: dict[float, str] = {0.5: "half", 20: "twenty", 30: "thirty", 100: "hundred", 1_000: "thousand"}
+_WORDS: dict[float, str] = {0.25: "quarter", 0.5: "half", 20: "twenty", 30: "thirty"}
+_WORDS |= {100: "hundred", 1_000: "thousand"}
 _WORDS |= enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
 
 
@@ -104,6 +109,12 @@ def in_template(name: str) -> int:
     return int(number)
 
 
+def in_makefile(name: str) -> int:
+    """The count that this target of the Makefile plays."""
+    [number] = re.findall(rf"^{name}: .*\n.*--count (\d+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return int(number)
+
+
 def in_script(name: str, constant: str) -> int:
     """The number of this constant of a script of the page."""
     script = ROOT / "editor" / "duebell_editor" / "http" / "page" / "js" / f"{name}.js"
@@ -136,6 +147,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("using", "by action and type of error: the latest {}", [N(failures.MOST_READ)]),
     ("using", "due until the next 0{}:00", [N(queue_counts.MORNING)]),
     ("using", "A done task keeps a payload of up to {} KB", [N(SETTINGS.kept_payload / 1024)]),
+    ("using", "Each count ends at {}", [N(queue_counts.MOST_COUNTED)]),
     # actions
     ("actions", "Up to {} actions run side by side", [N(CONCURRENCY)]),
     (
@@ -146,6 +158,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("actions", "`attempts` ({} by default)", [N(ATTEMPTS)]),
     ("actions", "the last {:w} failed attempts", [N(failure._REMEMBERED)]),
     ("actions", "Schemas are kept up to {} KB in all", [N(worker_record.MOST_BYTES / 1024)]),
+    ("actions", "A client reads this {} a minute", ["once" if known_worker._FRESH == MINUTE else "?"]),
     # limits
     (
         "limits",
@@ -160,15 +173,42 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("limits", "until its lease ends, {:w} minutes at most", [N(LEASE, MINUTE)]),
     ("limits", "how long attempts took, {:w} minutes at most", [N(LONGEST_WAIT, MINUTE)]),
     ("limits", "up to a {:w} tasks of each action that it has put back", [N(MOST_HELD)]),
+    *(
+        ("limits", words, [N(PATHS["an attempt that is to be retried"].write_units)])
+        for words in ("for about {} write units", "costs {} write units more")
+    ),
     ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
     ("limits", "tasks wait for less than {:w} minutes", [N(STAYS, MINUTE)]),
+    ("limits", "among the next {:w} tasks of the queue", [N(IN_SIGHT)]),
     # recurring and schedules
     ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
     ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
     ("recurring", "it delays none; {} occurrences can wait so", [N(recurrence.MAX_PENDING)]),
     ("recurring", "none that is more than {:w} minutes late", [N(recurrence.PUNCTUAL, MINUTE)]),
+    ("recurring", "The {:w} minutes cover ordinary delays", [N(recurrence.PUNCTUAL, MINUTE)]),
     ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
     ("schedules", "longer than {} KB", [N(schedule.MAX_EXPRESSION / 1024)]),
+    # moving from another scheduler
+    ("coming-from", "`keep_result=True`, up to {} KB", [N(task.MAX_RESULT / 1024)]),
+    ("coming-from", '`missed="skip"`, {:w} minutes', [N(recurrence.PUNCTUAL, MINUTE)]),
+    ("coming-from", "the last {:w} occurrences on the task", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    # the command line
+    ("command-line", "| {} | wrong usage or input", [N(Exit.USAGE)]),
+    ("command-line", "| {} | there is no such task", [N(Exit.NOT_FOUND)]),
+    ("command-line", "| {} | the task exists already", [N(Exit.CONFLICT)]),
+    ("command-line", "| {} | AWS does not answer or refuses", [N(Exit.AWS)]),
+    ("command-line", "| {} | `status`, `doctor`", [N(Exit.WRONG)]),
+    ("command-line", "| {} | some or all of many tasks failed", [N(Exit.SOME_FAILED)]),
+    ("command-line", "| {} | `worker`: half of its places", [N(Exit.WORN_OUT)]),
+    ("command-line", "| {} | ended by Ctrl-C", [N(Exit.INTERRUPTED)]),
+    # evidence
+    ("evidence", "`make soak` plays {} further histories", [N(in_makefile("soak"))]),
+    ("evidence", "within {} minutes once faults end", [N(promises.HEALED, MINUTE)]),
+    (
+        "evidence",
+        "for one change made {} to {} seconds before",
+        [N(LEAD + account._MARGIN), N(2 * LEAD + account._MARGIN)],
+    ),
     # priorities
     (
         "priorities",
@@ -181,6 +221,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "A run reads {} tasks before it starts the first. While tasks wait for a place, it reads up to {}, "
         "and up to {} once one has a priority",
         [N(IN_SIGHT), N(MOST_IN_SIGHT), N(MOST_WITH_PRIORITIES)],
+    ),
+    (
+        "priorities",
+        "These take {} MB of memory",
+        [N(round(max(one.megabytes for one in FIGURES.priorities)))],
     ),
     # guarantees
     ("guarantees", "the lease, at most {} min; by the rule + {};", [N(LEASE, MINUTE), N(ECHOES[0])]),
@@ -209,6 +254,12 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(RINGS), N(RINGS + 24), N(3 * (RINGS + 24))],
     ),
     ("guarantees", "{:w} an hour after the trouble ends", [N(trouble._LONGEST_REST, HOUR)]),
+    (
+        "guarantees",
+        "{0} days at worst, such as for 30 January if it was set on the 1st | | earlier | an hour; a day "
+        "from 23:56 on | as above; {0} days at worst",
+        [N(test_expression.HEALS_WITHIN, DAY)],
+    ),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
     ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
@@ -263,6 +314,8 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-it-works", "the rule rings {} seconds ahead of a due date", [N(arming.HEAD_START)]),
     ("how-it-works", "is due in the next {} seconds", [N(arming.HEAD_START + LEAD)]),
     ("how-it-works", "reads the arming record {:w} times a second", [N(SECOND / WATCH)]),
+    ("how-it-works", "sees this within a {:w} of a second", [N(WATCH)]),
+    ("how-it-works", "one of a {:w} adds in batches goes alone", [N(lane_sizes._SAMPLED)]),
     ("how-it-works", "no run has come within {:w} seconds", [N(arming._CALL)]),
     (
         "how-it-works",
@@ -287,7 +340,13 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "after {} seconds, then twice as long each time, {} minutes at most",
         [N(batch._FIRST_PAUSE), N(batch._LONGEST_PAUSE / 60)],
     ),
+    (
+        "intake",
+        "the worker's `Timeout`: {:w} an hour",
+        [N(6 * int(PARAMETERS["Timeout"].default) * SECOND, HOUR)],
+    ),
     ("intake", "It sets the rule once for each {:w} tasks", [N(batch._PORTION)]),
+    ("intake", "a list of at most {}", [N(change_many.MAX_MANY)]),
     ("intake", "the same, {:w} times in about half an hour", [N(batch._PATIENCE)]),
     ("intake", "takes up to a {:w} messages at a time", [N(in_template("BatchSize"))]),
     ("intake", "At most {:w} batches are in work at a time", [N(in_template("MaximumConcurrency"))]),
@@ -307,11 +366,18 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("http", "| connections | {}; more are cut off", [N(http_limits._MOST)]),
     ("http", "| headers of a client | {} seconds", [N(http_limits._HEAD_SECONDS)]),
     ("http", "reads up to {} tasks in full", [N(history._READ)]),
+    ("http", "and the last {:w} occurrences", [N(packed_occurrences.MAX_OCCURRENCES)]),
     ("http", "ended tasks within {} seconds", [N(in_script("frame", "COSTLY_EVERY_MS") / 1000)]),
     ("http", "For {:w} seconds you can undo", [N(in_script("toast", "TO_ACT_ON_MS") / 1000)]),
     ("http", "A {:w} at a time, with progress", [N(in_script("rows", "AT_ONCE"))]),
     # deliveries
     ("deliveries", "first {} characters, without the path", [N(https._MOST_SHOWN)]),
+    ("deliveries", "`SendMessageBatch`, {:w} at a time", [N(message.BATCH)]),
+    (
+        "deliveries",
+        "| {} | the task fails at once |",
+        [", ".join(str(status) for status in sorted(https._LASTS) if status >= 400)],
+    ),
     ("deliveries", "only delivers in batches claims {} tasks", [N(AT_ONCE)]),
     ("deliveries", "keeps a batch below {} KiB", [N(message._BATCH_BYTES / 1024)]),
     ("deliveries", "A payload may have {} KB", [N(payload.MAX_BYTES / 1024)]),
@@ -322,6 +388,8 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     # logs
     ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
+    ("logs", "tasks in the queue, {} at most", [N(metrics._MOST_READ)]),
+    ("logs", "whose follow-up is missing; {} at most", [N(metrics._MOST_READ)]),
     # operations
     ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
     ("operations", "start {:w} minutes after the run began", [N(LEASE, MINUTE)]),
@@ -344,6 +412,9 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ),
     ("operations", "there, with {} characters", [N(events._WORDS[0])]),
     ("operations", "the last {:w} failures", [N(failure._REMEMBERED)]),
+    ("operations", "the last {:w} occurrences", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    ("operations", "{} messages of a queue at most", [N(dead_letters._MOST)]),
+    ("operations", "less up to {} for the next attempt", [N(item_size._FIRST_ATTEMPT)]),
     ("operations", "the run's last {} such attempts", [N(report._MOST_PARTS)]),
     # security
     ("security", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
@@ -354,6 +425,12 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
     ),
     # how-to
+    ("how-to/alarms", "{} short invocations a month", [N(cost.MONTH, HOUR)]),
+    ("how-to/async", "{} at a time", [N(async_editor._THREADS)]),
+    ("how-to/batches", "counts up to {} tasks", [N(batches._AT_ONCE)]),
+    ("how-to/calendars", "waits for {:w} seconds", [N(performer._AGAIN)]),
+    ("how-to/calendars", "up to {} KB, all calendars together", [N(calendars.MOST_BYTES / 1000)]),
+    ("how-to/changes", "An item is kept for {} days", [N(SETTINGS.audit_retention, DAY)]),
     ("how-to/timeouts", "one of {} or of `Worker(concurrency=…)`", [N(CONCURRENCY)]),
     ("how-to/timeouts", "ends with exit status {}", [N(Exit.WORN_OUT)]),
     ("how-to/containers", "It is {} if half of its places were lost", [N(Exit.WORN_OUT)]),
@@ -369,11 +446,20 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-to/groups", "{} at most, unless a limit is given", [N(change_many.MAX_MANY)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
+    ("how-to/groups", "{} tasks by key first", [N(listing._AT_FIRST)]),
+    (
+        "how-to/groups",
+        "takes {} read units by key",
+        [N(PATHS["`list(prefix=…)`, a group of 20, of 5,000 in the queue"].read_units)],
+    ),
     ("bundle", "Without actions it has {} MB", [N(round(FIGURES.bundle.packed / 1e6, 1))]),
+    ("bundle", "builds for {} by default", [PARAMETERS["Runtime"].default.removeprefix("python")]),
     ("bundle", "exceed Lambda's {} MB", [N(bundle._UNPACKED_LIMIT / 2**20)]),
     ("how-to/containers", "claims the lanes {:w} seconds before", [N(process._AHEAD)]),
     ("how-to/containers", "are due within {} seconds", [N(process._AHEAD + LEAD)]),
     ("how-to/containers", "{} actions at a time, or `Worker(concurrency=64)`", [N(CONCURRENCY)]),
+    ("how-to/containers", "get `--drain-seconds` ({})", [N(process.DRAIN)]),
+    ("how-to/containers", "at most `DUEBELL_PARALLEL_RUNS` ({}) processes", [N(SETTINGS.parallel_runs)]),
     (
         "how-to/containers",
         "rings {} seconds ahead, and the process claims lanes {} seconds ahead",
@@ -388,6 +474,8 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ),
     ("how-to/django", "{} KB at most", [N(payload.MAX_BYTES / 1024)]),
     ("how-to/django", "tried again with back-off, {} times in all", [N(ATTEMPTS)]),
+    ("how-to/django", "the failed attempts, {:w} at most", [N(failure._REMEMBERED)]),
+    ("how-to/django", "up to {} KB as JSON", [N(task.MAX_RESULT / 1024)]),
     ("how-to/django", "{} days after its end", [N(SETTINGS.retention, DAY)]),
     ("how-to/django", "arguments above {} KB", [N(SETTINGS.kept_payload / 1024)]),
     ("how-to/fastapi", "in one of {} threads", [N(async_editor._THREADS)]),
@@ -398,6 +486,31 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
     ),
     ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
+    ("how-to/many", "`--limit` ({} by default)", [N(change_many.MAX_MANY)]),
+    ("how-to/results", "a value of at most {} KB", [N(task.MAX_RESULT / 1024)]),
+    ("how-to/results", "returns more than {} KB", [N(task.MAX_RESULT / 1024)]),
+    ("how-to/results", "as the task does, {} days by default", [N(SETTINGS.retention, DAY)]),
+    ("how-to/results", "a payload of more than {} KB", [N(task._LEAVES_ROOM / 1024)]),
+    ("how-to/simulate", "{} days are the longest", [N(simulate._LONGEST, DAY)]),
+    ("how-to/simulate", "three and a {:w} minutes after", [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)]),
+    (
+        "how-to/simulate",
+        "| {}, {} MB, {} minutes;",
+        [
+            N(CONCURRENCY),
+            PARAMETERS["MemorySize"].default,
+            N(int(PARAMETERS["Timeout"].default) * SECOND, MINUTE),
+        ],
+    ),
+    (
+        "how-to/simulate",
+        "until then, {} at most: a read unit each, so a dollar pays for some {:w} million",
+        [N(simulate.MOST_TASKS), N(1 / cost.PRICES["read"].dollars)],
+    ),
+    ("how-to/timeouts", "the Lambda has {} seconds left", [N(RESERVE)]),
+    ("how-to/timeouts", "The outcome counts for {:w} seconds more", [N(RESERVE / 2)]),
+    ("how-to/timeouts", "| {} to 5 seconds |", [N(attempts._READ_TASKS)]),
+    ("how-to/timeouts", "are read every {:w} seconds", [N(attempts._READ_TASKS)]),
     ("how-to/lanes", "can get more, up to {}:", [N(settings.MAX_LANES)]),
     (
         "how-to/precision",
@@ -405,6 +518,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START)],
     ),
     ("how-to/precision", "is less than {} seconds away", [N(arming.HEAD_START + LEAD)]),
+    ("how-to/precision", "seconds before a due date, {} on average", [N(arming.HEAD_START - LEAD)]),
     ("how-to/transactions", "A transaction has {} writes at most", [N(transactions.MOST_WRITES)]),
     (
         "how-to/transactions",
@@ -412,6 +526,19 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(unclaimed._SHORTEST), N(unclaimed._LONGEST, MINUTE)],
     ),
     ("how-to/transactions", "{} minutes, or `grace=` from", [N(task_writes.GRACE, MINUTE)]),
+    (
+        "how-to/transactions",
+        "{0:w} write units for the reservation and {0:w} for the confirmation, where `add` costs {1:w}",
+        [
+            N(PATHS["`transaction()` that adds one task, not the new head"].write_units / 2),
+            N(PATHS["`add`, not the new head"].write_units),
+        ],
+    ),
+    (
+        "how-to/verify",
+        "at most {} to {} seconds",
+        [N(LEAD + account._MARGIN), N(2 * LEAD + account._MARGIN)],
+    ),
 ]
 
 

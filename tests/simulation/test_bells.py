@@ -33,4 +33,4 @@ def test_no_ring_is_missing_while_the_bell_is_changed(to: BellKind, faults: Faul
 
 
 def test_a_bell_that_is_removed_without_arming_the_other_loses_rings() -> None:
-    assert broken([ChangedBell(seed, CALM, to=BellKind.SCHEDULE, arms=False) for seed in range(30)])
+    assert broken([ChangedBell(seed, CALM, to=BellKind.SCHEDULE, arms=False) for seed in range(60)])

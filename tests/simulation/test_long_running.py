@@ -51,13 +51,13 @@ def test_it_holds_with_actions_that_hang_until_processes_are_worn_out() -> None:
 
 
 def test_it_holds_while_a_lane_is_out() -> None:
-    play(range(4), ONE_LANE_OUT)
+    play(range(5), ONE_LANE_OUT)
 
 
 def test_a_process_starts_tasks_to_the_second_whatever_the_lambda_does() -> None:
     for precision in Precision:
         settings = Settings(precision=precision)
-        for seed in range(4):
+        for seed in range(5):
             history = LongRunning(
                 seed, CALM, actions=("quick",), settings=settings, lives=1, look_every=LOOK, start_within=0
             ).run()
@@ -70,14 +70,14 @@ def test_a_process_starts_tasks_to_the_second_whatever_the_lambda_does() -> None
 
 def test_a_lambda_that_is_called_beside_it_hinders_nobody() -> None:
     settings = Settings(function="worker")
-    for seed in range(4):
+    for seed in range(5):
         history = LongRunning(seed, CALM, actions=("quick", "slow"), settings=settings, lives=1).run()
         assert not history.problems()
         assert not history.ran_twice()
 
 
 def test_nothing_is_started_twice_where_processes_only_drain_in_time() -> None:
-    for seed in range(4):
+    for seed in range(5):
         history = LongRunning(seed, CALM, actions=("quick",), processes=2).run()
         assert not history.problems()
         assert not history.ran_twice()

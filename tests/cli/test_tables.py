@@ -1,13 +1,10 @@
 """Tables in terminals of several widths: ids are whole, and what says least gives way."""
 
-from datetime import timedelta
-
 import pytest
 from rich.console import Console
 
 from duebell import Editor
 from duebell_editor.cli.output import relative
-from duebell_editor.cli.show import attempts_table, occurrences_table, times_table
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
@@ -78,22 +75,6 @@ def test_a_retry_says_when_it_is_and_what_recurs_is_marked(duebell: Duebell, edi
     assert relative(tasks[0].queued, NOON) in later
     assert "scheduled ↻" in again
     assert "(recurring)" in drawn(tasks_table(tasks, NOON, encoding="ascii"), 140)[2]
-
-
-def test_attempts_and_occurrences_tell_their_reason(duebell: Duebell, editor: Editor) -> None:
-    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "bad")
-    fail(editor, "bad")
-    task = editor.get("bad")
-    for table in (attempts_table(task.failures), occurrences_table(task.occurrences)):
-        assert r"ValueError: \x1b[2Jgone [red]" in drawn(table, 140)[1]
-
-
-@pytest.mark.usefixtures("duebell")  # in UTC
-@pytest.mark.parametrize("width", [30, 60, 120])
-def test_times_to_come_are_never_cut(width: int) -> None:
-    lines = drawn(times_table([NOON + timedelta(days=1)], "America/New_York", NOON), width)
-    assert lines[0].startswith("America/New_York")
-    assert "Sun 2026-11-22 07:00:00 -0500" in lines[1]
 
 
 def test_a_list_on_a_terminal_is_a_table(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:

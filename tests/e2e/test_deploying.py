@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ from duebell import Status, TaskNotFound
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text
-from duebell_infra.errors import DeployFailed, InfraError
+from duebell_infra.errors import DeployFailed
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.settings import Settings
@@ -71,20 +70,6 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
     assert tags == [{"Key": "duebell", "Value": "bundles"}]
 
 
-def test_deploying_again_changes_nothing(deployer: Deployer) -> None:
-    deployer.deploy()
-    deployer.deploy()
-
-    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-
-
-def test_what_is_not_given_stays_as_it_was(deployer: Deployer) -> None:
-    deployer.deploy(MemorySize="1024")
-    deployer.deploy(Timeout="60")
-
-    assert (deployer.function["MemorySize"], deployer.function["Timeout"]) == (1024, 60)
-
-
 def test_a_failure_gives_the_reasons_and_a_way_out(
     deployer: Deployer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,31 +122,6 @@ def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) ->
         return False
 
     wait_for(is_gone)
-
-
-def test_capacity_is_provisioned_if_asked_for(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a template without what scales it: the emulator does not know that
-    scaling = r"(Type: AWS::ApplicationAutoScaling::\w+\n    Condition: )\w+"
-    text = re.sub(scaling, r"\1IsWatched", template_text())
-    monkeypatch.setattr("duebell_infra.deploy.deploy.template_text", lambda: text)
-
-    deployer.deploy(Capacity="provisioned", MinWriteUnits="25")
-
-    table: Any = deployer.table
-    for one in (table, table["GlobalSecondaryIndexes"][0]):
-        assert int(one["ProvisionedThroughput"]["WriteCapacityUnits"]) == 25
-
-
-@pytest.mark.parametrize(
-    ("parameters", "why"),
-    [
-        ({"MemorySize": "1"}, "MemorySize"),
-        ({"Memory": "1024"}, "no parameter Memory; it has .*MemorySize"),
-    ],
-)
-def test_a_wrong_parameter_is_named(deployer: Deployer, parameters: dict[str, str], why: str) -> None:
-    with pytest.raises(InfraError, match=why):
-        deployer.deploy(**parameters)  # type: ignore[arg-type]  # none of them is the folder
 
 
 def test_all_that_is_optional(deployer: Deployer) -> None:

@@ -41,8 +41,7 @@ def stranger(stack: EmbeddedStack, service: str, key: str) -> Any:
     return session.create_client(service, region_name="us-east-1", endpoint_url=stack.endpoint_url)
 
 
-@pytest.mark.parametrize("key", ["test", "000000000000"])
-def test_without_the_key_no_service_does_anything(stack: EmbeddedStack, key: str) -> None:
+def test_without_the_key_no_service_does_anything(stack: EmbeddedStack) -> None:
     for service, call, arguments in [
         ("dynamodb", "list_tables", {}),
         ("dynamodb", "delete_table", {"TableName": "duebell"}),
@@ -55,7 +54,7 @@ def test_without_the_key_no_service_does_anything(stack: EmbeddedStack, key: str
         ("cloudformation", "describe_stacks", {}),
     ]:
         with pytest.raises(ClientError, match="the access key is not this stack's") as refused:
-            getattr(stranger(stack, service, key), call)(**arguments)
+            getattr(stranger(stack, service, "000000000000"), call)(**arguments)
         assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
     assert Editor(stack.settings, session=stack.session).status().healthy
 

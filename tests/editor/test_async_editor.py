@@ -18,7 +18,6 @@ from duebell import (
     InvalidSettings,
     Page,
     Task,
-    TaskExists,
     UnknownAction,
     Worker,
 )
@@ -107,12 +106,6 @@ def test_each_method_is_the_editors_as_a_coroutine(name: str) -> None:
     assert ours.__qualname__ == f"AsyncEditor.{name}"
 
 
-@pytest.mark.parametrize("name", ["acting_as", "export_tasks"])
-def test_the_others_take_what_the_editors_take(name: str) -> None:
-    ours, theirs = getattr(AsyncEditor, name), getattr(Editor, name)
-    assert inspect.signature(ours).parameters == inspect.signature(theirs).parameters
-
-
 @running
 async def test_a_task_is_added_changed_and_found() -> None:
     scheduler = Scheduler.start()
@@ -125,16 +118,6 @@ async def test_a_task_is_added_changed_and_found() -> None:
         assert_type(page, Page)
         assert [one.changed_by for one in page.tasks] == ["anna"]
         assert editor.changed_by is None
-
-
-@running
-async def test_the_errors_are_the_editors_own() -> None:
-    async with AsyncEditor(Scheduler.start().editor) as editor:
-        await editor.add("act", due=HOUR, id="one")
-        with pytest.raises(TaskExists, match="one"):
-            await editor.add("act", due=HOUR, id="one")
-        with pytest.raises(TypeError, match="unexpected keyword argument 'name'"):
-            await editor.get(name="one")  # type: ignore[call-arg]
 
 
 @running
@@ -260,13 +243,6 @@ async def test_a_warning_is_placed_at_the_line_that_called() -> None:
         "# this line"
         in inspect.getsource(inspect.getmodule(public) or public).splitlines()[warning.lineno - 1]
     )
-
-
-def test_several_event_loops_may_use_it() -> None:
-    editor = AsyncEditor(Scheduler.start().editor)
-    asyncio.run(editor.add("act", due=HOUR, id="one"))
-    assert asyncio.run(editor.get("one")).id == "one"
-    asyncio.run(editor.aclose())
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "many", None])

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from duebell import (
     TaskExists,
     Verb,
 )
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -86,12 +84,6 @@ def test_a_call_that_could_not_arm_arms_when_it_is_repeated(scheduler: Scheduler
     assert min(heads) <= NOON + HOUR
     assert record.target == min(heads)
     assert scheduler.events.expression == SetFor(record.rings_at)
-
-
-def _early(record: ArmingRecord, scheduler: Scheduler) -> Any:
-    assert record.rings_at
-    before = record.rings_at - timedelta(minutes=1)
-    return before if before >= record.target and before > scheduler.clock.now else None
 
 
 @pytest.mark.parametrize(("verb", "status"), [(Verb.RETRY, Status.FAILED), (Verb.RESUME, Status.PAUSED)])

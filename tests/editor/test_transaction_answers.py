@@ -19,7 +19,7 @@ from duebell import (
 )
 from duebell_infra.testing import MemoryStore
 from duebell_shared.errors import ItemRefusal
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 from tests.shared.fake_events import refusal
@@ -117,13 +117,6 @@ def test_a_rule_that_cannot_be_set_keeps_the_transaction_from_being_made(schedul
     assert scheduler.store.others == []
     start_trial(scheduler.editor)
     assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
-def test_what_aws_refuses_leaves_no_reservation() -> None:
-    scheduler = troubled(AwsRefused("AccessDenied"))
-    with pytest.raises(AwsRefused):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
 
 
 def test_a_busy_item_is_tried_again_with_the_same_token() -> None:

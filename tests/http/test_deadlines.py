@@ -110,9 +110,8 @@ def test_a_body_that_comes_a_byte_at_a_time_is_not_waited_for(url: str) -> None:
         assert b"408" in trickle(client, POST)[:12]
 
 
-@pytest.mark.parametrize("path", ["/", "/api/nowhere", "/api/status"])
-def test_a_body_that_nobody_reads_does_not_keep_the_connection(url: str, path: str) -> None:
-    request = POST.replace("POST /api/preview", f"GET {path}")
+def test_a_body_that_nobody_reads_does_not_keep_the_connection(url: str) -> None:
+    request = POST.replace("POST /api/preview", "GET /api/nowhere")
     with connect(url) as client:
         client.sendall(request.encode())
         assert trickle(client, "").startswith(b"HTTP/1.1 ")

@@ -116,14 +116,6 @@ def test_without_a_key_it_is_encrypted_with_the_one_that_costs_nothing(
     assert "encryption with the key that DynamoDB owns" in changed
 
 
-def test_a_key_that_is_there_already_is_not_set_again(
-    session: boto3.Session, encryptions: Asked, key: str
-) -> None:
-    name = encrypted(session, key)
-    settle(session, name, key=key)
-    assert encryptions == []
-
-
 def test_the_key_of_a_table_is_found_if_it_is_the_customers(session: boto3.Session, key: str) -> None:
     assert QueueTable(session, encrypted(session, key)).customer_key() == key
 

@@ -64,23 +64,6 @@ def test_each_event_puts_the_task_off(events: Events, clock: Clock) -> None:
 
 
 @pytest.mark.moto
-def test_a_message_that_waited_counts_from_when_it_was_sent(events: Events, clock: Clock) -> None:
-    message = events.event("m-1")
-    clock.advance(7 * MINUTE)
-    events.come(message)
-    assert events.found == (10 * MINUTE, "m-1")
-
-
-@pytest.mark.moto
-def test_a_message_that_comes_twice_pushes_once(events: Events, clock: Clock) -> None:
-    events.happen("m-1")
-    after = events.editor.get("one")
-    clock.advance(MINUTE)
-    events.come(events.sent["m-1"])
-    assert events.editor.get("one") == after
-
-
-@pytest.mark.moto
 def test_an_older_event_that_comes_late_or_twice_changes_nothing(events: Events, clock: Clock) -> None:
     # Given events of which the first comes twice, and the second last
     events.happen("m-1")

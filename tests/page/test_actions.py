@@ -216,8 +216,7 @@ def test_an_edit_of_something_else_leaves_the_payload_as_it_is(
     assert scene.editor.get("sale-45").payload == {**payload, "item": 2}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("screen", [{}, PHONE])
+@pytest.mark.parametrize(("scheme", "screen"), [("light", {}), ("dark", PHONE)])
 def test_it_fits_and_is_accessible(open_page: Open, url: str, screen: dict[str, object], scheme: str) -> None:
     page = known(open_page(f"{url}actions", color_scheme=scheme, **screen))
     expect(page.locator("#list li").first).to_be_visible()

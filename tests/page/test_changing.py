@@ -53,20 +53,6 @@ def test_a_recurring_task_is_added_with_its_meaning_said(open_page: Open, url: s
     assert (recurrence.missed, recurrence.schedule.timezone) == ("skip", "Europe/Berlin")
 
 
-def test_an_edit_can_be_undone(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    before = scene.editor.get("sale-45")
-    show(page, "sale-45")
-    press(page, "Edit")
-    page.get_by_label("Payload").last.fill('{"item": 1}')
-    press(page, "Save")
-    # Right where the reader is, with the task still open
-    expect(page.get_by_role("dialog").get_by_text("sale-45 is changed")).to_be_visible()
-    press(page, "Undo")
-    expect(page.get_by_text("Undone")).to_be_visible()
-    assert scene.editor.get("sale-45").payload == before.payload
-
-
 def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
     open_page: Open, url: str, scene: Scene
 ) -> None:
@@ -102,20 +88,6 @@ def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
     assert (undone.recurrence.max_runs, undone.spread, undone.due) == (9, before.spread, before.due)
 
 
-def test_a_task_is_cancelled_and_put_back_as_it_was(open_page: Open, url: str, scene: Scene) -> None:
-    before = scene.editor.add("x", due=timedelta(minutes=3), id="big", payload=12345678901234567890)
-    page = open_page(url)
-    show(page, "big")
-    press(page, "Cancel")
-    expect(page.get_by_text("big is cancelled")).to_be_visible()
-    assert scene.editor.get("big").status is Status.CANCELLED
-    page.keyboard.press("Escape")
-    press(page, "Undo")
-    expect(page.get_by_text("Undone")).to_be_visible()
-    after = scene.editor.get("big")
-    assert (after.status, after.due, after.payload) == (Status.SCHEDULED, before.due, before.payload)
-
-
 def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     open_page: Open, url: str, scene: Scene
 ) -> None:
@@ -129,18 +101,6 @@ def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     press(page, "Cancel the task")
     expect(page.get_by_text("daily-report is cancelled")).to_be_visible()
     assert scene.editor.get("daily-report").status is Status.CANCELLED
-
-
-def test_the_keyboards_place_is_not_lost_when_a_button_is_gone(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    show(page, "sale-50")
-    page.get_by_role("button", name="Pause", exact=True).press("Enter")
-    # Pause gives way to Resume, which the next key reaches
-    resume = page.get_by_role("button", name="Resume", exact=True)
-    expect(resume).to_be_focused()
-    expect(resume).to_be_enabled()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog").get_by_text("scheduled", exact=True)).to_be_visible()
 
 
 def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) -> None:

@@ -137,13 +137,6 @@ def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Op
     expect(rows.nth(50).locator("button.link")).to_be_focused()
 
 
-def test_finished_tasks_are_there_at_once_when_the_address_asks_for_them(open_page: Open, url: str) -> None:
-    page = open_page(f"{url}#status=failed")
-    expect(page.locator("#list tbody tr")).to_have_count(6)
-    page.reload()
-    expect(page.locator("#list tbody tr")).to_have_count(6)
-
-
 def test_old_rows_are_dimmed_until_the_answer_comes(open_page: Open, url: str) -> None:
     page = open_page(url)
     rows = page.locator("#list tbody tr")
@@ -186,22 +179,6 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     expect(rows).to_have_count(0)
 
 
-def test_a_page_that_was_not_answered_is_asked_for_again(open_page: Open) -> None:
-    scene = Scene()
-    scene.fill(200)
-    with serving(scene.editor) as url:
-        page = open_page(url)
-        rows, note = page.locator("#list tbody tr"), page.locator("#list-note")
-        expect(rows).to_have_count(50)
-        page.route("**/api/tasks?*", lambda route: route.abort())
-        page.locator("#list-note").scroll_into_view_if_needed()
-        expect(note).to_contain_text("cannot be shown")
-        page.unroute("**/api/tasks?*")
-        note.get_by_role("button", name="Try again").click()
-        expect(rows).to_have_count(100)
-        expect(note).to_contain_text("100 tasks so far.")
-
-
 def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: str, scene: Scene) -> None:
     # Given someone who listens to what changes below the list and the bars
     page = open_page(url)
@@ -223,15 +200,6 @@ def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: s
     expect(page.locator("#tasks")).to_have_attribute("aria-busy", "false")
     # Then nothing is said
     assert page.evaluate("said") == []
-
-
-def test_actions_are_suggested_that_were_seen_before(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    action = page.locator("#actions option[value=end_trial]")
-    expect(action).to_be_attached()
-    page.get_by_label("Action").fill("put_on_sale")
-    expect(page.locator("#list tbody tr")).to_have_count(15)
-    expect(action).to_be_attached()
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from urllib.parse import quote, unquote
 
 import msgspec
-import pytest
 from playwright.sync_api import Route, expect
 
 from duebell import Failure
@@ -97,22 +96,6 @@ def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: 
     expect(page.locator("#list thead")).to_contain_text("Ended")
     expect(page.locator("#chart-note")).to_contain_text("they are listed with their task")
     expect(both).to_have_attribute("aria-pressed", "true")
-
-
-def test_the_two_halves_of_a_bar_are_listed_one_by_one(open_page: Open, url: str, scene: Scene) -> None:
-    # Given an hour in which something ended, and something waits
-    ended = utc_now() - timedelta(hours=5)
-    late = scene.editor.add("x", due=timedelta(minutes=1), id="late")
-    assert scene.store.save(late, msgspec.structs.replace(late, due=ended, queued=ended, rev=late.rev + 1))
-    scene.ran(scene.editor.add("x", due=timedelta(days=400), id="over"), ended)
-    page = open_page(url)
-    # When it is picked, what waits is listed first
-    page.locator("#chart button:has(.late)").click()
-    expect(page.locator("#list").get_by_role("button", name="late", exact=True)).to_be_visible()
-    press(page, "Show what ended")
-    expect(page.locator("#list").get_by_role("button", name="over", exact=True)).to_be_visible()
-    press(page, "Show what waits")
-    expect(page.locator("#list").get_by_role("button", name="late", exact=True)).to_be_visible()
 
 
 def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: Open, scene: Scene) -> None:
@@ -217,24 +200,18 @@ def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, 
     expect(page.locator("#list").get_by_text("both-1")).to_be_visible()
 
 
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Kolkata", "UTC"])
-@pytest.mark.parametrize("zoom", ["Hour", "Day", "Month", "Year"])
-def test_the_time_is_labelled_on_a_phone_too(open_page: Open, url: str, zone: str, zoom: str) -> None:
-    page = open_page(url, **PHONE, timezone_id=zone)
-    press(page, zoom)
-    expect(page.locator("#chart .tick").nth(2)).to_be_attached()
-    # And no label stands out of the chart, or in the next one; measured at one moment, for it is drawn again
-    ends, edge = page.evaluate(
-        """() => {
-          const place = (one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().right];
-          return [[...document.querySelectorAll("#chart .tick")].map(place), place(chart)[1]];
-        }"""
-    )
-    assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends)), ends
-    assert ends[-1][1] <= edge
-
-
-def test_lateness_is_said_in_plain_words(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    label = re.compile(r"[23] done, (1 failed, )?half of them started within .* s of their time, all")
-    expect(page.get_by_role("button", name=label).first).to_be_visible()
+def test_the_time_is_labelled_on_a_phone_too(open_page: Open, url: str) -> None:
+    page = open_page(url, **PHONE, timezone_id="Asia/Kolkata")
+    for zoom in ("Hour", "Day", "Month", "Year"):
+        press(page, zoom)
+        expect(page.get_by_role("button", name=zoom, exact=True)).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#chart .tick").nth(2)).to_be_attached()
+        # And no label stands out of the chart, or in the next one; measured at one moment, as it is redrawn
+        ends, edge = page.evaluate(
+            """() => {
+                const place = (one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().right];
+                return [[...document.querySelectorAll("#chart .tick")].map(place), place(chart)[1]];
+            }"""
+        )
+        assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends)), ends
+        assert ends[-1][1] <= edge

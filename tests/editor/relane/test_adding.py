@@ -11,7 +11,7 @@ from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 from tests.editor.memory import Scheduler
@@ -32,7 +32,7 @@ from tests.editor.relane.scene import (
 from tests.support import NOON
 
 
-@pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
+@pytest.mark.parametrize("if_exists", ["fail", "replace"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_task_that_is_added_at_any_moment_is_there_once(step: int, if_exists: Any) -> None:
     scheduler = filled()

@@ -11,7 +11,7 @@ from duebell_editor.listing import history as histories
 from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
 from duebell_shared.queue import task_queue as queue
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status

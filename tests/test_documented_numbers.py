@@ -29,7 +29,7 @@ from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
 from duebell_infra.verify import account, scene
 from duebell_shared import settings
-from duebell_shared.bell import armer, arming, bell, run_notes
+from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.bell.run_rules import (
     IN_SIGHT,
@@ -46,23 +46,22 @@ from duebell_shared.bell.run_rules import (
 from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
-from duebell_shared.queue import item_size, lane_sizes, store, transactions
+from duebell_shared.queue import changes, item_size, lane_sizes, store
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.schedules import schedule
 from duebell_shared.tasks import (
     checks,
-    events,
     failure,
     fields,
     follow_up,
-    packed_occurrences,
     recurrence,
     task,
     worker_record,
 )
+from duebell_shared.tasks import history as packed
+from duebell_worker import process
 from duebell_worker.deliveries import deliverer, https
-from duebell_worker.process import process
-from duebell_worker.run import attempts, report, trouble, unclaimed
+from duebell_worker.run import attempts, lanes, out_of_order, report
 
 ROOT = Path(__file__).parents[1]
 
@@ -162,7 +161,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
     ("limits", "tasks wait for less than {:w} minutes", [N(STAYS, MINUTE)]),
     # recurring and schedules
-    ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    ("recurring", "the last {:w}: due, started, finished", [N(packed.MAX_OCCURRENCES)]),
     ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
     ("recurring", "none that is more than {:w} minutes late", [N(recurrence.PUNCTUAL, MINUTE)]),
     ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
@@ -191,7 +190,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "it rings {} to {} times a day. With Lambda's retries this makes at most {}",
         [N(RINGS), N(RINGS + 24), N(3 * (RINGS + 24))],
     ),
-    ("guarantees", "{:w} an hour after the trouble ends", [N(trouble._LONGEST_REST, HOUR)]),
+    ("guarantees", "{:w} an hour after the trouble ends", [N(lanes._LONGEST_REST, HOUR)]),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
     ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
@@ -201,7 +200,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-it-works", "| 1 December | 5 December 10:30 | `{}`", [expression(5, 12, 10, 30, at=(1, 12, 0, 0))]),
     ("how-it-works", "| 1 April | 30 April 23:58 | `{}`", [expression(30, 4, 23, 58, at=(1, 4, 0, 0))]),
     ("how-it-works", "at most {:w} minutes after the end of the run's lease", [N(arming.ECHO_SOON, MINUTE)]),
-    ("how-it-works", "A run that comes {:w} minutes or more after the ring", [N(run_notes._ECHO, MINUTE)]),
+    ("how-it-works", "A run that comes {:w} minutes or more after the ring", [N(arming._ECHO, MINUTE)]),
     ("how-it-works", "the retention time, {} days unless set otherwise", [N(SETTINGS.retention, DAY)]),
     ("how-it-works", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
     ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
@@ -225,9 +224,9 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "how-it-works",
         "The lane pauses for {:w} seconds. After {:w} failures in a row it rests as long as its trouble has "
         "lasted: a minute at least, {:w} an hour at most",
-        [N(trouble._PAUSE), N(trouble._IN_A_ROW), N(trouble._LONGEST_REST, HOUR)],
+        [N(lanes._PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
     ),
-    ("how-it-works", "It is passed over for {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
+    ("how-it-works", "It is passed over for {:w} minutes", [N(lanes._UNREADABLE, MINUTE)]),
     ("how-it-works", "should have rung {:w} minutes ago", [N(arming.GRACE, MINUTE)]),
     # scale
     # intake
@@ -277,8 +276,8 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "A lane holds {} of the {} GB that DynamoDB allows",
         [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
     ),
-    ("operations", "the last {}, in {} bytes at most", [N(events.MAX_EVENTS), N(events.MAX_PACKED_EVENTS)]),
-    ("operations", "there, with {} characters", [N(events._WORDS[0])]),
+    ("operations", "the last {}, in {} bytes at most", [N(packed.MAX_EVENTS), N(packed.MAX_PACKED_EVENTS)]),
+    ("operations", "there, with {} characters", [N(packed._CHARACTERS[0])]),
     ("operations", "the run's last {} such attempts", [N(report._MOST_PARTS)]),
     # security
     # how-to
@@ -310,11 +309,11 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
     ),
     ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
-    ("how-to/transactions", "A transaction has {} writes at most", [N(transactions.MOST_WRITES)]),
+    ("how-to/transactions", "A transaction has {} writes at most", [N(changes.MOST_WRITES)]),
     (
         "how-to/transactions",
         "looks again after {:w} seconds, then ever less often, up to {:w} a minute",
-        [N(unclaimed._SHORTEST), N(unclaimed._LONGEST, MINUTE)],
+        [N(out_of_order._SHORTEST), N(out_of_order._LONGEST, MINUTE)],
     ),
     ("how-to/transactions", "{} minutes, or `grace=` from", [N(task_writes.GRACE, MINUTE)]),
 ]

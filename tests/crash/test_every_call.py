@@ -10,7 +10,7 @@ from duebell import Editor, ProblemKind, Snooze, Status, Task, TaskNotFound, The
 from duebell_editor.library import adder
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.history import Result
 from tests.crash.dying import Lambda, Moment, Processes, new_worlds
 from tests.support import Clock
 

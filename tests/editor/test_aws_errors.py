@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from duebell import AwsRefused, AwsUnavailable, Editor, InvalidSettings, NotArmed, NotDeployed, Settings
-from duebell_shared.aws.endpoints import way_out
+from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT
 from tests.support import REGION, Clock

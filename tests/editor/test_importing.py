@@ -14,7 +14,7 @@ from duebell_shared.queue.item_size import MAX_ITEM, size_of
 from duebell_shared.queue.items import item_of
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
+from duebell_shared.tasks.history import MAX_OCCURRENCES
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor

@@ -7,8 +7,7 @@ import pytest
 
 from duebell import Editor, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.run_notes import Fullest, LastRun, RestingLane
+from duebell_shared.bell.arming import ArmingRecord, Fullest, LastRun, RestingLane
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from tests.shared.on_moto import swap
 from tests.support import NOON

@@ -19,7 +19,7 @@ from duebell import (
 )
 from duebell_infra.testing import MemoryStore
 from duebell_shared.errors import ItemRefusal
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 from tests.shared.fake_events import refusal

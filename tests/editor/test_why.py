@@ -7,11 +7,10 @@ from msgspec.structs import replace
 
 from duebell import Editor, Failure, Lateness, Retry, Snooze, Status, WaitCause, Why, Worker
 from duebell_infra.testing import InlinePool
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.function import rang_at
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import ArmingRecord, LastRun, RestingLane
 from duebell_shared.tasks.follow_up import Cause, Owed
 from duebell_shared.tasks.task import STARTS_WITHIN
+from duebell_worker.worker import rang_at
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON

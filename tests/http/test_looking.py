@@ -19,7 +19,7 @@ from duebell_editor.listing.queue_counts import snapshot
 from duebell_editor.listing.timeline import Step, edges
 from duebell_shared.queue import task_queue as queue
 from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.history import Result
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 

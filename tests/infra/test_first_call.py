@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell_infra.deploy.worker import call_once
 from duebell_infra.errors import WorkerFailed
-from duebell_shared.bell.function import lanes_in
+from duebell_worker.worker import lanes_in
 
 
 class FakeLambda:

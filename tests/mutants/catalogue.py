@@ -327,13 +327,13 @@ MUTANTS = (
     ),
     Mutant(
         "sure of a batch that was sent twice",
-        "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
-        "'InternalServerError' not in map(_code_of, answer['Responses'])",
+        "not was_retried and 'InternalServerError' not in map(_code_in, answer['Responses'])",
+        "'InternalServerError' not in map(_code_in, answer['Responses'])",
         _WRITING_MANY,
     ),
     Mutant(
         "sure of a statement that failed within DynamoDB",
-        "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
+        "not was_retried and 'InternalServerError' not in map(_code_in, answer['Responses'])",
         "not was_retried",
         _WRITING_MANY,
     ),
@@ -354,8 +354,8 @@ MUTANTS = (
     Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _WRITING_MANY),
     Mutant(
         "called while the rule is disabled",
-        "self.rule.read().is_enabled and self.armer.call()",
-        "self.armer.call()",
+        "self._rule.read().is_enabled and self.call()",
+        "self.call()",
         _CALLING,
     ),
     Mutant(

@@ -13,7 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.payloads.payload import MAX_BYTES
 from duebell_shared.queue.item_size import MAX_ITEM, size_of
 from duebell_shared.queue.items import item_of
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.new_task import new_task
 from tests.support import REGION, Clock

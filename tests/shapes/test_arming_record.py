@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from duebell import NotArmed, ProblemKind, Status
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.records import pack, unpack
 from tests.support import NOON
 

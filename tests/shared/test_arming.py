@@ -6,9 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.bell.arming import ECHO_SOON, GRACE, HEAD_START, ArmingRecord, Lane
+from duebell_shared.bell.arming import ECHO_SOON, GRACE, HEAD_START, ArmingRecord, Fullest, Lane, LastRun
 from duebell_shared.bell.expression import echoes_of
-from duebell_shared.bell.run_notes import Fullest, LastRun
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.support import NOON

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.tasks.checks import LARGEST
-from duebell_shared.tasks.packed_occurrences import (
+from duebell_shared.tasks.history import (
     MAX_OCCURRENCES,
     MAX_PACKED,
     Occurrence,

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.packed_occurrences import Result
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed, Origin, Recurrence
 from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started

@@ -10,8 +10,8 @@ from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
+from duebell_shared.queue.changes import transact
 from duebell_shared.queue.store import Store
-from duebell_shared.queue.transactions import transact
 from duebell_shared.settings import Settings
 from tests.shared.table_calls import KEY, SOON, client_of, store, task, verbs
 from tests.support import NOON, REGION, Calls, create_table

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from duebell_shared.errors import TaskConflict
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Members

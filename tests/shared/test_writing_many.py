@@ -9,7 +9,7 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
-from duebell_shared.queue.batches import BatchWrite, insertion
+from duebell_shared.queue.calls import BatchWrite, insertion
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.queue.table import DynamoTable

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.settings import Settings
 from tests.simulation.history import History
 from tests.simulation.lateness import lateness

@@ -9,7 +9,7 @@ from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.memory import memory_backend

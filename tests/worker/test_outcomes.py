@@ -16,7 +16,7 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
-from duebell_worker.run.outcome import Unfinished, after_attempt, without_attempt
+from duebell_worker.run.attempt import Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
 from tests.support import NOON
 

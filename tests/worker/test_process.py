@@ -9,7 +9,7 @@ from duebell import Status
 from duebell_shared.bell.arming import HEAD_START, ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable, NotArmed, NotDeployed
-from duebell_worker.process.process import Health, State
+from duebell_worker.process import Health, State
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 

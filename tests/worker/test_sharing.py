@@ -11,7 +11,7 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import done_in_time
 from duebell_worker.run.lease import Lease
-from duebell_worker.run.shares import dealt
+from duebell_worker.run.waits import dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.memory import memory_backend

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.trouble import Call, Trouble
+from duebell_worker.run.lanes import Call, Trouble
 from tests.support import NOON, Clock
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -11,7 +11,7 @@ from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.retention import History
 from duebell_shared.settings import Settings
 from tests.editor.memory import Scheduler

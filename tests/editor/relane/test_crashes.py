@@ -8,7 +8,7 @@ import pytest
 from duebell import AwsUnavailable, TaskConflict
 from duebell_editor.library.relane import relane
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,

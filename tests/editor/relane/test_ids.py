@@ -8,7 +8,7 @@ import pytest
 
 from duebell import NewTask, Status, Task, TaskExists
 from duebell_editor.library.relane import Relaned, relane
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import FROM, HOUR, MINUTE, TO, misplaced, newcomer, record_of, stale, waiting

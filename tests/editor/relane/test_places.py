@@ -5,7 +5,7 @@ import pytest
 from duebell import Status
 from duebell_editor.library.relane import Relaned, relane
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.settings import MAX_LANES
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import FROM, HOUR, fill, newcomer, record_of, stale, waiting

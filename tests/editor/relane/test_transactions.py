@@ -7,8 +7,8 @@ import pytest
 
 from duebell import Status, TransactionCancelled
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import lane_of
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 

@@ -78,7 +78,6 @@ class Stage:
     def done(self, id: str) -> int:
         return sum(start.done is not None for start in self.account.starts if start.id == id)
 
-
     @property
     def now(self) -> datetime:
         return self.world.now

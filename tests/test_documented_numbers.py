@@ -167,11 +167,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
     ("schedules", "longer than {} KB", [N(schedule.MAX_EXPRESSION / 1024)]),
     # priorities
-    (
-        "priorities",
-        "takes {} write units, as a move does",
-        [N(PATHS["`move`, later"].write_units)],
-    ),
+    ("priorities", "takes {} write units, as a move does", [N(PATHS["`move`, later"].write_units)]),
     (
         "priorities",
         "A run reads {} tasks before it starts the first. While tasks wait for a place, it reads up to {}, "
@@ -180,11 +176,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ),
     # guarantees
     ("guarantees", "the lease, at most {} min; by the rule + {};", [N(LEASE, MINUTE), N(ECHOES[0])]),
-    (
-        "guarantees",
-        "rings again {}, {} and {} minutes after its minute",
-        [N(echo) for echo in ECHOES],
-    ),
+    ("guarantees", "rings again {}, {} and {} minutes after its minute", [N(echo) for echo in ECHOES]),
     ("guarantees", "up to {} seconds after it began", [N(armer.HOLD)]),
     (
         "guarantees",
@@ -192,11 +184,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(bell._ACCEPTED_FOR, MINUTE)],
     ),
     ("guarantees", "DynamoDB allows a lane {} GB", [N(LANE_GB)]),
-    (
-        "guarantees",
-        "From {} GB on, adds to it are refused",
-        [N(LANE_GB - 1)],
-    ),
+    ("guarantees", "From {} GB on, adds to it are refused", [N(LANE_GB - 1)]),
     (
         "guarantees",
         "it rings {} to {} times a day. With Lambda's retries this makes at most {}",
@@ -208,36 +196,12 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
     ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
-    (
-        "how-it-works",
-        "| 5 December 10:05 | 10:30 | `{}`",
-        [expression(5, 12, 10, 30, at=(5, 12, 10, 5))],
-    ),
-    (
-        "how-it-works",
-        "| 1 December | 5 December 10:30 | `{}`",
-        [expression(5, 12, 10, 30, at=(1, 12, 0, 0))],
-    ),
-    (
-        "how-it-works",
-        "| 1 April | 30 April 23:58 | `{}`",
-        [expression(30, 4, 23, 58, at=(1, 4, 0, 0))],
-    ),
-    (
-        "how-it-works",
-        "at most {:w} minutes after the end of the run's lease",
-        [N(arming.ECHO_SOON, MINUTE)],
-    ),
-    (
-        "how-it-works",
-        "A run that comes {:w} minutes or more after the ring",
-        [N(arming._ECHO, MINUTE)],
-    ),
-    (
-        "how-it-works",
-        "the retention time, {} days unless set otherwise",
-        [N(SETTINGS.retention, DAY)],
-    ),
+    ("how-it-works", "| 5 December 10:05 | 10:30 | `{}`", [expression(5, 12, 10, 30, at=(5, 12, 10, 5))]),
+    ("how-it-works", "| 1 December | 5 December 10:30 | `{}`", [expression(5, 12, 10, 30, at=(1, 12, 0, 0))]),
+    ("how-it-works", "| 1 April | 30 April 23:58 | `{}`", [expression(30, 4, 23, 58, at=(1, 4, 0, 0))]),
+    ("how-it-works", "at most {:w} minutes after the end of the run's lease", [N(arming.ECHO_SOON, MINUTE)]),
+    ("how-it-works", "A run that comes {:w} minutes or more after the ring", [N(arming._ECHO, MINUTE)]),
+    ("how-it-works", "the retention time, {} days unless set otherwise", [N(SETTINGS.retention, DAY)]),
     ("how-it-works", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
     ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
     (
@@ -312,11 +276,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "A lane holds {} of the {} GB that DynamoDB allows",
         [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
     ),
-    (
-        "operations",
-        "the last {}, in {} bytes at most",
-        [N(packed.MAX_EVENTS), N(packed.MAX_PACKED_EVENTS)],
-    ),
+    ("operations", "the last {}, in {} bytes at most", [N(packed.MAX_EVENTS), N(packed.MAX_PACKED_EVENTS)]),
     ("operations", "there, with {} characters", [N(packed._CHARACTERS[0])]),
     ("operations", "the run's last {} such attempts", [N(report._MOST_PARTS)]),
     # security
@@ -340,11 +300,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(arming.HEAD_START), N(arming.HEAD_START + process._AHEAD)],
     ),
     ("how-to/containers", "after {:w} minutes at the earliest", [N(process._LONGEST_STAY, MINUTE)]),
-    (
-        "how-to/containers",
-        "at one second {} million units a month",
-        [N(round(cost.MONTH / SECOND / 1e6, 1))],
-    ),
+    ("how-to/containers", "at one second {} million units a month", [N(round(cost.MONTH / SECOND / 1e6, 1))]),
     ("how-to/fastapi", "in one of {} threads", [N(async_editor._THREADS)]),
     ("how-to/follow-ups", "that of `Then`, {} KB at most", [N(follow_up.MAX_PAYLOAD / 1024)]),
     (

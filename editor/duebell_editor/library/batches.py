@@ -18,10 +18,9 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.adding import TRIES, Policy
+from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
 from duebell_shared.queue.item_size import check_size
-from duebell_shared.queue.task_queue import Queue
-from duebell_shared.queue.transactions import MOST_WRITES, TaskWrite
+from duebell_shared.queue.task_queue import TRIES, Policy, Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name
 from duebell_shared.tasks.fields import IfExists, NewTask, checked, fields_of

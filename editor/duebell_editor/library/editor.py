@@ -47,18 +47,17 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
+from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.item_size import check_size, with_fitting_events
-from duebell_shared.queue.task_queue import Queue
-from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
-from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
+from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task

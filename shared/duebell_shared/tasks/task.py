@@ -17,11 +17,10 @@ from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.status import Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
-from .events import ADD, ATTEMPT, Event, Lateness, in_order
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Members, Owed, check_id
-from .packed_occurrences import Occurrence, Result, bounded_occurrences
+from .history import ADD, ATTEMPT, Event, Lateness, Occurrence, Result, bounded_occurrences, in_order
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
 

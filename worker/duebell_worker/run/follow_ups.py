@@ -18,9 +18,9 @@ from duebell_shared.errors import (
     UnreadableTask,
 )
 from duebell_shared.instants import LATEST
+from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
 from duebell_shared.queue.item_size import check_size
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.transactions import MOST_WRITES, TaskWrite
+from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
@@ -29,8 +29,7 @@ from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
 if TYPE_CHECKING:
-    from duebell_shared.queue.adding import RuleSetter
-    from duebell_shared.queue.task_queue import Queue
+    from duebell_shared.queue.task_queue import Queue, RuleSetter
 
 #: A follow-up that could not be added is tried again after this time.
 _AGAIN = timedelta(minutes=1)
@@ -175,7 +174,7 @@ class FollowUps:
 
         TaskExists in place of one whose id is taken by a task that is another.
         """
-        from duebell_shared.queue.adding import insert_many  # noqa: PLC0415 (few workers need an editor)
+        from duebell_shared.queue.task_queue import insert_many  # noqa: PLC0415 (few workers need an editor)
 
         if not made:
             return {}
@@ -220,7 +219,7 @@ class FollowUps:
 
     @cached_property
     def _rule(self) -> "RuleSetter":
-        from duebell_shared.queue.adding import RuleSetter  # noqa: PLC0415
+        from duebell_shared.queue.task_queue import RuleSetter  # noqa: PLC0415
 
         return RuleSetter(self._context.backend, self._queue)
 

@@ -209,7 +209,7 @@ _NewBatch = create_model(
         Field(
             default=None,
             max_length=MAX_MANY,
-            description="Ids of tasks that are there already, and that it waits for as well; then it is closed",
+            description="Ids of tasks that are there already, which it waits for as well; then it is closed",
         ),
     ),
     then=_field("then", means="The task that comes when all have ended; its payload is an object"),

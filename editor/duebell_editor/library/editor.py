@@ -534,8 +534,8 @@ class Editor:
         tasks      its tasks, as for `add_many`; a task without an id gets one of its place, `import-7/1`. The
                    batch is then closed. None for an open batch: tasks are added with `batch=id`, until
                    `close_batch`
-        wait_for   ids of tasks that are there already and in no other batch, which it waits for as well; those
-                   that have ended count at once. The batch is then closed
+        wait_for   ids of tasks that are there already, in no other batch, and which it waits for as well;
+                   those that have ended count at once. The batch is then closed
         then       what comes after them: `Then("report", {"month": 1})`. Its payload is an object; it gets
                    counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
         on_failed  the action that comes instead if a task has failed; None: `then` comes all the same

@@ -559,7 +559,8 @@ class Editor:
             self._adder.drop_stray_copies(there.id)
         if there.members is None:
             raise TaskExists(there.id)
-        if given is awaited is None or not there.is_blocked or not there.members.open:
+        stays_open = given is None and awaited is None
+        if stays_open or not there.is_blocked or not there.members.open:
             return there
         report = self.add_many(given or (), if_exists=IfExists.KEEP)
         if report.failures:

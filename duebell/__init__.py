@@ -23,7 +23,7 @@ _NAMES = {
     "duebell_editor.library.change_many": "ChangeFailure ChangeReport Selection",
     "duebell_editor.library.editor": "Editor",
     "duebell_editor.library.sync": "SyncReport SyncStep SyncVerb",
-    "duebell_shared.queue.adding": "Added",
+    "duebell_shared.queue.task_queue": "Added",
     "duebell_editor.listing.failures": "FailureGroup Failures",
     "duebell_editor.listing.history": "Ended PastTimeline",
     "duebell_editor.listing.listing": "Page",
@@ -38,7 +38,7 @@ _NAMES = {
     "duebell_editor.transactions.transaction": "Transaction",
     "duebell_shared.backoff": "Backoff",
     "duebell_shared.bell.bell": "BellKind",
-    "duebell_shared.bell.run_notes": "LastRun LateRing RestingLane",
+    "duebell_shared.bell.arming": "LastRun LateRing RestingLane",
     "duebell_shared.errors": (
         "AddFailure AddReport AwsError AwsRefused AwsUnavailable DuebellError IndexNotReady "
         "InvalidInput InvalidQuery InvalidSchedule InvalidSettings InvalidTask InvalidTransaction "
@@ -49,11 +49,10 @@ _NAMES = {
     "duebell_shared.schedules.calendars": "Calendar",
     "duebell_shared.schedules.schedule": "Holidays Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
-    "duebell_shared.tasks.events": "Event Lateness",
+    "duebell_shared.tasks.history": "Event Lateness Occurrence Result",
     "duebell_shared.tasks.failure": "FailedAttempt Failure",
     "duebell_shared.tasks.fields": "IfExists NewTask TaskChange",
     "duebell_shared.tasks.follow_up": "FollowUp Members Owed Then",
-    "duebell_shared.tasks.packed_occurrences": "Occurrence Result",
     "duebell_shared.tasks.recurrence": "Missed Recurrence",
     "duebell_shared.tasks.status": "Status Verb",
     "duebell_shared.tasks.task": "Task",
@@ -61,8 +60,7 @@ _NAMES = {
     "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker.actions.action": "Action PreparedAction",
     "duebell_worker.actions.handles": "ArgumentsAction PayloadAction",
-    "duebell_worker.run.attempt": "stopping",
-    "duebell_worker.run.outcome": "Abort Retry Snooze",
+    "duebell_worker.run.attempt": "Abort Retry Snooze stopping",
     "duebell_worker.run.report": "RunReport",
     "duebell_worker.worker": "Worker",
 }

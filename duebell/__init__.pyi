@@ -35,10 +35,10 @@ from duebell_editor.transactions.task_writes import Reservation as Reservation
 from duebell_editor.transactions.task_writes import TransactionItem as TransactionItem
 from duebell_editor.transactions.transaction import Transaction as Transaction
 from duebell_shared.backoff import Backoff as Backoff
+from duebell_shared.bell.arming import LastRun as LastRun
+from duebell_shared.bell.arming import LateRing as LateRing
+from duebell_shared.bell.arming import RestingLane as RestingLane
 from duebell_shared.bell.bell import BellKind as BellKind
-from duebell_shared.bell.run_notes import LastRun as LastRun
-from duebell_shared.bell.run_notes import LateRing as LateRing
-from duebell_shared.bell.run_notes import RestingLane as RestingLane
 from duebell_shared.errors import AddFailure as AddFailure
 from duebell_shared.errors import AddReport as AddReport
 from duebell_shared.errors import AwsError as AwsError
@@ -64,7 +64,7 @@ from duebell_shared.errors import TransactionCancelled as TransactionCancelled
 from duebell_shared.errors import TransactionUnknown as TransactionUnknown
 from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
-from duebell_shared.queue.adding import Added as Added
+from duebell_shared.queue.task_queue import Added as Added
 from duebell_shared.retention import History as History
 from duebell_shared.schedules.calendars import Calendar as Calendar
 from duebell_shared.schedules.schedule import Holidays as Holidays
@@ -72,8 +72,6 @@ from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision
 from duebell_shared.settings import Settings as Settings
-from duebell_shared.tasks.events import Event as Event
-from duebell_shared.tasks.events import Lateness as Lateness
 from duebell_shared.tasks.failure import FailedAttempt as FailedAttempt
 from duebell_shared.tasks.failure import Failure as Failure
 from duebell_shared.tasks.fields import IfExists as IfExists
@@ -83,8 +81,10 @@ from duebell_shared.tasks.follow_up import FollowUp as FollowUp
 from duebell_shared.tasks.follow_up import Members as Members
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
-from duebell_shared.tasks.packed_occurrences import Occurrence as Occurrence
-from duebell_shared.tasks.packed_occurrences import Result as Result
+from duebell_shared.tasks.history import Event as Event
+from duebell_shared.tasks.history import Lateness as Lateness
+from duebell_shared.tasks.history import Occurrence as Occurrence
+from duebell_shared.tasks.history import Result as Result
 from duebell_shared.tasks.recurrence import Missed as Missed
 from duebell_shared.tasks.recurrence import Recurrence as Recurrence
 from duebell_shared.tasks.status import Status as Status
@@ -98,10 +98,10 @@ from duebell_worker.actions.action import Action as Action
 from duebell_worker.actions.action import PreparedAction as PreparedAction
 from duebell_worker.actions.handles import ArgumentsAction as ArgumentsAction
 from duebell_worker.actions.handles import PayloadAction as PayloadAction
+from duebell_worker.run.attempt import Abort as Abort
+from duebell_worker.run.attempt import Retry as Retry
+from duebell_worker.run.attempt import Snooze as Snooze
 from duebell_worker.run.attempt import stopping as stopping
-from duebell_worker.run.outcome import Abort as Abort
-from duebell_worker.run.outcome import Retry as Retry
-from duebell_worker.run.outcome import Snooze as Snooze
 from duebell_worker.run.report import RunReport as RunReport
 from duebell_worker.worker import Worker as Worker
 

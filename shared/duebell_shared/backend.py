@@ -1,6 +1,5 @@
 """The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -17,10 +16,9 @@ from .aws.alarms import Alarms
 from .aws.aws_session import client_maker
 from .aws.intake_queue import IntakeQueue, Sqs
 from .bell.armer import Armer
-from .bell.arming import ArmingRecord
 from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
 from .bell.function import Function
-from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
+from .errors import InvalidSettings
 from .instants import utc_now
 from .parallel import Parallel
 from .queue.store import Store
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
     from .audit import Audit
     from .schedules.calendars import Calendar, KnownCalendars
-
-_LOG = logging.getLogger("duebell.backend")
 
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
@@ -108,6 +104,7 @@ class Backend:
             clock=self.clock,
             sleep=self.sleep,
             parallel=self.parallel,
+            function=self.function,
         )
         object.__setattr__(self, "armer", armer)
 
@@ -133,20 +130,6 @@ class Backend:
         """The same backend as if it were `now`; time goes on from there."""
         offset = now - self.clock()
         return replace(self, clock=lambda: self.clock() + offset)
-
-    def start_run_if_late(self, record: ArmingRecord) -> None:
-        """Start a run directly if the rule, as it is set, rings later than something is due.
-
-        `record` is the newest one, with the rule confirmed. Without a function to invoke, or if the call
-        fails, the rule still rings, so nothing is raised. While the rule is disabled, no run is started.
-        """
-        if self.function is None or not record.rings_too_late(self.clock()):
-            return
-        try:
-            if self.rule.read().is_enabled and self.armer.call():
-                self.function.start()
-        except (AwsError, NotArmed, NotDeployed) as error:
-            _LOG.warning("no run was started directly, so the rule will do it: %s", error)
 
     @classmethod
     def connect(

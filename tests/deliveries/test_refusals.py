@@ -10,11 +10,11 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell import Editor, Worker
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.deliveries.kinds import Answer
 from duebell_shared.tasks.status import Status
 from duebell_worker.deliveries.deliverer import concerns_all, fault_of, fault_of_call
-from duebell_worker.run.outcome import Undeliverable, Undelivered
+from duebell_worker.run.attempt import Undeliverable, Undelivered
 from tests.deliveries.test_services import HOUR, make_queue, received, run_at
 from tests.support import REGION, Calls, Clock
 

@@ -1,6 +1,6 @@
 """Adding many tasks at once: checked together, written side by side, armed once, reported one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -44,12 +44,6 @@ def test_large_payloads_go_in_smaller_batches(editor: Editor, calls: Calls) -> N
     assert calls["BatchExecuteStatement"] == 3
 
 
-def test_progress_is_told_of_each(editor: Editor) -> None:
-    told: list[int] = []
-    editor.add_many([GOOD] * 60, progress=told.append)
-    assert told == list(range(1, 61))
-
-
 def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) -> None:
     assert editor.add_many([]) == AddReport(added=())
     assert not calls
@@ -91,16 +85,6 @@ def test_all_are_checked_before_any_is_written(
 def test_the_first_of_several_bad_ones_is_named_and_the_others_are_counted(editor: Editor) -> None:
     with pytest.raises(InvalidTask, match=r"^tasks\[1\]\.due: .* \(and 2 more of these tasks cannot be"):
         editor.add_many([GOOD, GOOD | {"due": 1}, GOOD | {"due": 2}, GOOD, GOOD | {"action": ""}])
-
-
-def test_an_iterable_that_fails_has_written_nothing(editor: Editor) -> None:
-    def broken() -> Iterator[dict[str, Any]]:
-        yield GOOD
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        editor.add_many(broken())
-    assert editor.list().tasks == ()
 
 
 # What fails while writing.

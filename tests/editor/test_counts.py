@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from duebell import AwsUnavailable, InvalidSchedule, PastCounts, Status, Worker
+from duebell import AwsUnavailable, PastCounts, Status, Worker
 from duebell_editor.listing import queue_counts
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning
 from duebell_shared.queue import task_queue
@@ -121,8 +121,3 @@ def test_a_lane_that_cannot_be_read_counts_as_due_and_the_others_are_counted(sch
         status = scheduler.editor.status()
     assert 0 < status.queued < 40
     assert status.next_due == scheduler.clock.now
-
-
-def test_an_unknown_zone_is_refused(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidSchedule, match="no IANA time zone"):
-        scheduler.editor.status(timezone="Mars/Base")

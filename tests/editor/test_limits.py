@@ -158,11 +158,3 @@ def test_what_was_parked_is_released_when_the_action_goes_on_and_no_longer() -> 
     assert again.released(resumed_at) == resumed.released(resumed_at)
     assert not again.released(resumed_at + 27 * HOUR)
     assert not Limits().changed("mail", Limit(per_second=3), now=NOON).released(NOON)
-
-
-def test_overrides_that_were_taken_away_are_forgotten_after_days() -> None:
-    limits = Limits().changed("mail", Limit(per_second=0), now=NOON)
-    gone = limits.changed("mail", Limit(), now=NOON + HOUR)
-    assert gone.overrides["mail"].resumed == NOON + HOUR
-    later = gone.changed("act", Limit(at_most=1), now=NOON + 3 * DAY)
-    assert set(later.overrides) == {"act"}

@@ -44,13 +44,6 @@ def test_recurring_tasks_are_listed_those_that_fail_first(scheduler: Scheduler) 
     assert scheduler.editor.schedules(limit=4).cursor is None
 
 
-def test_a_paused_recurring_task_is_listed_among_the_paused(scheduler: Scheduler) -> None:
-    furnish(scheduler)
-    for limit in (1, 100):
-        found = all_ids(scheduler.editor.list, status="paused", limit=limit)
-        assert sorted(found) == ["b-paused", "once-paused"]
-
-
 @pytest.mark.parametrize("cursor", ["", "x", "WzAsMV0=", "Wy0xLCJhIl0=", "WzMsImEiXQ=="])
 def test_a_cursor_that_no_listing_gave_is_refused(scheduler: Scheduler, cursor: str) -> None:
     with pytest.raises(InvalidQuery, match="cursor: is not one that a listing gave"):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duebell import Status, TaskNotFound
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 
 from .foreign import ITEM, text
 from .scene import Scene

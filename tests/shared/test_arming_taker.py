@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.run_notes import LastRun
+from duebell_shared.bell.arming import ArmingRecord, Lane, LastRun
 from duebell_shared.instants import NEVER
 from tests.support import NOON
 

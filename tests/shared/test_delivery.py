@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.deliveries.delivery import Delivery, deliveries_in
-from duebell_shared.deliveries.delivery_target import DeliverySecret, DeliveryTarget
+from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget, deliveries_in
 from duebell_shared.deliveries.kinds import HTTPS
 from duebell_shared.errors import InvalidSettings
 

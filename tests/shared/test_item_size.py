@@ -16,8 +16,8 @@ from duebell_shared.queue.items import item_of, task_of
 from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import MAX_OCCURRENCES
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import MAX_RESULT, Task
@@ -160,7 +160,7 @@ def test_an_unreadable_failure_is_no_longer_than_another() -> None:
     fits(task)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.lists(FAILURES, min_size=1, max_size=25), st.booleans())
 def test_outcomes_can_be_written_whatever_it_fails_with(failures: list[Failure], recurs: bool) -> None:
     task, at = largest(recurs=recurs), NOW

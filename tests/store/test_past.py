@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey
+from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey
 from duebell_shared.queue.store import Store
 from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.failure import Failure

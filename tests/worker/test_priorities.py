@@ -10,8 +10,7 @@ import pytest
 from duebell import Backoff, Editor, Retry, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.lanes import Lanes, ReadAhead
-from duebell_worker.run.trouble import Trouble
+from duebell_worker.run.lanes import Lanes, ReadAhead, Trouble
 from tests.support import NOON, Clock
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.trouble import Call, Trouble
+from duebell_worker.run.lanes import Call, Trouble
 from tests.support import NOON, Clock
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -114,12 +114,6 @@ def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Troubl
     assert trouble.error_of_all(8) is refused
     trouble.answered([1], Call.CLAIM)
     assert trouble.error_of_all(8) is None
-
-
-def test_trouble_that_is_over_is_nobodys(trouble: Trouble) -> None:
-    trouble.failed(0, Call.CLAIM, ERROR)
-    trouble.answered([0], Call.CLAIM)
-    assert trouble.error_of_all(1) is None
 
 
 def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clock: Clock) -> None:

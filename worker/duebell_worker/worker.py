@@ -4,6 +4,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import count
@@ -25,10 +26,9 @@ import msgspec
 from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff, pause
-from duebell_shared.bell.function import lanes_in, rang_at
 from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
-from duebell_shared.instants import time_text
+from duebell_shared.instants import parse, time_text
 from duebell_shared.limits.limits import Limit
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
@@ -36,10 +36,10 @@ from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
+from duebell_worker.actions.handles import declare_among, declared_task
 from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
-from .actions.declaring import declare_among, declared_task
 from .actions.handles import (
     BUILT_IN,
     ActionDecorator,
@@ -72,6 +72,9 @@ _Action = TypeVar("_Action", bound=Action[..., Any])
 
 #: The environment variable that declares deliveries; the module that reads it is loaded where it is set.
 _DELIVERIES = "DUEBELL_DELIVERIES"
+
+#: The sources of the events of rules and of schedules.
+_BELLS = {"aws.events", "aws.scheduler"}
 
 #: So often a run is tried again in one invocation, if AWS is unavailable.
 _MORE_TRIES = 5
@@ -461,3 +464,27 @@ class Worker:
 
 def _time_left(context: LambdaContext) -> timedelta:
     return timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+
+def lanes_in(event: object) -> tuple[int, ...] | None:
+    """The lanes that `Function.start` put into the event; None for all, and for the event of a ring.
+
+    A run for no lanes at all only sets the rule.
+    """
+    ours = event.get("duebell") if isinstance(event, dict) else None
+    lanes = ours.get("lanes") if isinstance(ours, dict) else None
+    if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
+        return None
+    return tuple(lanes)
+
+
+def rang_at(event: object) -> datetime | None:
+    """The time of the ring that this event tells of; None for another event.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
+    """
+    if not isinstance(event, dict) or event.get("source") not in _BELLS:
+        return None
+    with suppress(ValueError):
+        return parse(str(event.get("time")))
+    return None

@@ -28,9 +28,9 @@ from duebell_shared.audit import Changes
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.schedules.calendars import Calendar, OnHoliday
-from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.follow_up import FollowUp
+from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task

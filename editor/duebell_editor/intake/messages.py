@@ -16,7 +16,7 @@ from duebell_editor.library.change_many import MAX_MANY
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
-from duebell_shared.queue.adding import Policy, check_not_recurring
+from duebell_shared.queue.task_queue import Policy, check_not_recurring
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
 from duebell_shared.tasks.checks import check_due, check_name, read_seconds

@@ -12,7 +12,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
 from duebell_shared.limits.limits import Limit, Limits
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.events import Lateness
+from duebell_shared.tasks.history import Lateness
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.endpoints import way_out
+from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backoff import pause
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.instants import utc_now

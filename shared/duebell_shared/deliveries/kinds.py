@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from duebell_shared.aws.endpoints import is_here
+from duebell_shared.aws.aws_session import is_here
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
 if TYPE_CHECKING:
-    from .delivery_target import DeliveryTarget
+    from .delivery import DeliveryTarget
     from .message import Message
 
 

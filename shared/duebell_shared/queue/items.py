@@ -24,20 +24,23 @@ from duebell_shared.errors import InvalidSchedule, UnreadableTask
 from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
-from duebell_shared.tasks.events import Event, Lateness, pack_events, unpack_events
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
-from duebell_shared.tasks.packed_occurrences import (
+from duebell_shared.tasks.history import (
+    Event,
+    Lateness,
     Occurrence,
     bounded_occurrences,
+    pack_events,
     pack_occurrences,
+    unpack_events,
     unpack_occurrences,
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import IntakeMark, Task
 
-from .past_index import key_of, parse_past, render_past
+from .places import key_of, parse_past, render_past
 
 #: Attributes as DynamoDB's API has them: each by its name, under its type.
 Item = Mapping[str, Mapping[str, Any]]

@@ -20,8 +20,8 @@ from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
+from .calls import calling, try_write
 from .items import Item
-from .refusals import calling, try_write
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

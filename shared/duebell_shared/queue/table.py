@@ -31,26 +31,28 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .batches import Answer, BatchRead, BatchWrite, Written, insertion
+from .calls import Answer, BatchRead, BatchWrite, Made, Written, calling, insertion, try_write
 from .changes import (
     ItemChange,
     ItemDeletion,
     ItemUpdate,
+    Other,
+    TaskWrite,
+    Transacted,
     as_added,
     change_of,
     claim_of,
     is_claim,
     put_if_free,
+    relocate_item,
     statement_of,
+    transact,
     update_of,
 )
 from .item_size import leaner_forms
 from .items import Item, item_of, parse_queued, render_queued, stored, task_of
-from .lanes import lane_of
-from .past_index import RECURRING_KINDS, Past, PastKey, parse_past, render_past
+from .places import RECURRING_KINDS, Past, PastKey, lane_of, parse_past, render_past
 from .records import CALENDARS, LIMITS, SEMAPHORE, WORKER, Records
-from .refusals import Made, calling, try_write
-from .transactions import Other, TaskWrite, Transacted, relocate_item, transact
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import LATEST, MILLISECOND, Instant
 from duebell_shared.schedules.schedule import Schedule
-from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.history import Result
 
 from .checks import Count
 

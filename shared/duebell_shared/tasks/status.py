@@ -30,7 +30,11 @@ class Status(StrEnum):
     @property
     def is_finished(self) -> bool:
         """Tell whether the task is history, so that no run looks at it any more."""
-        return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}
+        return self in FINISHED
+
+
+#: What is history.
+FINISHED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED})
 
 
 _WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})

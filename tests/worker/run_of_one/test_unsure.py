@@ -8,10 +8,9 @@ import pytest
 
 from duebell import Editor, NotArmed, Retry, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import ArmingRecord, LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON, Clock
 from tests.worker.called import Called

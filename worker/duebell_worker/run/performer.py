@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,22 +20,24 @@ from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
 from duebell_worker.log import attempt_of
-from duebell_worker.run.attempt import STOPPING, Attempt, as_run
-from duebell_worker.run.context import RunContext
-from duebell_worker.run.follow_ups import FollowUps
-from duebell_worker.run.lanes import Batcher, Lanes
-from duebell_worker.run.lease import Lease
-from duebell_worker.run.limiter import Limiter
-from duebell_worker.run.outcome import (
+from duebell_worker.run.attempt import (
     NO_RESULT,
+    STOPPING,
+    Attempt,
     Ended,
     KeptResult,
     Snooze,
     Unfinished,
     after_attempt,
+    as_run,
     result_of,
     without_attempt,
 )
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.follow_ups import FollowUps
+from duebell_worker.run.lanes import Batcher, Lanes
+from duebell_worker.run.lease import Lease
+from duebell_worker.run.limiter import Limiter
 from duebell_worker.run.report import Outcome
 
 if TYPE_CHECKING:
@@ -51,10 +54,7 @@ _Step = Callable[..., None]
 
 
 class Performer:
-    """Takes attempts from the claim to the record, until it is told to `leave`.
-
-    follow_ups  adds those that tasks owe, once their outcomes are recorded
-    """
+    """Takes attempts from the claim to the record, until it is told to `leave`."""
 
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
         self._context = context
@@ -62,7 +62,6 @@ class Performer:
         self._keep = context.backend.settings.retention_policy
         self._lease = lease
         self._lanes = lanes
-        self.follow_ups = FollowUps(context, lanes)
         self._starting = threading.Lock()
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
@@ -81,6 +80,11 @@ class Performer:
             for action in context.actions.values()
             if (batch := action.batch)
         }
+
+    @cached_property
+    def follow_ups(self) -> FollowUps:
+        """Adds the follow-ups that tasks owe, once their outcomes are recorded."""
+        return FollowUps(self._context, self._lanes)
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
         """Claim these tasks, all of one status, and submit their attempts."""

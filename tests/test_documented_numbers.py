@@ -343,11 +343,11 @@ _RETRY, _ADD, _BY_TRANSACTION, _OF_A_GROUP = (
     )
 )
 _OF_FAILURES = [", ".join(str(status) for status in sorted(https._LASTS) if status >= 400)]
-_DEFAULTS = {name: row.default for name, row in PARAMETERS.items()}
+_DEFAULTS: dict[str, Any] = {name: row.default for name, row in PARAMETERS.items()}
 _TIMEOUT = int(_DEFAULTS["Timeout"]) * SECOND
 
 #: Further places of these numbers, and the numbers of one place: the page and its words.
-PLACES: list[tuple[list[N | str], str]] = [
+PLACES: list[tuple[Any, str]] = [
     ([PYTHON], "quickstart: Python {} or newer"),
     ([N(LEASE, MINUTE)], "limits: until its lease ends, {:w} minutes at most"),
     ([N(LEASE, MINUTE)], "how-it-works: Its lease ends at most {:w} minutes later"),

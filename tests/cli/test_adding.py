@@ -1,13 +1,11 @@
 """`add` of one task: what it says, where the payload comes from, and an id that is taken."""
 
-import uuid
 from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
 from duebell import Editor, FollowUp
 from duebell_shared import errors
-from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 
 
@@ -17,14 +15,6 @@ def test_add_says_what_was_added(duebell: Duebell, editor: Editor) -> None:
     task = editor.get("sale-42")
     assert task.payload == {"item": 42}
     assert editor.status().rings_at == task.due
-
-
-def test_add_gives_the_task_as_json_its_generated_id_among_it(duebell: Duebell, editor: Editor) -> None:
-    outcome = duebell("add", "x", "--due", "2026-12-31T09:00", "--timezone", "Europe/Berlin", "--json")
-    [task] = lines(outcome.out)
-    assert str(uuid.UUID(task["id"])) == task["id"]
-    assert task["due"] == "2026-12-31T08:00:00.000Z"
-    assert render(editor.get(task["id"]).due) == task["due"]
 
 
 def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
@@ -139,3 +129,6 @@ def test_a_batch(duebell: Duebell, editor: Editor) -> None:
     assert duebell("add", "work", "--in", "1h", "--batch", "b").status == 4
     assert duebell("batch", "m").status == 2
     assert editor.get("b").payload["month"] == 1
+    editor.add("work", due=timedelta(hours=1), id="m2")
+    waits = duebell("batch", "c", "--wait-for", "m2", "--wait-for", "b", "--then", "report")
+    assert waits.out == "c: blocked, 0 of 2 have ended, 0 failed\n"

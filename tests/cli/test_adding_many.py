@@ -86,13 +86,6 @@ def test_what_was_there_is_not_counted_as_added(duebell: Duebell, editor: Editor
     assert document == {"added": 0, "there_already": 2, "failures": []}
 
 
-def test_standard_input_is_checked_like_a_file(duebell: Duebell, editor: Editor) -> None:
-    status, out, err = duebell("add", "--from", "-", stdin="\n".join([line("a"), "oops", line("b")]))
-    assert (status, out) == (2, "0 added, 1 failed\n")
-    assert err.startswith("line 2: is not JSON")
-    assert editor.list().tasks == ()
-
-
 def test_chunks_are_written_before_the_next_is_read(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,9 +5,7 @@ from unittest import mock
 import pytest
 
 from duebell import Editor
-from duebell_editor.cli import change
 from duebell_editor.cli.output import Output
-from duebell_shared import errors
 from tests.cli.program import Duebell, fail, lines
 
 
@@ -80,17 +78,6 @@ def test_a_filter_takes_those_whose_status_allows_it(duebell: Duebell, three: Ed
     status, _, err = duebell("retry", "--status", "done", "--yes")
     assert (status, err) == (2, "error: --status: to retry a task it must be expired or failed\n")
     assert duebell("resume", "--status", "paused", "--yes").out == "0 tasks resumed, 0 failed\n"
-
-
-def test_it_is_broken_off_when_aws_is_away(
-    duebell: Duebell, three: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(change, "_CHUNK", 1)
-    with mock.patch.object(three, "cancel", side_effect=errors.AwsUnavailable("throttled")) as cancel:
-        status, _, err = duebell("cancel", "a-1", "a-2", "b-1")
-    assert (status, cancel.call_count) == (5, 1)
-    assert "broken off: some that are not told here" in err
-    assert err.endswith("error: throttled\n")
 
 
 def test_one_task_is_told_as_before(duebell: Duebell, three: Editor) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from duebell import Editor, Page
 from duebell_editor.cli import tasks as listing
-from duebell_editor.cli.output import Output, console
+from duebell_editor.cli.output import console
 from tests.cli.program import Duebell, fail, lines
 
 
@@ -50,15 +50,6 @@ def test_a_listing_is_never_empty_while_there_are_matches(duebell: Duebell) -> N
     # Then it is found, however far the search must go
     assert [task["id"] for task in lines(outcome.out)] == ["t5"]
     assert outcome.err == ""
-
-
-@pytest.mark.usefixtures("five", "impatient")
-def test_someone_who_looks_sees_how_far_it_is(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Output, "is_watched", True)
-    status, out, err = duebell("list", "--action", "rare")
-    assert (status, out.split("\t")[0]) == (0, "t5")
-    assert err.startswith("looked as far as 2026-11-21 1")
-    assert "there is more" not in err
 
 
 def test_list_is_a_line_with_tabs_for_each_task_when_nobody_looks(duebell: Duebell, editor: Editor) -> None:

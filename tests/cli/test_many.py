@@ -94,14 +94,3 @@ def test_a_line_that_cannot_be_right_is_named_and_nothing_is_added(
     assert message in err
     assert err.endswith("error: a line cannot be right; nothing was added\n")
     assert editor.list().tasks == ()
-
-
-def test_wrong_usage_of_many(duebell: Duebell, tmp_path: Path) -> None:
-    for arguments, message in (
-        (("add", "--from", str(tmp_path / "missing")), "cannot read"),
-        (("add", "x", "--from", "-"), "--from goes without ACTION"),
-        (("add", "--in", "1h"), "give the ACTION to run, or --from FILE"),
-    ):
-        status, _, err = duebell(*arguments)
-        assert status == 2
-        assert message in err

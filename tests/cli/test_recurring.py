@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from duebell import Editor
 from duebell_shared.instants import render
-from tests.cli.program import Duebell, fail, lines
+from tests.cli.program import Duebell, lines
 
 
 def test_a_recurring_task(duebell: Duebell) -> None:
@@ -22,15 +22,6 @@ def test_a_recurring_task(duebell: Duebell) -> None:
     assert "every weekday at 09:00, Europe/Berlin" in text
     assert "0 of 5" in text
     assert "scheduled" in duebell("run-now", "r").out
-
-
-def test_occurrences_are_shown(duebell: Duebell, editor: Editor) -> None:
-    duebell("add", "report", "--schedule", "rate(1 hour)", "--id", "r")
-    fail(editor, "r")
-    text = duebell("show", "r").out
-    assert "1, the last 1 failed" in text
-    assert "ValueError: " in text
-    assert "2026-11-21 13:00" in text
 
 
 def test_preview(duebell: Duebell) -> None:

@@ -59,15 +59,6 @@ def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: boo
     assert ("a run came at" in said.get()) is is_told
 
 
-def test_a_rule_that_is_gone_is_not_called_disabled(duebell: Duebell, session: boto3.Session) -> None:
-    session.client("events").remove_targets(Rule="duebell", Ids=["worker"])
-    session.client("events").delete_rule(Name="duebell")
-    out = duebell("status").out
-    assert "duebell (cannot be read)" in out
-    assert ["armed", "no"] in [line.split() for line in out.splitlines()]
-    assert ["rings", "never"] in [line.split() for line in out.splitlines()]
-
-
 def test_with_a_schedule_status_and_doctor_speak_of_that(
     duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,11 +105,6 @@ def test_times_are_shown_in_the_local_zone() -> None:
     assert when(None, NOON) == "-"
 
 
-@pytest.mark.usefixtures("berlin")
-def test_times_at_the_end_of_the_calendar_are_shown_in_utc() -> None:
-    assert when(datetime.max.replace(tzinfo=UTC), NOON).startswith("9999-12-31 23:59:59 UTC")
-
-
 def test_what_a_terminal_would_obey_is_written_as_escapes() -> None:
     assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"

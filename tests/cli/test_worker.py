@@ -93,20 +93,6 @@ def test_a_worker_that_cannot_start_is_never_called_healthy(
     assert 'File "/var/task/sales/actions.py", line 3' in out
 
 
-def test_what_follows_from_a_worker_that_cannot_start_says_so(
-    editor: Editor, worker: Worker, clock: object
-) -> None:
-    editor.add("report", due=NOON)
-    editor._backend.sleep(3600)
-    before = [problem.kind for problem in editor.status().problems]
-    assert before == ["not_armed", "overdue"]
-    break_down(editor)
-    status = editor.status()
-    assert [problem.kind for problem in status.problems] == ["worker", *before]
-    assert not any(problem.mendable for problem in status.problems)
-    assert {problem.way_out for problem in status.problems[1:]} == {"it follows from the first problem"}
-
-
 @pytest.mark.usefixtures("worker")
 def test_a_field_that_is_left_out_is_a_warning_with_the_nearest_one(duebell: Duebell) -> None:
     outcome = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": 1, "prise": 2}')

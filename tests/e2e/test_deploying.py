@@ -5,14 +5,13 @@ import re
 
 import pytest
 
-from duebell import Status, TaskNotFound
+from duebell import Status
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import DeployFailed
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.settings import Settings
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON
@@ -103,27 +102,6 @@ def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
     assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
 
 
-def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) -> None:
-    editor = deployer.deploy(History="none", RetentionDays="3", KeptPayload="0")
-
-    settings = editor._backend.settings
-    assert (settings.history, settings.retention.days, settings.kept_payload) == ("none", 3, 0)
-    variables = deployer.function["Environment"]["Variables"]  # type: ignore[index]
-    assert Settings.from_env(variables).retention_policy == settings.retention_policy
-    # And a task that is done is gone
-    editor.add("succeed", due=SOON, id="done")
-
-    def is_gone() -> bool:
-        deployer.run()
-        try:
-            editor.get("done")
-        except TaskNotFound:
-            return True
-        return False
-
-    wait_for(is_gone)
-
-
 def test_all_that_is_optional(deployer: Deployer) -> None:
     session = deployer.session
     key = session.client("kms").create_key()["KeyMetadata"]["Arn"]
@@ -157,19 +135,6 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     assert deployer.why_failed(editor, "told") == "hello"
     attached = session.client("iam").list_attached_role_policies(RoleName=deployer.role)["AttachedPolicies"]
     assert [one["PolicyArn"] for one in attached] == [policy]
-
-
-def test_a_kept_queue_is_taken_up_again(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER, id="kept")
-    deployer.destroy()
-    assert "--delete-table" in deployer.said[-1]
-
-    editor = deployer.deploy()
-
-    assert editor.get("kept").due == LATER
-    assert deployer.rule == SetFor(LATER)
-    deployer.deploy(MemorySize="1024")
-    assert editor.get("kept").due == LATER
 
 
 def test_a_restored_queue_goes_on_under_its_own_name(deployer: Deployer, stack: EmbeddedStack) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, InvalidSettings, InvalidTask, NewTask, NotArmed, Settings, Status, TaskExists
+from duebell import Editor, InvalidSettings, InvalidTask, NewTask, Settings, Status
 from duebell_shared.audit import from_place
 from duebell_shared.queue.changes import ItemUpdate, change_of
 from duebell_shared.queue.items import item_of, task_of
@@ -110,17 +110,6 @@ def test_a_change_by_nobody_known_takes_the_name_away(scheduler: Scheduler, what
     assert task.changed_by is None
 
 
-def test_what_changes_nothing_says_nothing(scheduler: Scheduler, told: Callable[[], Told]) -> None:
-    editor = a_queue(scheduler).acting_as("ben")
-    told()
-    assert editor.add("x", due=HOUR, id="a", if_exists="keep").changed_by is None
-    assert editor.add_many([NewTask(action="x", due=HOUR, id="a")], if_exists="keep").there_already == ("a",)
-    with pytest.raises(TaskExists):
-        editor.add("x", due=HOUR, id="a")
-    assert editor.get("a").changed_by is None
-    assert told() == []
-
-
 def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], Told]) -> None:
     editor = a_queue(scheduler).acting_as("ben")
     told()
@@ -133,18 +122,6 @@ def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], T
         ("c", "add", "ben"),
     ]
     assert {editor.get(id).changed_by for id in "abc"} == {"ben"}
-
-
-def test_a_change_is_told_when_it_is_stored_though_it_could_not_be_armed(
-    scheduler: Scheduler, told: Callable[[], Told], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise NotArmed("the rule is away")
-
-    monkeypatch.setattr(scheduler.backend.armer, "ensure", refuse)
-    with pytest.raises(NotArmed):
-        scheduler.editor.acting_as("ben").add("x", due=HOUR, id="a")
-    assert [line["id"] for line in told()] == ["a"]
 
 
 def test_an_import_keeps_who_changed_what(scheduler: Scheduler, told: Callable[[], Told]) -> None:

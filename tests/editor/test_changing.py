@@ -79,13 +79,6 @@ def test_a_paused_task_is_moved_and_waits_to_be_resumed(scheduler: Scheduler, on
 # Updating.
 
 
-def test_what_is_not_given_stays(scheduler: Scheduler, one: Task) -> None:
-    before = len(scheduler.events.put)
-    assert scheduler.editor.update("one", action="other").payload == 1
-    assert scheduler.editor.update("one", payload=0).action == "other"
-    assert len(scheduler.events.put) == before
-
-
 def test_a_failed_task_is_mended_and_retried(scheduler: Scheduler, one: Task) -> None:
     scheduler.become(one, Status.FAILED)
     assert scheduler.editor.update("one", payload="right").status is Status.FAILED

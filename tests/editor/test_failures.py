@@ -115,21 +115,6 @@ def test_pages_go_on_through_failing_and_failed(
     assert failed == (["m-1", "d-1", "t-2", "t-1"] if latest_first else ["t-1", "t-2", "d-1", "m-1"])
 
 
-def test_the_time_of_a_failing_task_is_that_of_its_last_occurrence(scheduler: Scheduler) -> None:
-    failed_at = NOON + 4 * HOUR
-    assert listed(scheduler, status="failing", after=failed_at, before=failed_at) == ["hourly"]
-    assert not listed(scheduler, status="failing", after=failed_at + HOUR)
-    assert not listed(scheduler, status="failing", before=failed_at - HOUR)
-
-
-def test_an_occurrence_that_is_done_ends_it(scheduler: Scheduler) -> None:
-    task = scheduler.editor.get("hourly")
-    done = task.done(now=scheduler.clock.now, keep=RetentionPolicy(retention=KEEP))
-    assert scheduler.store.save(task, done)
-    assert not listed(scheduler, status="failing")
-    assert scheduler.editor.status().failing == 0
-
-
 def test_tasks_are_found_by_error_and_by_text_in_their_id_or_payload(scheduler: Scheduler) -> None:
     assert listed(scheduler, status="failed", error="CardDeclined") == ["d-1"]
     assert not listed(scheduler, status="failed", error="Card")

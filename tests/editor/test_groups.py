@@ -123,15 +123,6 @@ def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
     assert read["keys"] <= QUICKLY
 
 
-def test_a_large_group_far_behind_in_a_long_queue_is_found(scheduler: Scheduler) -> None:
-    # Given more tasks before the group than a page reads, and more in the group
-    add(scheduler, 800)
-    add(scheduler, 2_000, prefix=GROUP, due=HOUR * 2)
-    page = scheduler.editor.list(prefix=GROUP, limit=1, most_keys=300)
-    assert [task.id for task in page.tasks] == [f"{GROUP}00000"]
-    assert page.cursor
-
-
 def test_a_change_to_a_group_selects_all_of_it(
     scheduler: Scheduler, read: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

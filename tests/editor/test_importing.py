@@ -140,17 +140,6 @@ def test_a_line_that_has_a_field_twice_is_refused(scheduler: Scheduler) -> None:
     assert not scheduler.store.tasks
 
 
-@pytest.mark.parametrize(
-    "line",
-    [LINE, RECURRING, ENDED, {**LINE, "due": "2026-11-21T23:00:00+10:00"}, {**LINE, "status": "running"}],
-)
-def test_a_line_that_is_right_is_stored_as_it_was(scheduler: Scheduler, line: dict[str, Any]) -> None:
-    assert scheduler.editor.import_tasks([json.dumps(line).encode()]).written == 1
-    [task] = scheduler.store.tasks.values()
-    assert (task.due, task.queued) == (NOON + HOUR, None if task.status is Status.DONE else NOON + HOUR)
-    assert (scheduler.editor.status().next_due is None) == (task.status is Status.DONE)
-
-
 @pytest.mark.parametrize("status", ["scheduled", "running"])
 def test_a_task_that_waited_for_a_limit_is_due_as_before(scheduler: Scheduler, status: str) -> None:
     # Given a task that another queue has parked for a day, as its action is paused there

@@ -183,22 +183,6 @@ def test_nothing_is_refused_when_the_worker_cannot_be_read(
     assert [record.message[:36] for record in caplog.records] == ["actions and payloads are not checked"]
 
 
-@pytest.mark.usefixtures("_quiet")
-def test_nothing_is_refused_by_a_record_that_cannot_be_read(
-    editor: Editor, session: boto3.Session, worker: Worker
-) -> None:
-    table = session.client("dynamodb")
-    for text in ("{", "[]", '{"worker": 3}'):
-        names = {"lane": {"S": "worker"}, "id": {"S": "worker"}}
-        table.put_item(TableName="duebell", Item={**names, "record": {"S": text}, "rev": {"N": "7"}})
-        fresh = Editor(backend=editor._backend)
-        fresh.add("gone", due=HOUR, payload=[1])
-        assert fresh.worker() is None
-        # And the next start writes it anew
-        worker.register()
-        assert fresh.worker()
-
-
 @pytest.fixture
 def aws(backend: Backend) -> Hooks:
     return Hooks(backend)

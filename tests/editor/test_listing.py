@@ -12,7 +12,7 @@ from duebell import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import QueueKey
-from tests.support import NOON, Calls, Clock
+from tests.support import NOON, Calls
 
 HOUR = timedelta(hours=1)
 DUE = NOON + HOUR
@@ -99,12 +99,6 @@ def test_of_several_statuses(editor: Editor) -> None:
     assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]
 
 
-@pytest.mark.usefixtures("one_of_each")
-def test_expired_history_is_left_out(editor: Editor, clock: Clock) -> None:
-    clock.advance(HOUR)
-    assert ids(editor.list(status=["done", "failed", "cancelled"])) == ["cancelled"]
-
-
 def test_a_retry_is_listed_by_when_it_is_looked_at_next(editor: Editor, backend: Backend) -> None:
     editor.add("act", due=DUE, id="one")
     editor.add("act", due=DUE + HOUR, id="two")
@@ -141,13 +135,6 @@ def test_the_tasks_that_a_page_showed_may_be_gone(editor: Editor, limit: int) ->
         editor.cancel(id)
     rest = [id for page in pages(editor, limit=limit, cursor=first.cursor) for id in ids(page)]
     assert sorted(rest) == sorted(every - set(ids(first)))
-
-
-def test_a_cursor_beyond_the_bounds_gives_nothing(editor: Editor) -> None:
-    editor.add_many({"action": "act", "due": DUE, "id": f"task-{n}"} for n in range(4))
-    cursor = editor.list(limit=2).cursor
-    assert ids(editor.list(cursor=cursor, before=DUE - HOUR)) == []
-    assert ids(editor.list(cursor=cursor, after=DUE + HOUR)) == []
 
 
 # What cannot be right.

@@ -146,14 +146,6 @@ def test_the_last_page_has_no_cursor(scheduler: Scheduler, count: int, limit: in
     assert (sum(sizes), len(sizes)) == (count, pages)
 
 
-def test_a_task_that_is_moved_between_two_pages_may_come_again_where_it_is_now(scheduler: Scheduler) -> None:
-    for number in (1, 2, 3):
-        scheduler.editor.add("act", due=HOUR * number, id=str(number))
-    first = scheduler.editor.list(limit=1)
-    scheduler.editor.move("1", due=5 * HOUR)
-    assert [task.id for task in scheduler.editor.list(cursor=first.cursor).tasks] == ["2", "3", "1"]
-
-
 @pytest.mark.parametrize("status", [None, "paused"])
 @pytest.mark.parametrize(
     ("after", "before", "found"),

@@ -75,14 +75,6 @@ def test_a_limit_that_has_passed_makes_it_due_now(scheduler: Scheduler) -> None:
     assert scheduler.events.expression == SetFor(NOON + HOUR + MINUTE)
 
 
-def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler: Scheduler) -> None:
-    first = push(scheduler, due=30 * MINUTE, spread=HOUR)
-    assert first.queued
-    scheduler.clock.advance(MINUTE)
-    task = push(scheduler, due=HOUR, spread=HOUR, max_wait=30 * MINUTE)
-    assert (task.due, task.queued) == (first.due, first.queued)
-
-
 @pytest.mark.parametrize(("action", "stays"), [("index", True), ("other", False)])
 def test_an_overdue_task_keeps_its_place_in_the_line_of_its_limit(
     scheduler: Scheduler, action: str, stays: bool

@@ -176,21 +176,6 @@ def test_a_recurring_task_that_waits_to_be_run_once_more_is_not_run_twice(schedu
     assert editor.run_now("daily").rev > done.rev
 
 
-def test_an_extra_occurrence_that_waits_for_its_next_attempt_is_not_what_run_now_asks_for(
-    scheduler: Scheduler,
-) -> None:
-    task = scheduler.editor.run_now("daily")
-    scheduler.editor.move("daily", due=10 * DAY)
-    asked = scheduler.editor.run_now("daily")
-    assert asked.queued == task.queued
-
-
-def test_a_clock_that_is_behind_asks_for_no_second_one(scheduler: Scheduler) -> None:
-    first = scheduler.editor.run_now("daily")
-    scheduler.clock.advance(timedelta(seconds=-50))
-    assert scheduler.editor.run_now("daily") == first
-
-
 def test_a_change_that_made_nothing_says_why_also_when_the_rule_cannot_be_set(scheduler: Scheduler) -> None:
     scheduler.events.troubles["DescribeRule"] = [refusal("AccessDeniedException")] * 4
     scheduler.backend.armer.change(lambda record: record.disputed())

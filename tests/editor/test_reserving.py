@@ -72,14 +72,6 @@ def test_the_grace_is_ten_seconds_to_an_hour(scheduler: Scheduler, grace: Any, i
     assert scheduler.is_untouched()
 
 
-def test_a_reservation_checks_what_add_checks(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidTask, match="due: is missing"):
-        scheduler.editor.reserve("act")
-    with pytest.raises(InvalidTask, match="odd: is not a field of a task"):
-        scheduler.editor.reserve("act", due=HOUR, odd=1)  # type: ignore[call-arg]
-    assert scheduler.is_untouched()
-
-
 def test_a_dropped_reservation_cannot_be_confirmed(scheduler: Scheduler) -> None:
     reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
     assert reservation.drop()

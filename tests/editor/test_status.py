@@ -16,8 +16,8 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import STARTS_WITHIN
-from tests.editor.health import DUE, MINUTE, problem, write
-from tests.support import NOON, Calls, Clock, SetFor
+from tests.editor.health import DUE, problem, write
+from tests.support import NOON, Calls, Clock
 
 # When all is well.
 
@@ -28,15 +28,6 @@ def test_a_queue_never_used_is_well(editor: Editor) -> None:
     assert (status.table, status.rule, status.lanes) == ("duebell", "duebell", 4)
     assert (status.expression, status.enabled, status.armed) == (SENTINEL, True, True)
     assert (status.rings_at, status.next_due, status.running) == (None, None, 0)
-
-
-def test_with_tasks_it_says_what_comes_next(editor: Editor) -> None:
-    editor.add("act", due=DUE + MINUTE)
-    editor.add("act", due=DUE + timedelta(milliseconds=1))
-    status = editor.status()
-    assert status.healthy
-    assert (status.next_due, status.rings_at) == (DUE + timedelta(milliseconds=1), DUE + MINUTE)
-    assert (status.expression, status.armed) == (SetFor(DUE + MINUTE), True)
 
 
 def test_a_status_writes_nothing(editor: Editor, calls: Calls) -> None:

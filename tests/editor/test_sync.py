@@ -253,16 +253,3 @@ class AwsAway:
 
     def __exit__(self, *_: object) -> None:
         self._is_over = True
-
-
-def test_a_sync_repeated_after_the_rule_could_not_be_set_arms_it(
-    editor: Editor, deploy: Callable[..., Worker], backend: Backend
-) -> None:
-    deploy(a={})
-    allow_again = Hooks(backend).refuse("events.PutRule", "AccessDeniedException")
-    with pytest.raises(NotArmed, match="task 'a' is stored"):
-        editor.sync()
-    allow_again()
-    assert editor.sync().unchanged == 1
-    status = editor.status()
-    assert (status.healthy, status.rings_at) == (True, editor.get("a").due)

@@ -144,12 +144,6 @@ def test_a_lost_answer_of_a_committed_transaction_is_no_error(kind: type[Trouble
     assert len(scheduler.store.others) == 1
 
 
-def test_a_transaction_whose_every_answer_is_lost_is_found_committed_by_its_tasks() -> None:
-    scheduler = troubled(*["lost"] * 9)
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
 def test_a_transaction_of_which_nothing_is_known_keeps_its_reservations() -> None:
     scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
     with pytest.raises(TransactionUnknown, match="it is not known whether the transaction is committed"):

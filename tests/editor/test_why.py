@@ -302,16 +302,6 @@ def test_the_lateness_of_an_attempt_is_split(editor: Editor, scheduler: Schedule
     )
 
 
-def test_a_recurring_task_that_waits_tells_the_lateness_of_its_last_attempt(
-    editor: Editor, scheduler: Scheduler, worker: Worker
-) -> None:
-    editor.add("act", schedule="rate(1 hour)", start=DUE, id="one")
-    scheduler.clock.now = DUE + 5 * SECOND
-    worker.run()
-    why = editor.why("one")
-    assert (why.cause, why.lateness) == (WaitCause.NOT_DUE, Lateness(start=5_000))
-
-
 def test_attempts_before_it_are_told_apart(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     editor.add("fail", due=DUE, id="one")
     for _ in range(5):
@@ -322,12 +312,3 @@ def test_attempts_before_it_are_told_apart(editor: Editor, scheduler: Scheduler,
     why = editor.why("one")
     assert why.delay_ms > 3 * HOUR / timedelta(milliseconds=1)
     assert "s until the time that it was queued for" in why.what
-
-
-def test_what_rounding_leaves_is_no_delay(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
-    editor.add("act", due=DUE, id="one")
-    scheduler.clock.now = DUE + timedelta(microseconds=794_400)
-    worker.run()
-    why = editor.why("one")
-    assert (why.delay_ms, why.lateness) == (0, None)
-    assert why.what.endswith(" 0.8 s after it was due")

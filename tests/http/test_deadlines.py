@@ -72,10 +72,9 @@ def test_a_connection_that_says_nothing_is_closed_without_a_word(url: str) -> No
         assert all_of(client) == b""
 
 
-@pytest.mark.parametrize("text", ["GET /api/status HTTP/1.1\r\n", f"GET / HTTP/1.1\r\n{HOST}X-Long: "])
-def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str, text: str) -> None:
+def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str) -> None:
     with connect(url) as client:
-        got = trickle(client, text)
+        got = trickle(client, f"GET / HTTP/1.1\r\n{HOST}X-Long: ")
     assert got in {
         deadlines._SLOW_CLIENT,
         b"",

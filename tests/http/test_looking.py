@@ -161,29 +161,3 @@ def test_of_many_recurring_tasks_some_stand_for_all(
     found = scheduler.editor.past_timeline(NOON, count=4)
     assert sum(bucket.done for bucket in found.buckets) == 9
     assert all(bucket.is_estimate for bucket in found.buckets)
-
-
-def test_in_a_long_history_one_lane_stands_for_all_and_failures_are_counted(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queue, "_FEW", 5)
-    tasks = [scheduler.editor.add("x", due=timedelta(0), id=f"t{n}") for n in range(60)]
-    for number, task in enumerate(tasks):
-        scheduler.become(task, Status.FAILED if number < 7 else Status.DONE)
-    [bucket] = scheduler.editor.past_timeline(NOON, count=1).buckets
-    assert bucket.done == 4 * sum(task.lane == 0 for task in tasks[7:])
-    assert (bucket.failed, bucket.is_estimate) == (7, True)
-
-
-def test_the_latest_are_counted_where_there_are_too_many(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queue, "_MOST", 5)
-    for number in range(40):
-        scheduler.become(scheduler.editor.add("x", due=timedelta(0), id=f"t{number}"), Status.DONE)
-        scheduler.clock.advance(timedelta(minutes=1 if number < 4 else 60))
-    found = scheduler.editor.past_timeline(NOON, count=48)
-    assert [bucket.done for bucket in found.buckets][-16:-12] == [1, 1, 1, 1]
-    assert not found.is_all
-    [first] = scheduler.editor.past_timeline(NOON, count=1).buckets
-    assert first.done == 5

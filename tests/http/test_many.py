@@ -72,14 +72,6 @@ def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor
     assert listed(client) == ids
 
 
-def test_a_dry_run_does_not_count_what_is_forgotten(client: TestClient, scheduler: Scheduler) -> None:
-    task = scheduler.editor.add("x", due=timedelta(0), id="failed")
-    scheduler.become(task, Status.FAILED)
-    assert bulk(client, do="retry", ids=["failed", "nope"], dry_run=True)["found"] == 1
-    scheduler.clock.advance(timedelta(days=31))
-    assert bulk(client, do="retry", ids=["failed"], dry_run=True)["found"] == 0
-
-
 def test_what_is_stored_is_no_failure_when_the_rule_can_be_set_after_all(
     client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -198,11 +198,6 @@ def test_head_is_answered_as_get_without_the_body(client: TestClient, path: str)
     assert dict(head.headers) == dict(get.headers)
 
 
-def test_the_stream_has_no_head(client: TestClient) -> None:
-    refused = client.head("/api/changes")
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
-
-
 def test_an_answer_does_not_grow_with_what_was_wrong(client: TestClient) -> None:
     for body in (
         {"action": "x", "due": "2" * 1_000_000},

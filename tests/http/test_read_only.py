@@ -75,15 +75,6 @@ def test_all_can_be_looked_at(client: TestClient) -> None:
     assert client.post("/api/preview", json={"schedule": "rate(1 hour)"}).status_code == 200
 
 
-def test_it_is_said(client: TestClient, furnished: Scheduler) -> None:
-    assert "<html data-read-only " in client.get("/").text
-    assert "read-only" in client.get("/openapi.json").json()["info"]["description"]
-    # And a server that changes things does not say it
-    other = TestClient(create_app(furnished.editor), base_url="http://127.0.0.1:8125")
-    assert "<html data-read-only" not in other.get("/").text
-    assert "read-only:" not in other.get("/openapi.json").json()["info"]["description"]
-
-
 def test_it_holds_where_it_is_mounted(furnished: Scheduler) -> None:
     outer = FastAPI()
     outer.mount("/admin", create_app(furnished.editor, read_only=True))

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from duebell import Editor, Status
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.task import QueueKey
-from tests.http.asking import TOMORROW, add, ids
+from tests.http.asking import TOMORROW, add
 
 
 def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestClient, editor: Editor) -> None:
@@ -114,18 +114,6 @@ def test_a_due_date_may_be_given_as_the_seconds_until_then(client: TestClient) -
         refused = client.post("/api/tasks/soon/move", json=wrong)
         assert (refused.status_code, refused.json()["field"]) == (422, field)
     assert client.get("/api/tasks/soon").json()["rev"] == changed.json()["rev"]
-
-
-def test_tasks_are_listed_in_order_of_time_and_can_be_filtered(client: TestClient) -> None:
-    for day, action in ((3, "a"), (1, "b"), (2, "a")):
-        add(client, id=f"day-{day}", action=action, due=f"2026-12-0{day}T00:00:00Z")
-    client.delete("/api/tasks/day-2")
-    assert ids(client) == ["day-1", "day-3"]
-    assert ids(client, action="a") == ["day-3"]
-    assert ids(client, status=["cancelled", "scheduled"]) == ["day-2", "day-1", "day-3"]
-    assert ids(client, latest_first=True) == ["day-3", "day-1"]
-    assert ids(client, after="2026-12-02T01:00:00+01:00") == ["day-3"]
-    assert ids(client, before="2026-12-01T00:00:00Z") == ["day-1"]
 
 
 def test_a_task_tells_of_its_failed_attempts(client: TestClient, editor: Editor) -> None:
@@ -238,3 +226,8 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
     for _ in range(2):
         assert client.post("/api/batches", json=whole).json()["members"]["left"] == 2
     assert [one["id"] for one in client.get("/api/find?prefix=c/").json()["tasks"]] == ["c/1", "c/2"]
+    # And one of tasks that are there
+    client.post("/api/tasks", json={"action": "work", "in": 60, "id": "m2"})
+    there = client.post("/api/batches", json={"id": "d", "wait_for": ["m2", "c"]}).json()
+    assert (there["members"]["left"], there["members"]["open"]) == (2, False)
+    assert client.post("/api/batches", json={"id": "e", "wait_for": ["m2"]}).status_code == 409

@@ -74,12 +74,6 @@ def test_the_workers_error_is_raised() -> None:
         function.call()
 
 
-@pytest.mark.parametrize("payload", [b"", b"null", b"[]", b'{"stackTrace": null}'])
-def test_an_error_without_a_reason_is_raised_too(payload: bytes) -> None:
-    with pytest.raises(WorkerFailed, match="no reason given"):
-        FakeLambda({"FunctionError": "Unhandled", "Payload": io.BytesIO(payload)}).call()
-
-
 def test_what_passes_is_waited_for() -> None:
     # A role whose permissions are not there yet, and a function that gets its network
     function = FakeLambda(failed("AwsRefused", "no"), refused("ResourceConflictException"), STARTED)

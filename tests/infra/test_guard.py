@@ -231,16 +231,6 @@ def test_websockets_are_refused_even_with_the_key(client: Client) -> None:
     assert client.application.seen == []
 
 
-def test_the_server_may_start_and_stop_the_application(client: Client) -> None:
-    client.give({"type": "lifespan"})
-    assert client.application.seen == ["lifespan"]
-
-
-def test_there_is_no_guard_without_a_key() -> None:
-    with pytest.raises(ValueError, match="needs a key"):
-        Guard(Application(), key="", port=PORT)
-
-
 @pytest.mark.parametrize(
     ("protocol", "content_type"),
     [

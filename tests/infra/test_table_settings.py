@@ -63,14 +63,6 @@ def test_settling_twice_changes_nothing(session: boto3.Session) -> None:
     assert settle(session) == []
 
 
-def test_a_protection_that_is_not_wanted_any_more_goes(
-    session: boto3.Session, dynamodb: "DynamoDBClient"
-) -> None:
-    settle(session)
-    assert settle(session, is_protected=False) == ["deletion protection off"]
-    assert dynamodb.describe_table(TableName="duebell")["Table"]["DeletionProtectionEnabled"] is False
-
-
 Asked = list[dict[str, Any]]
 
 

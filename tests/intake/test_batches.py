@@ -10,7 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound, Worker
 from duebell_editor.intake import Intake
@@ -265,17 +264,6 @@ def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(
     assert "duebell-field" not in told
 
 
-def test_a_change_that_the_status_forbids_waits_for_another_one(
-    intake: Intake, editor: Editor, queues: Queues
-) -> None:
-    editor.add("remind", due=HOUR, id="a")
-    editor.cancel("a")
-    update = {"do": "update", "id": "a", "payload": 1}
-    assert again(intake.take([record(update, received=2)])) == ["m-1"]
-    assert again(intake.take([record(update, received=10)])) == []
-    assert len(queues.dead()) == 1
-
-
 def test_it_comes_again_soon_and_then_less_and_less_often(intake: Intake, queues: Queues) -> None:
     assert [pause_after(n) for n in (1, 2, 3, 8, 9, 100)] == [5, 10, 20, 640, 900, 900]
     # Given a message whose delivery took it out of sight for five minutes
@@ -293,16 +281,6 @@ def test_it_comes_again_soon_and_then_less_and_less_often(intake: Intake, queues
     queue, place = intake._queue([message])
     queue.put_back([Returned(message["receiptHandle"], 0)], **place)
     assert [one["messageId"] for one in queues.received()] == [message["messageId"]]
-
-
-def test_a_dead_letter_that_sqs_does_not_take_keeps_its_message(
-    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture
-) -> None:
-    error = EndpointConnectionError(endpoint_url="https://sqs")
-    queue, _ = intake._queue([record({})])
-    with failing(type(queue._sqs.client(REGION)), "send_message_batch", error):
-        assert again(intake.take([record("no")])) == ["m-1"]
-    assert "so they stay" in caplog.text
 
 
 #: What AWS answers to a call with one message that is too large: the call is too large, or the message is.

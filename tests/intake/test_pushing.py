@@ -108,22 +108,6 @@ def test_a_forged_event_silences_no_later_one(events: Events, clock: Clock) -> N
 
 
 @pytest.mark.moto
-def test_an_event_that_comes_twice_or_late_is_known_after_a_change_by_hand(
-    events: Events, editor: Editor, clock: Clock
-) -> None:
-    late = events.event("m-0")
-    clock.advance(SECOND)
-    events.happen("m-1")
-    editor.acting_as("anna").update("one", payload="anna's")
-    events.come(late, events.sent["m-1"])
-    assert editor.get("one").payload == "anna's"
-    # And one that is late, after another message as well
-    events.come(record({"do": "update", "id": "one", "payload": 2}, "m-2"))
-    events.come(late)
-    assert editor.get("one").payload == 2
-
-
-@pytest.mark.moto
 def test_an_event_before_the_last_one_starts_no_second_run(
     events: Events, clock: Clock, backend: Backend
 ) -> None:
@@ -209,20 +193,6 @@ def test_pushes_and_changes_of_a_list_are_made_once_in_its_order(events: Events,
     assert (after.payload, after.rev) == (4, 4)
     events.come(record(longer))
     assert editor.get("one") == after
-
-
-@pytest.mark.moto
-def test_what_recurs_under_the_id_keeps_the_message_and_then_is_its_reason(
-    events: Events, editor: Editor, intake: Intake, queues: Queues
-) -> None:
-    there = editor.add("index", schedule="rate(1 hour)", id="one")
-    message = events.event("m-1")
-    assert again(intake.take([message])) == ["m-1"]
-    message["attributes"]["ApproximateReceiveCount"] = "10"
-    events.come(message)
-    [(_, told)] = queues.dead()
-    assert "cannot push task 'one': it recurs" in told["duebell-reason"]
-    assert editor.get("one") == there
 
 
 @pytest.mark.moto

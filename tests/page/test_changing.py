@@ -6,7 +6,6 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from duebell import ProblemKind
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
@@ -144,28 +143,6 @@ def test_what_fails_is_shown_and_retried(open_page: Open, url: str, scene: Scene
     expect(page.get_by_text("mail-003 is tried again")).to_be_visible()
     expect(page.locator("#list tbody tr")).to_have_count(5)
     assert scene.editor.get("mail-003").status is Status.SCHEDULED
-
-
-def test_what_changes_elsewhere_appears_by_itself(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    show(page, "sale-45")
-    # When others add a task and change the one that is looked at
-    scene.editor.add("x", due=timedelta(seconds=30), id="from-elsewhere")
-    scene.editor.update("sale-45", payload={"item": "theirs"})
-    # Then both are seen, without anything being done here
-    expect(page.get_by_role("dialog").get_by_text('"theirs"')).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator("#list").get_by_text("from-elsewhere")).to_be_visible()
-
-
-def test_a_rule_that_was_tampered_with_is_mended(open_page: Open, url: str, scene: Scene) -> None:
-    scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
-    page = open_page(url)
-    expect(page.locator("#problems")).to_contain_text("something other than duebell changed it")
-    press(page, "Set the rule")
-    expect(page.locator("#problems")).to_be_hidden()
-    expect(page.get_by_text("Needs attention")).to_be_visible()
-    assert {one.kind for one in scene.editor.status().problems} == {ProblemKind.FAILED_TASKS}
 
 
 def test_payloads_are_in_no_address(open_page: Open, url: str) -> None:

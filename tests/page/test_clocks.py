@@ -79,17 +79,6 @@ def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(
     assert scene.editor.get("sale-50").due == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)
 
 
-def test_it_is_the_viewers_clock_whatever_that_does(open_page: Open, url: str, scene: Scene) -> None:
-    # Lord Howe's is set back by half an hour, and has no letters in English
-    page = open_page(url, timezone_id="Australia/Lord_Howe")
-    show(page, "sale-50")
-    press(page, "Move")
-    field(page, "due").fill("2027-04-04T01:45:00")
-    page.get_by_label("01:45 (UTC+10:30)").check()
-    send_move(page)
-    assert scene.editor.get("sale-50").due == datetime(2027, 4, 3, 15, 15, tzinfo=UTC)
-
-
 def test_the_bounds_of_a_schedule_are_in_the_viewers_zone_and_say_so(
     open_page: Open, url: str, scene: Scene
 ) -> None:

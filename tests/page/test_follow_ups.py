@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 
-import pytest
 from playwright.sync_api import expect
 
 from duebell import FollowUp, Then
@@ -153,22 +152,12 @@ def test_a_task_that_waits_is_put_off_from_the_form(open_page: Open, url: str, s
     assert task.due > first.due
 
 
-@pytest.mark.parametrize(
-    ("policy", "said", "action"),
-    [
-        ("keep", "was there already, and stays as it is", "charge"),
-        ("replace", "is put in the place of the one that was there", "greet"),
-    ],
-)
-def test_a_task_whose_id_is_taken_is_kept_or_replaced(  # noqa: PLR0917
-    open_page: Open, url: str, scene: Scene, policy: str, said: str, action: str
-) -> None:
+def test_a_task_whose_id_is_taken_is_replaced(open_page: Open, url: str, scene: Scene) -> None:
     scene.editor.add("charge", due=timedelta(minutes=30), id="index-2")
-    scene.editor.update("index-2", payload={"n": 1})
     page = open_page(url)
     open_form(page)
     field(page, "id").fill("index-2")
-    field(page, "if_exists").select_option(policy)
+    field(page, "if_exists").select_option("replace")
     press(page, "Add")
-    expect(page.get_by_text(f"index-2 {said}")).to_be_visible()
-    assert scene.editor.get("index-2").action == action
+    expect(page.get_by_text("index-2 is put in the place of the one that was there")).to_be_visible()
+    assert scene.editor.get("index-2").action == "greet"

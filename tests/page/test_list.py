@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.page.conftest import Open
 from tests.page.hands import tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held, asked
+from tests.page.seen import BERLIN, Held
 from tests.serving import serving
 
 
@@ -135,26 +135,6 @@ def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Op
     page.get_by_role("button", name="Show more").press("Enter")
     expect(rows).to_have_count(60)
     expect(rows.nth(50).locator("button.link")).to_be_focused()
-
-
-def test_old_rows_are_dimmed_until_the_answer_comes(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
-    expect(rows.first).to_contain_text("sale-40")
-    # When other tasks are asked for
-    streams, lists = asked(page, "/api/changes"), asked(page, "/api/tasks?")
-    held = Held(page, "**/api/tasks?*")
-    tab(page, "Paused").click()
-    # Then what is still there is seen not to be them
-    expect(page.locator("#list")).to_have_attribute("aria-busy", "true")
-    expect(page.locator("#list tbody")).to_have_css("opacity", "0.4")
-    expect(page.locator("#list-note")).to_contain_text("Loading…")
-    held.let_go()
-    expect(rows).to_have_count(1)
-    expect(page.locator("#list tbody")).to_have_css("opacity", "1")
-    # And they were asked for once: the stream tells of the same stretch of time as before
-    assert len(lists) == 1
-    assert not streams
 
 
 def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None:

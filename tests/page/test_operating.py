@@ -148,13 +148,3 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene) -> None:
         expect(rows.last).to_contain_text("add greeting-0")
         expect(rows).to_have_count(101)
         expect(dialog.get_by_role("button", name="Show more")).to_have_count(0)
-
-
-def test_where_changes_are_not_kept_the_way_to_keep_them_is_told(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    page.get_by_role("button", name="Changes", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Changes")
-    expect(dialog).to_contain_text(
-        "Changes are not kept: deploy with --audit table, or set DUEBELL_AUDIT=table."
-    )
-    is_accessible(page)

@@ -21,16 +21,6 @@ FITS = """
 """
 
 
-def test_a_panel_opened_by_its_row_gives_the_focus_to_its_name(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    page.locator("#list tbody tr").filter(has_text="sale-50").locator(".what").click()
-    panel = page.get_by_role("dialog", name="sale-50")
-    # It begins at its heading
-    expect(panel.get_by_role("heading", name="sale-50")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="sale-50", exact=True)).to_be_focused()
-
-
 def test_the_focus_is_not_lost_when_a_task_is_cancelled(open_page: Open, url: str) -> None:
     page = open_page(url)
     show(page, "daily-report")

@@ -99,19 +99,6 @@ def test_the_verdict_is_that_of_the_status(open_page: Open) -> None:
         expect(rule).to_contain_text("Everything was checked at")
 
 
-def test_during_a_run_it_still_says_when_the_rule_rings(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a run at work
-    record = scene.store.read_record()
-    assert record
-    held = msgspec.structs.replace(record.lanes[0], owner="run-9", until=utc_now() + timedelta(minutes=2))
-    changed(scene, lanes=(held, *record.lanes[1:]))
-    page = open_page(url)
-    # Then that is said, and so is what comes
-    expect(page.locator("#rule")).to_contain_text("Running now")
-    expect(page.locator("#rule")).to_contain_text("at work on 1 of 4 lanes")
-    expect(page.locator("#rule")).to_contain_text("The rule rings")
-
-
 def test_a_rule_that_is_not_heard_of_says_since_when(open_page: Open, scene: Scene) -> None:
     with serving(scene.editor) as url:
         page = open_page(url)

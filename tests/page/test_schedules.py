@@ -111,19 +111,6 @@ def test_several_recurring_tasks_are_paused_and_cancelled_at_once(
     assert furnished.editor.get("poll").status is Status.CANCELLED
 
 
-def test_a_recurring_task_is_edited_and_looked_at(open_page: Open, url: str, furnished: Scene) -> None:
-    page = open_page(f"{url}schedules")
-    press(page, "Edit nightly")
-    field(page, "schedule").fill("0 4 * * *")
-    press(page, "Save")
-    expect(row(page, "nightly")).to_contain_text("every day at 04:00")
-    page.locator("#list").get_by_role("button", name="nightly", exact=True).click()
-    expect(page.get_by_role("dialog", name="nightly")).to_be_visible()
-    # And a link leads to what is looked at
-    again = open_page(page.url)
-    expect(again.get_by_role("dialog", name="nightly")).to_be_visible()
-
-
 def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: Scene) -> None:
     for number in range(120):
         furnished.editor.add("poll", schedule="rate(1 hour)", id=f"many-{number:03}")

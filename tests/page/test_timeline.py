@@ -3,10 +3,9 @@
 import itertools
 import re
 from datetime import datetime, timedelta
-from urllib.parse import quote, unquote
 
 import msgspec
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
 from duebell import Failure
 from duebell_shared.instants import utc_now
@@ -65,24 +64,6 @@ def test_what_has_been_and_what_comes_are_one_strip_with_now_in_the_middle(
     expect(page.locator("#chart-note")).to_contain_text("such a task is listed at its next time")
 
 
-def test_the_scale_is_linear_and_labelled(open_page: Open) -> None:
-    scene = Scene()
-    at = utc_now() + timedelta(hours=2)
-    for number in range(30):
-        scene.editor.add("x", due=at, id=f"x-{number}")
-    for number in range(10):
-        scene.editor.add("x", due=at + timedelta(hours=3), id=f"y-{number}")
-    with serving(scene.editor) as url:
-        page = open_page(url)
-        stacks = page.locator("#chart button:has(.waiting) .stack")
-        expect(stacks).to_have_count(2)
-        high, low = (one.bounding_box() for one in stacks.all())
-        assert high and low  # noqa: PT018
-        assert round(high["height"] / low["height"], 1) == 3.0
-        lines = page.locator("#chart .line").all()
-        assert [line.get_attribute("data-count") for line in lines] == ["40", "20", "0"]
-
-
 def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: Scene) -> None:
     # Given an hour in which some were done and some failed
     page = open_page(url)
@@ -122,23 +103,6 @@ def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: 
         page.clock.fast_forward(16_000)
         expect(page.locator("#chart-note")).to_contain_text("7 failed")
         assert len(looks) == 2
-
-
-def test_a_new_hour_between_the_two_answers_hides_nothing(open_page: Open, url: str) -> None:
-    # Given an hour that begins after the page has read what is to run, and before it reads what has been
-    page = open_page("about:blank")
-
-    def an_hour_later(route: Route) -> None:
-        start = re.search(r"start=([^&]+)", route.request.url)
-        assert start
-        later = datetime.fromisoformat(unquote(start[1])) + timedelta(hours=1)
-        route.continue_(url=route.request.url.replace(start[1], quote(later.isoformat())))
-
-    page.route("**/api/history?*", an_hour_later)
-    # When the page is opened
-    page.goto(url)
-    # Then what has been is shown
-    expect(page.locator("#chart-note")).to_contain_text("6 failed")
 
 
 def test_a_month_that_is_zoomed_into_is_shown_whole(open_page: Open, url: str, scene: Scene) -> None:

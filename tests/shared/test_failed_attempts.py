@@ -82,22 +82,11 @@ def test_the_last_ten_are_remembered() -> None:
     assert [one.attempt for one in task.failures] == [*range(3, 13)]
 
 
-def test_what_failed_before_it_was_done_stays() -> None:
-    task = retried(once(), NOON, again=NOON + MINUTE)
-    done = started(task, NOON + MINUTE).done(now=NOON + MINUTE, keep=RetentionPolicy(retention=KEEP))
-    assert (done.status, done.failure) == (Status.DONE, None)
-    assert told(done) == [(NOON, 1, "ValueError")]
-
-
 @pytest.mark.parametrize("status", [Status.SCHEDULED, Status.PAUSED])
 def test_a_move_begins_anew(status: Status) -> None:
     task = retried(once(), NOON, again=NOON + MINUTE)
     task = task if status is Status.SCHEDULED else task.paused()
     assert task.moved(NOON + HOUR, now=NOON).failures == ()
-
-
-def test_a_retry_begins_anew() -> None:
-    assert failed(once(), NOON).retried(now=NOON + HOUR).failures == ()
 
 
 def test_other_changes_leave_them_as_they_are() -> None:
@@ -171,13 +160,6 @@ def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:
     after = task.failed(died, now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP), attempt=1)
     assert told(after) == [(NOON, 1, "WorkerDied")]
     assert task.expired(now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP)).failures == after.failures
-
-
-def test_of_failures_that_an_older_version_did_not_tell_nothing_is_made_up() -> None:
-    task = retried(retried(once(), NOON, again=NOON), NOON, again=NOON)
-    task = replace(task, failures=())
-    task = started(started(task, NOON), NOON + MINUTE).left_running()
-    assert told(task) == [(NOON, 3, "WorkerDied")]
 
 
 def test_however_many_were_left_running_ten_are_told_of() -> None:

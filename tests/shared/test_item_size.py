@@ -159,7 +159,7 @@ def test_an_unreadable_failure_is_no_longer_than_another() -> None:
     fits(task)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.lists(FAILURES, min_size=1, max_size=25), st.booleans())
 def test_outcomes_can_be_written_whatever_it_fails_with(failures: list[Failure], recurs: bool) -> None:
     task, at = largest(recurs=recurs), NOW

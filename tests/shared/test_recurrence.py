@@ -9,17 +9,12 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import MAX_PENDING, Missed, Origin, Recurrence
-from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.recurrence import Missed, Origin, Recurrence
+from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 
 # The chain.
-
-
-def test_it_is_due_at_its_first_occurrence() -> None:
-    task = hourly()
-    assert (task.status, task.due, task.queued, task.runs) == (Status.SCHEDULED, NOON + HOUR, NOON + HOUR, 0)
 
 
 def test_the_outcome_and_the_next_occurrence_are_one_change() -> None:
@@ -36,14 +31,6 @@ def test_what_an_occurrence_came_to_is_kept() -> None:
     assert (last.due, last.result, last.attempts) == (NOON + HOUR, Result.DONE, 1)
     assert (last.started_at, last.finished_at) == (NOON + HOUR + 40 * SECOND, NOON + HOUR + 41 * SECOND)
     assert (last.lateness_ms, last.missed, last.failure) == (40_000, 0, None)
-
-
-def test_the_last_twenty_are_kept() -> None:
-    task = hourly()
-    for _ in range(23):
-        task = done(task)
-    assert [one.due for one in task.occurrences] == NOON_PLUS[4:24]
-    assert task.runs == 23
 
 
 def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
@@ -79,12 +66,6 @@ def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
     assert done(again).runs == 1
 
 
-def test_it_ends_after_so_many_runs() -> None:
-    task = hourly(max_runs=2)
-    assert done(task).status is Status.SCHEDULED
-    assert done(done(task)).status is Status.DONE
-
-
 # Retries.
 
 
@@ -113,16 +94,6 @@ def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
     assert (task.due, task.queued) == (NOON + 3 * HOUR, NOON + 3 * HOUR)
     assert [(one.due, one.attempts) for one in task.occurrences] == [(NOON + 2 * HOUR, 1), (NOON + HOUR, 2)]
     assert task.runs == 2
-
-
-def test_only_so_many_wait_aside() -> None:
-    task = hourly()
-    for _ in range(MAX_PENDING):
-        assert task.can_wait
-        task = started(task).to_retry(NOON_PLUS[100], FAILURE, now=NOON + HOUR)
-    assert not task.can_wait
-    with pytest.raises(TaskConflict, match="too many of its occurrences wait"):
-        task.run_now(now=NOON)
 
 
 def test_occurrences_that_wait_count_for_max_runs() -> None:

@@ -48,17 +48,12 @@ def refuse(store: Store, code: str, *, status: int = 400, call: str = "") -> Non
     ("status", "code", "expected"),
     [
         (400, "AccessDeniedException", AwsRefused),
-        (400, "UnrecognizedClientException", AwsRefused),
         (400, "ExpiredTokenException", AwsRefused),
         (400, "ThrottlingException", AwsUnavailable),
         (400, "ProvisionedThroughputExceededException", AwsUnavailable),
-        (400, "RequestLimitExceeded", AwsUnavailable),
         (400, "InternalServerError", AwsUnavailable),
         # A load balancer that fails: without JSON, the SDK makes a code of the status
-        (500, "500", AwsUnavailable),
-        (502, "502", AwsUnavailable),
         (503, "503", AwsUnavailable),
-        (500, "InternalFailure", AwsUnavailable),
         (504, "", AwsUnavailable),
     ],
 )

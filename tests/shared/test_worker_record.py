@@ -31,12 +31,6 @@ def worker(version: str, *actions: str, **fields: Any) -> WorkerDescription:
 ONE = WorkerRecord().begun(worker("1")).started(worker("1", "act"), ())
 
 
-def test_a_version_that_came_through_has_started() -> None:
-    assert ONE.has_started("1")
-    assert not ONE.has_started("2")
-    assert ONE.known == ONE.described(NOON) == worker("1", "act")
-
-
 def test_a_new_version_is_unknown_until_its_start_has_ended() -> None:
     starting = ONE.begun(worker("2"))
     assert starting.known is None

@@ -188,19 +188,6 @@ def test_a_past_index_that_cannot_be_read_is_told_with_the_way_out(
     assert account.items() == []
 
 
-def test_a_past_index_that_lags_behind_is_waited_for(account: Account) -> None:
-    lags = 5  # two of them are for what an earlier verify left
-
-    def lag(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        nonlocal lags
-        lags -= b"past-index" in params["body"] and b'"-1"' in params["body"]
-        return (200, {"Items": [], "Count": 0, "ScannedCount": 0}) if lags >= 0 else None
-
-    account.on("Query", lag)
-
-    assert account.check("history", probe=False).result is Result.OK
-
-
 def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> None:
     def without_the_rev(params: dict[str, Any]) -> None:
         body = json.loads(params["body"])

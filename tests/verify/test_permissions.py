@@ -53,16 +53,6 @@ def test_statements_that_are_not_allowed_are_no_slower_path_of_the_worker(
     assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission)
 
 
-def test_what_aws_says_without_words_is_told_by_the_operation(account: Account) -> None:
-    account.refuse("DescribeTimeToLive", "AccessDeniedException")
-    account.refuse("Invoke", "AccessDeniedException")
-
-    found = account.verify(probe=False)
-
-    assert found["expiry"].lacks == "dynamodb:DescribeTimeToLive"
-    assert found["call"].lacks == "lambda:InvokeFunction"
-
-
 def test_who_may_not_delete_lets_dynamodb_do_it(account: Account) -> None:
     account.refuse("DeleteItem", "AccessDeniedException", denied("dynamodb:DeleteItem"))
     editor = Editor(backend=account.backend)

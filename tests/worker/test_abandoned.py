@@ -101,23 +101,6 @@ def test_what_comes_due_does_not_wait_for_a_task_left_running_that_takes_long(
     assert sorted(began, key=began.__getitem__) in (["left-1", "new", "left-2"], ["left-2", "left-1", "new"])
 
 
-def test_tasks_left_running_are_alone_at_first_and_what_comes_due_is_between_them(
-    editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
-) -> None:
-    # Given two tasks that were left running and take seconds, and one that comes due meanwhile
-    story = story_of(staged, stage, seconds=3)
-    for id in ("left-1", "left-2"):
-        editor.add("act", due=NOON, id=id)
-    die_while_running(backend, clock, "left-1", "left-2")
-    editor.add("act", due=clock.now + timedelta(seconds=1), id="new")
-
-    # When the next run comes, then it does one after the other
-    staged.run(time_left=timedelta(minutes=15))
-    first, last = (line.split()[0] for line in (story[0], story[-1]))
-    assert {first, last} == {"left-1", "left-2"}
-    assert story == [f"{id} {what}" for id in (first, "new", last) for what in ("begins", "ends")]
-
-
 def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock
 ) -> None:
@@ -144,8 +127,7 @@ def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     assert [problem.kind for problem in editor.status().problems] == [ProblemKind.FAILED_TASKS]
 
 
-@pytest.mark.parametrize("attempts", [1, 2, 3])
-@pytest.mark.parametrize("deaths", [1, 3, 7])
+@pytest.mark.parametrize(("attempts", "deaths"), [(1, 1), (3, 1), (3, 3)])
 def test_a_last_attempt_that_was_claimed_and_never_begun_is_made(  # noqa: PLR0917
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, attempts: int, deaths: int
 ) -> None:

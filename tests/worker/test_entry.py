@@ -87,14 +87,6 @@ def test_a_name_that_is_none_says_what_it_must_be(name: str) -> None:
     assert repr(name) in str(raised.value)
 
 
-@pytest.mark.parametrize(("attribute", "value"), [("worker", 42), ("worker", Worker), ("missing", None)])
-def test_what_is_no_worker_is_said_to_be_none(sales: ModuleType, attribute: str, value: object) -> None:
-    if value is not None:
-        vars(sales)[attribute] = value
-    with pytest.raises(InvalidSettings, match=f"'sales_for_tests:{attribute}' is not a duebell.Worker"):
-        entry.load(f"sales_for_tests:{attribute}")
-
-
 def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleType) -> None:
     def error() -> str:
         with pytest.raises(InvalidSettings) as raised:
@@ -110,14 +102,6 @@ def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleT
     assert error() == f"{start}give sales_for_tests:worker"
     vars(sales)["nightly"] = Worker()
     assert error() == f"{start}the workers there are sales_for_tests:worker, sales_for_tests:nightly"
-
-
-def test_the_handler_runs_what_is_due_with_the_users_worker(
-    sales: ModuleType, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    vars(sales)["worker"] = Worker(backend=backend)
-    monkeypatch.setenv("DUEBELL_WORKER", "sales_for_tests:worker")
-    assert entry.handler(None, CONTEXT)["lanes"] == 4
 
 
 def test_the_worker_is_loaded_once_for_a_process(

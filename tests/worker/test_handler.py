@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Task, Worker
+from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Worker
 from duebell_shared.backend import Backend
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
@@ -91,30 +91,6 @@ def test_each_try_is_the_same_run_and_goes_on_with_its_own_lanes(
     answer = worker.handler(None, Context(clock))
     assert len(owners) > 2
     assert set(owners) == {answer["run"]}
-
-
-def test_an_outcome_that_could_not_be_written_is_written_before_the_run_ends(
-    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
-) -> None:
-    # Given a table that refuses the first outcome
-    attempts = []
-
-    @worker.action("act")
-    def act(payload: object, task: Task) -> None:
-        attempts.append(task.attempt)
-
-    editor.add("act", due=NOON, id="a")
-    first = iter([True])
-    aws.refuse(
-        "dynamodb.UpdateItem",
-        "ThrottlingException",
-        when=lambda body: "finished_at" in body and next(first, False),
-    )
-
-    # When the handler is called, then it is written later, and no other attempt is made for it
-    answer = worker.handler(None, Context(clock))
-    assert (answer["done"], attempts) == (1, [1])
-    assert editor.get("a").status is Status.DONE
 
 
 @pytest.mark.parametrize("minutes", [15, 1])

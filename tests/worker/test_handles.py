@@ -84,24 +84,6 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         refused(worker, call, error, words)
 
 
-def test_a_payload_that_does_not_fit_the_arguments_fails_clearly(
-    worker: Worker, rehearsal: Rehearsal
-) -> None:
-    @worker.action("sell")
-    def sell(*, item: int) -> None: ...
-
-    rehearsal.editor.add("sell", due=HOUR, payload={"item": 1, "price": 2}, id="more")
-    rehearsal.editor.add("sell", due=HOUR, payload={}, id="less")
-    rehearsal.editor.add("sell", due=HOUR, payload=[1], id="other")
-    rehearsal.let_time_pass(HOUR)
-    failures = {id: rehearsal.editor.get(id).failure for id in ("more", "less", "other")}
-    assert {id: failure and (failure.type, failure.message) for id, failure in failures.items()} == {
-        "more": ("InvalidPayload", "Object contains unknown field `price`"),
-        "less": ("InvalidPayload", "Object missing required field `item`"),
-        "other": ("InvalidPayload", "Expected `object`, got `array`"),
-    }
-
-
 def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehearsal: Rehearsal) -> None:
     @worker.action("sell")
     def sell(*, item: int) -> None: ...

@@ -115,7 +115,7 @@ def test_a_report_has_no_field_that_the_log_does_not_say(worker: Worker, log: Lo
     assert said == given
 
 
-@pytest.mark.parametrize("text", ["two\nlines", 'a "quote"', "Grüße \U0001f514", "\ud800"])
+@pytest.mark.parametrize("text", ['two\nlines, a "quote"', "\ud800"])
 def test_a_line_is_a_line_whatever_is_in_it(editor: Editor, worker: Worker, log: Log, text: str) -> None:
     @worker.action("fail", attempts=1)
     def fail() -> None:

@@ -9,15 +9,12 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from duebell import Task, Worker
 from duebell_infra.testing import Rehearsal
 from duebell_worker.log import emit, invocation, to_stdout
-from tests.worker.log_lines import Log
 
 LOGGERS = ("", "duebell", "duebell.worker", "botocore")
 
@@ -128,19 +125,6 @@ def test_the_lines_of_actions_in_threads_have_the_request(capsys: pytest.Capture
     with invocation("3f2c"), ThreadPoolExecutor(1) as pool:
         pool.submit(logging.info, "from a thread").result()
     assert json.loads(written(capsys)[0])["requestId"] == "3f2c"
-
-
-def test_each_line_of_an_invocation_has_its_request(worker: Worker, log: Log) -> None:
-    handler = next(one for one in logging.getLogger("duebell.worker").handlers if one.formatter)
-    to_stdout()
-    handler.addFilter(logging.getLogger("duebell").handlers[0].filters[0])
-    worker.action("act")(lambda: None)
-    worker.editor.add("act", due=worker.backend.clock())
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000, aws_request_id="3f2c")
-    worker.handler(None, cast("Any", context))
-    lines = log.lines()
-    assert [line["event"] for line in lines] == ["task", "run"]
-    assert {line["requestId"] for line in lines} == {"3f2c"}
 
 
 @pytest.mark.parametrize("is_lambda", [True, False])

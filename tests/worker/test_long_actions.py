@@ -43,22 +43,6 @@ def test_lanes_of_a_run_that_died_are_claimed_during_a_long_action(hosted: Hoste
     assert died["died"] == other.lease.owner
 
 
-def test_lanes_that_another_run_gives_back_are_claimed_before_they_are_due(hosted: Hosted) -> None:
-    hosted.takes(5 * HOUR)
-    hosted.add("long", NOON + SECOND, lane=0)
-    hosted.add("act", NOON + HOUR, lane=3)
-    other = hosted.other(2, 3)
-
-    def give_back() -> None:
-        other.lease.clear()
-        other.lease.release({2: NEVER, 3: NOON + HOUR}, unless_due_within=None)
-
-    hosted.at(NOON + MINUTE, give_back)
-    hosted.run_until(NOON + 6 * HOUR)
-    assert hosted.starts == [NOON + HOUR]
-    assert not hosted.log.lines("run_died")
-
-
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_a_lane_that_is_claimed_later_is_looked_into(is_answered: bool, hosted: Hosted) -> None:
     # Given a run that waits for a due date, and another one that gives lanes back, one due before that

@@ -36,7 +36,7 @@ def starts(worker: Worker, clock: Clock) -> list[datetime]:
     return starts
 
 
-@pytest.mark.parametrize("seconds", [0, 1, 10, 30, 59])
+@pytest.mark.parametrize("seconds", [0, 59])
 def test_wherever_in_its_minute_the_rule_rings_it_is_before_the_due_date(
     editor: Editor, seconds: int
 ) -> None:
@@ -135,14 +135,6 @@ def test_what_was_added_meanwhile_is_looked_for_once(
     assert len(starts) == 1
     # Then the four lanes are looked into every five seconds again, as long as the other one takes
     assert calls["Query"] - queries[0] <= 4 * (90 // 5 + 4)
-
-
-def test_the_lease_is_kept_while_the_run_waits(
-    editor: Editor, worker: Worker, starts: list[datetime]
-) -> None:
-    editor.add("act", due=NOON + 180 * SECOND)
-    report = worker.run(time_left=5 * MINUTE)
-    assert (starts, report.lost_lease) == ([NOON + 180 * SECOND], False)
 
 
 def test_who_lost_its_lanes_while_it_waited_starts_nothing(

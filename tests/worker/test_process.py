@@ -47,12 +47,6 @@ def test_a_process_that_waits_for_a_due_date_gives_its_lanes_back_at_once(hosted
     assert drains["ends_by"] == "2026-11-21T12:01:15.000Z"
 
 
-def test_a_process_that_looks_seldom_ends_soon_too(hosted: Hosted) -> None:
-    hosted.serve(look_every=MINUTE)
-    assert hosted.run_until(NOON + 10 * SECOND)
-    assert hosted.clock.now <= NOON + 12 * SECOND
-
-
 def test_a_run_of_one_that_looks_seldom_gives_its_lanes_back_at_once(hosted: Hosted) -> None:
     hosted.serve(look_every=MINUTE)
     hosted.add("act", NOON + MINUTE)

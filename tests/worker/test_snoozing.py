@@ -11,7 +11,6 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.instants import LATEST, render
 from tests.support import NOON, Clock
-from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -77,20 +76,6 @@ def test_snoozing_uses_no_attempt_up_and_leaves_the_failures(
     assert (task.status, task.attempt, task.snoozes) == (Status.DONE, 2, 6)
     [failed] = task.failures
     assert (failed.attempt, failed.message) == (1, "once")
-
-
-def test_a_failure_after_many_snoozes_is_retried_as_the_first(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    polls(worker, *[Snooze(HOUR)] * 3, ValueError("no"), attempts=2)
-    editor.add("poll", due=NOON, id="a")
-    for _ in range(4):
-        worker.run()
-        clock.advance(HOUR)
-    task = editor.get("a")
-    assert (task.attempt, task.snoozes) == (1, 3)
-    assert task.queued
-    assert task.queued <= NOON + 3 * HOUR + 30 * SECOND
 
 
 def test_a_death_after_a_snooze_counts_one_attempt(
@@ -240,15 +225,6 @@ def test_only_runs_with_snoozes_write_their_metric(backend: Backend, editor: Edi
     assert by_action["poll"]["Snoozed"] == 1
     assert "Snoozed" not in by_action["act"]
     assert not any("Superseded" in line for line in by_action.values())
-
-
-def test_a_long_running_process_wakes_it_to_the_second(hosted: Hosted) -> None:
-    called = polls(hosted.worker, Snooze(90), Snooze(HOUR), None)
-    task = hosted.add("poll", NOON + 3 * SECOND)
-    assert hosted.run_until(NOON + 2 * HOUR)
-    starts = [one.started_at for one in called]
-    assert starts == [NOON + 3 * SECOND, NOON + 93 * SECOND, NOON + 93 * SECOND + HOUR]
-    assert hosted.editor.get(task.id).status is Status.DONE
 
 
 def test_an_export_has_it_as_it_waits(editor: Editor, worker: Worker, clock: Clock) -> None:

@@ -116,12 +116,6 @@ def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Troubl
     assert trouble.error_of_all(8) is None
 
 
-def test_trouble_that_is_over_is_nobodys(trouble: Trouble) -> None:
-    trouble.failed(0, Call.CLAIM, ERROR)
-    trouble.answered([0], Call.CLAIM)
-    assert trouble.error_of_all(1) is None
-
-
 def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clock: Clock) -> None:
     odd, refused = (QueueKey(queued=NOON, id=id, lane=0) for id in ("odd", "refused"))
     trouble.skip(odd)

@@ -18,7 +18,6 @@ from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,
     HOUR,
-    MINUTE,
     STEPS,
     TO,
     StepByStep,
@@ -208,27 +207,6 @@ def test_many_that_are_added_meanwhile_are_there_once(
     assert waiting(scheduler) == Counter(ids)
     for id in ids if moment == "after the insert" else ():
         assert newcomer(scheduler).get(id).lane == lane_of(id, TO)
-
-
-def test_many_of_which_another_editor_has_added_one_say_which(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = misplaced("new")
-    old, insert = stale(scheduler), scheduler.store.insert_many
-
-    def insert_and_relane(tasks: Any) -> Any:
-        monkeypatch.undo()
-        relane(scheduler.backend, TO)
-        scheduler.clock.advance(MINUTE)
-        newcomer(scheduler).add("other", due=HOUR, id=ids[2])
-        return insert(tasks)
-
-    monkeypatch.setattr(scheduler.store, "insert_many", insert_and_relane)
-    report = old.add_many([NewTask(action="act", due=HOUR, id=id) for id in ids])
-    assert [(failure.index, failure.id) for failure in report.failures] == [(2, ids[2])]
-    assert report.added == (*ids[:2], *ids[3:])
-    assert waiting(scheduler) == Counter(ids)
-    assert newcomer(scheduler).get(ids[2]).action == "other"
 
 
 @pytest.mark.parametrize("history", History)

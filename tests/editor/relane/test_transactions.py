@@ -57,22 +57,6 @@ def test_a_transaction_says_that_a_relane_has_moved_its_task(
     assert scheduler.editor.get(MOVED).status is Status.SCHEDULED
 
 
-def test_a_change_in_a_transaction_says_so_too(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    scheduler.editor.add("act", due=HOUR, id=MOVED)
-    before_commit(scheduler, monkeypatch, lambda: scheduler.editor.relane(16))
-    with pytest.raises(TransactionCancelled, match="moved it"), scheduler.editor.transaction() as tx:
-        tx.cancel(MOVED)
-    assert scheduler.editor.get(MOVED).status is Status.SCHEDULED
-
-
-def test_a_task_that_stays_in_its_lane_is_committed(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before_commit(scheduler, monkeypatch, lambda: scheduler.editor.relane(16))
-    start_trial(scheduler.editor, STAYS)
-    assert scheduler.editor.get(STAYS).status is Status.SCHEDULED
-
-
 def test_a_reservation_that_ended_is_not_laid_to_a_relane(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

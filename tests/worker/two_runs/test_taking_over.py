@@ -12,7 +12,7 @@ from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
+from tests.worker.two_runs.scene import MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
 
 def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
@@ -68,25 +68,6 @@ def test_a_run_that_waits_takes_lanes_over_and_starts_what_is_due_in_them(
     assert (report.lanes, report.lost_lease) == (4, False)
 
 
-def test_what_is_due_at_once_in_lanes_that_are_given_is_started_at_the_next_look(
-    editor: Editor,
-    worker: Worker,
-    backend: Backend,
-    store: WatchedStore,
-    *,
-    clock: Clock,
-    starts: list[datetime],
-) -> None:
-    other = Other(backend, 2)
-    given_at = NOON + 10 * SECOND
-    due = given_at + SECOND / 10
-    editor.add("act", due=due, id=in_lane(editor, 2))
-    editor.add("act", due=NOON + 60 * SECOND, id=in_lane(editor, 0))
-    store.on_read = once(clock, given_at, other.gives)
-    worker.run(time_left=5 * MINUTE)
-    assert due <= starts[0] <= due + LOOK
-
-
 def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
     editor: Editor,
     worker: Worker,
@@ -138,22 +119,6 @@ def test_a_run_that_is_alone_writes_nothing_about_taking_over(
     worker.run(time_left=5 * MINUTE)
     assert len(starts) == 1
     assert all(record.taker is None for record in written)
-
-
-def test_a_run_says_once_that_it_takes_over(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, starts: list[datetime]
-) -> None:
-    Other(backend, 1)
-    editor.add("act", due=NOON + 30 * SECOND, id=in_lane(editor, 0))
-    said: list[str] = []
-
-    def note(new: ArmingRecord) -> None:
-        if new.taker and store.record and not store.record.taker:
-            said.append(new.taker)
-
-    store.on_write = note
-    report = worker.run(time_left=5 * MINUTE)
-    assert said == [report.run]
 
 
 def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(

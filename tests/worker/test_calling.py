@@ -190,12 +190,7 @@ def bell() -> Bell:
 
 
 def scheduler(
-    clock: Clock,
-    called: Called,
-    *,
-    store: MemoryStore,
-    bell: Bell,
-    precision: Precision = Precision.MINUTE,
+    clock: Clock, called: Called, *, store: MemoryStore, bell: Bell, precision: Precision = Precision.MINUTE
 ) -> Backend:
     rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
     settings = Settings(lanes=2, precision=precision)

@@ -70,13 +70,7 @@ def test_it_does_not_wait_for_what_the_rule_can_ring_for_in_time(
 
 
 def test_a_task_that_is_added_meanwhile_is_started_in_time_and_the_rule_left_alone(
-    editor: Editor,
-    worker: Worker,
-    clock: Clock,
-    *,
-    starts: list[datetime],
-    calls: Calls,
-    aws: Hooks,
+    editor: Editor, worker: Worker, clock: Clock, *, starts: list[datetime], calls: Calls, aws: Hooks
 ) -> None:
     # Given a run that waits
     editor.add("act", due=NOON + 100 * SECOND)
@@ -138,13 +132,7 @@ def test_what_was_added_meanwhile_is_looked_for_once(
 
 
 def test_who_lost_its_lanes_while_it_waited_starts_nothing(
-    editor: Editor,
-    worker: Worker,
-    backend: Backend,
-    clock: Clock,
-    *,
-    starts: list[datetime],
-    aws: Hooks,
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, starts: list[datetime], aws: Hooks
 ) -> None:
     editor.add("act", due=NOON + 100 * SECOND)
     stood_still: list[datetime] = []

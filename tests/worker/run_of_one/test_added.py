@@ -29,13 +29,7 @@ def test_a_task_that_is_added_by_the_action_is_read_for(
 
 @pytest.mark.parametrize("after", [timedelta(0), MINUTE, HOUR])
 def test_a_task_that_is_added_while_the_lanes_are_given_back_is_rung_for(
-    editor: Editor,
-    worker: Worker,
-    store: CountingStore,
-    clock: Clock,
-    done: list[str],
-    *,
-    after: timedelta,
+    editor: Editor, worker: Worker, store: CountingStore, clock: Clock, done: list[str], *, after: timedelta
 ) -> None:
     # Given a task that is due, one that waits, and an editor that adds one just before the lanes are free
     editor.add("act", due=DUE, id="a")

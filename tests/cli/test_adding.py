@@ -129,3 +129,6 @@ def test_a_batch(duebell: Duebell, editor: Editor) -> None:
     assert duebell("add", "work", "--in", "1h", "--batch", "b").status == 4
     assert duebell("batch", "m").status == 2
     assert editor.get("b").payload["month"] == 1
+    editor.add("work", due=timedelta(hours=1), id="m2")
+    waits = duebell("batch", "c", "--wait-for", "m2", "--wait-for", "b", "--then", "report")
+    assert waits.out == "c: blocked, 0 of 2 have ended, 0 failed\n"

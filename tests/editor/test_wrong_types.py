@@ -74,7 +74,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "why": {"id": "one"},
     "history": {"id": "one"},
     "changes": {},
-    "batch": {"id": "batch", "tasks": [{"action": "act", "due": HOUR}]},
+    "batch": {"id": "batch", "tasks": [{"action": "act", "due": HOUR}], "wait_for": ["one"]},
     "close_batch": {"id": "one"},
     "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
     "simulate": {"until": HOUR},

@@ -226,3 +226,8 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
     for _ in range(2):
         assert client.post("/api/batches", json=whole).json()["members"]["left"] == 2
     assert [one["id"] for one in client.get("/api/find?prefix=c/").json()["tasks"]] == ["c/1", "c/2"]
+    # And one of tasks that are there
+    client.post("/api/tasks", json={"action": "work", "in": 60, "id": "m2"})
+    there = client.post("/api/batches", json={"id": "d", "wait_for": ["m2", "c"]}).json()
+    assert (there["members"]["left"], there["members"]["open"]) == (2, False)
+    assert client.post("/api/batches", json={"id": "e", "wait_for": ["m2"]}).status_code == 409

@@ -249,16 +249,16 @@ def test_the_queue_is_in_order_and_within_bounds(store: Store) -> None:
 
 def test_the_queue_goes_on_behind_a_key_whether_it_is_still_there_or_not(store: Store) -> None:
     # Given more tasks of one moment than are read at a time, and some before and behind it
-    dues = {f"at-noon-{n:03}": NOON for n in range(450)}
+    dues = {f"at-noon-{n:03}": NOON for n in range(220)}
     dues |= {"sooner": NOON - timedelta(minutes=1), "later": LATER}
     assert all(store.insert_many([task(id, due)]) == [True] for id, due in dues.items())
     every = list(store.queued(0))
-    assert len(every) == 452
-    for place in (0, 1, 199, 200, 201, 449, 450, 451):
+    assert len(every) == 222
+    for place in (0, 199, 200, 221):
         # When it is read on from a key, then all of what is behind it comes
         gone = every[place]
         assert list(store.queued(0, after=gone)) == every[place + 1 :]
-        assert list(store.queued(0, after=gone, before=NOON)) == every[place + 1 : 451]
+        assert list(store.queued(0, after=gone, before=NOON)) == every[place + 1 : 221]
         # And also when that task has left the queue
         there = store.get(0, gone.id)
         assert there
@@ -268,7 +268,7 @@ def test_the_queue_goes_on_behind_a_key_whether_it_is_still_there_or_not(store: 
         assert paused
         assert store.save(paused, msgspec.structs.replace(there, rev=paused.rev + 1))
     assert list(store.queued(0)) == every
-    assert list(store.queued(0, after=every[451], before=NOON)) == []
+    assert list(store.queued(0, after=every[221], before=NOON)) == []
 
 
 def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:

@@ -38,8 +38,8 @@ def elsewhere(backend: Backend, clock: Clock) -> Editor:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before-call", "after-call"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
-@pytest.mark.parametrize("later", [timedelta(0), HOUR])
+@pytest.mark.parametrize("nth", [1, 4])
+@pytest.mark.parametrize("later", [HOUR])
 @pytest.mark.parametrize("busy", [4, 0], ids=["something-due", "nothing-due"])
 def test_what_is_added_while_the_heads_are_read_is_not_lost(
     elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, later: timedelta, busy: int
@@ -114,18 +114,6 @@ def test_a_run_that_may_not_set_the_rule_runs_what_is_due_and_then_says_so(
     # The lanes are given back, so that whoever may set the rule sets it for what comes next.
     record = backend.armer.read()
     assert (record.target, record.armed, record.is_being_applied(NOON)) == (NOON + HOUR, None, False)
-
-
-def test_a_rule_that_is_there_again_is_set_by_whoever_comes_next(
-    editor: Editor, worker: Worker, aws: Hooks
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=HOUR, id="b")
-    allow = aws.refuse("events.PutRule", "AccessDeniedException")
-    with pytest.raises(NotArmed):
-        worker.run()
-    allow()
-    assert worker.run().rings_at == NOON + HOUR
 
 
 @pytest.mark.parametrize(

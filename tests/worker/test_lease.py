@@ -5,13 +5,11 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
-from duebell_worker.run.lease import Lease, LeaseLost
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock, SetFor
 from tests.worker.dead import die
 from tests.worker.hooks import Hooks
@@ -63,14 +61,6 @@ def test_a_dead_runs_lanes_are_taken_over_after_its_lease(
     report = worker.run()
     assert (report.lanes, report.done) == (4, 1)
     assert backend.armer.read().lanes_of("dead") == ()
-
-
-def test_a_run_that_goes_on_with_its_own_id_keeps_its_lanes(backend: Backend, clock: Clock) -> None:
-    Lease.claim(backend.armer, "mine", clock)
-    clock.advance(SECOND)
-    again = Lease.claim(backend.armer, "mine", clock)
-    assert again.lanes == (0, 1, 2, 3)
-    assert backend.armer.read().lanes[0].until == NOON + SECOND + LEASE
 
 
 def test_the_lease_is_renewed_at_half_and_the_rule_follows(
@@ -202,16 +192,6 @@ def test_a_lease_that_ran_out_while_nobody_took_over_goes_on(
     assert attempts == [1, 2]
     assert (report.done, report.attempts, report.lost_lease) == (1, 1, False)
     assert editor.get("a").status is Status.DONE
-
-
-@pytest.mark.parametrize("verb", ["clear", "renew"])
-def test_who_lost_the_lanes_is_told(backend: Backend, clock: Clock, verb: str) -> None:
-    mine = Lease.claim(backend.armer, "mine", clock)
-    clock.advance(LEASE)
-    Lease.claim(backend.armer, "other", clock)
-    with pytest.raises(LeaseLost):
-        getattr(mine, verb)()
-    assert not mine.is_held()
 
 
 def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: Clock) -> None:

@@ -14,7 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
-from duebell_worker.run.lease import Lease, new_run_id, other_try_ends, request_of
+from duebell_worker.run.lease import Lease, new_run_id, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
 from tests.worker.hooks import Hooks
@@ -149,28 +149,6 @@ def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
     assert not any(settled for _, settled in waits[:-1])
 
 
-def test_it_waits_even_if_the_rule_cannot_be_set(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, aws: Hooks, log: Log
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    Lease.claim(backend.armer, f"{REQUEST}.first", clock)
-    end = aws.refuse("events.PutRule", "AccessDeniedException", when=lambda _: clock.now < NOON + LEASE)
-    answer = worker.handler(None, Context())
-    end()
-    assert answer["done"] == 1
-    assert len(log.lines("not_armed")) == 3
-
-
-def test_it_waits_again_if_its_clock_was_set_back_meanwhile(
-    editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    die(backend, f"{REQUEST}.first")
-    worker = sleeping(backend, lambda seconds: clock.sleep(seconds / 2 if seconds > 1 else seconds))
-    assert worker.handler(None, Context())["lanes"] == 4
-    assert clock.now == NOON + LEASE
-
-
 def test_it_waits_no_longer_than_its_time(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
     answer = worker.handler(None, Context(seconds=60))
@@ -215,12 +193,6 @@ def test_a_claim_that_took_effect_without_an_answer_tells_of_the_death_all_the_s
     monkeypatch.setattr(backend.store, "swap_record", unanswered)
     lease = Lease.claim(backend.armer, "mine.1", clock)
     assert lease.died == {"dead.1": NOON + LEASE}
-
-
-def test_lanes_that_were_given_back_tell_of_no_death(backend: Backend, clock: Clock) -> None:
-    lease = Lease.claim(backend.armer, "ended.1", clock)
-    lease.release(dict.fromkeys(lease.lanes, NOON), unless_due_within=None)
-    assert Lease.claim(backend.armer, "mine.1", clock).died == {}
 
 
 # The order of what was left running.
@@ -274,12 +246,3 @@ def test_a_name_is_the_request_and_a_nonce_and_as_long_as_there_is_room_for() ->
     assert first != second
     assert request_of(first) == request_of(second) == REQUEST
     assert len(first) == 36 + 1 + 8
-
-
-def test_only_a_lease_of_another_try_that_has_not_ended_counts(backend: Backend, clock: Clock) -> None:
-    Lease.claim(backend.armer, "one.1", clock)
-    lanes = backend.armer.read().lanes
-    assert other_try_ends(lanes, "one.2", NOON) == NOON + LEASE
-    assert other_try_ends(lanes, "one.1", NOON) is None
-    assert other_try_ends(lanes, "two.1", NOON) is None
-    assert other_try_ends(lanes, "one.2", NOON + LEASE) is None

@@ -455,8 +455,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """Never to run; the outcome of a running attempt no longer applies."""
         self._must_allow(Verb.CANCEL)
-        ended = self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
-        return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended
+        return self._ended(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
@@ -498,6 +497,31 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise TaskConflict(f"batch {quoted(self.id)} is closed: it takes no more tasks")
         return self._changed(members=replace(self.members, left=self.members.left + count))
 
+    def joining(self, batch: Self) -> Self:
+        """The task, which was there before this batch, as one of it; counted, if it has ended.
+
+        Raises TaskConflict, InvalidTask.
+        """
+        if self.recurrence:
+            raise InvalidTask("wait_for", f"names {quoted(self.id)}, a recurring task, which may never end")
+        if self.members and (batch.batch or batch.id == self.id):
+            raise TaskConflict(
+                f"batch {quoted(batch.id)} cannot wait for batch {quoted(self.id)}: that may wait for it"
+            )
+        if self.batch is not None:
+            raise TaskConflict(
+                f"task {quoted(self.id)} is in batch {quoted(self.batch)}, and is in one at most: wait for "
+                f"that batch"
+            )
+        can = [one for one in Status if one not in {Status.RUNNING, Status.RESERVED}]
+        self._must_be("wait for", can, way_out=": repeat the call later")
+        return self._changed(
+            batch=batch.id,
+            counted=self.status.is_finished,
+            begun=self.begun,
+            limited_since=self.limited_since,
+        )
+
     def closed(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The batch, which takes no more tasks; one that is closed stays as it is."""
         if self.members is None:
@@ -532,7 +556,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self
         action = members.on_failed if members.failed and members.on_failed else self.action
         if action == NO_FOLLOW_UP:
-            return replace(self._finished(Status.DONE, now=now, keep=keep), rev=self.rev)
+            return replace(self._ended(Status.DONE, now=now, keep=keep), rev=self.rev)
         payload_json = payloads.encode({**self.payload, "batch": members.told(self.id)})
         due = min(to_utc(now) + members.after, LATEST)
         return replace(
@@ -844,6 +868,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if status is not Status.DONE or size <= keep.payload:
             return finished
         return replace(finished, payload_json="null", payload_dropped=size)
+
+    def _ended(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
+        """The task that ends without an attempt. If a batch waits for it, it owes that to be counted."""
+        ended = self._finished(status, now=now, keep=keep, **changes)
+        return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended
 
     def _changed(
         self, *, begun: int | None = None, limited_since: datetime | None = None, **changes: Any

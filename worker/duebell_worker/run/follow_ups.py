@@ -24,7 +24,6 @@ from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
@@ -118,7 +117,7 @@ class FollowUps:
             batch = self._queue.get(id)
             new = [task for task in left.values() if not task.counted]
             if batch is None or not batch.is_blocked or not new:
-                if batch and batch.status is Status.SCHEDULED:
+                if batch:
                     self._rule.arm([batch])
                 return
             after = batch.with_ended([task.status for task in new], now=self._context.now(), keep=keep)

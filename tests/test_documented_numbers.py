@@ -19,10 +19,10 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
-from duebell_editor.library import async_editor, backfill, change_many
+from duebell_editor.library import async_editor, backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
-from duebell_editor.simulation import cost
-from duebell_editor.status import status
+from duebell_editor.simulation import cost, simulate
+from duebell_editor.status import dead_letters, status
 from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
@@ -40,6 +40,7 @@ from duebell_shared.bell.run_rules import (
     MOST_HELD,
     MOST_IN_SIGHT,
     MOST_WITH_PRIORITIES,
+    RESERVE,
     STAYS,
     WATCH,
 )
@@ -48,7 +49,7 @@ from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
 from duebell_shared.queue import changes, item_size, lane_sizes, store
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.schedules import schedule
+from duebell_shared.schedules import calendars, schedule
 from duebell_shared.tasks import (
     checks,
     failure,
@@ -59,13 +60,22 @@ from duebell_shared.tasks import (
     worker_record,
 )
 from duebell_shared.tasks import history as packed
-from duebell_worker import process
+from duebell_worker import metrics, process
 from duebell_worker.deliveries import deliverer, https
-from duebell_worker.run import attempts, lanes, out_of_order, report
+from duebell_worker.run import attempts, lanes, out_of_order, performer, report
+from tests.shared import test_expression
+from tests.simulation import promises
 
 ROOT = Path(__file__).parents[1]
 
-_WORDS: dict[float, str] = {0.5: "half", 20: "twenty", 30: "thirty", 100: "hundred", 1_000: "thousand"}
+_WORDS: dict[float, str] = {
+    0.25: "quarter",
+    0.5: "half",
+    20: "twenty",
+    30: "thirty",
+    100: "hundred",
+    1_000: "thousand",
+}
 _WORDS |= enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
 
 
@@ -103,6 +113,12 @@ def in_template(name: str) -> int:
     return int(number)
 
 
+def in_makefile(name: str) -> int:
+    """The count that this target of the Makefile plays."""
+    [number] = re.findall(rf"^{name}: .*\n.*--count (\d+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return int(number)
+
+
 def in_script(name: str, constant: str) -> int:
     """The number of this constant of a script of the page."""
     script = ROOT / "editor" / "duebell_editor" / "http" / "page" / "js" / f"{name}.js"
@@ -116,8 +132,7 @@ def expression(day: int, month: int, hour: int, minute: int, *, at: tuple[int, i
     return expression_at(due, now=now)
 
 
-#: The page (of docs, or README), its words with a place for each number, and the numbers. A constant that
-#: several pages name stands here once.
+#: The page (of docs, or README), its words with a place for each number, and the numbers.
 ROWS: list[tuple[str, str, list[N | str]]] = [
     # README
     ("README", "A task that kills its process delays others, by {:w} minutes", [N(LEASE, MINUTE)]),
@@ -317,6 +332,137 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ),
     ("how-to/transactions", "{} minutes, or `grace=` from", [N(task_writes.GRACE, MINUTE)]),
 ]
+
+_RETRY, _ADD, _BY_TRANSACTION, _OF_A_GROUP = (
+    [N(PATHS[name].write_units or PATHS[name].read_units)]
+    for name in (
+        "an attempt that is to be retried",
+        "`add`, not the new head",
+        "`transaction()` that adds one task, not the new head",
+        "`list(prefix=…)`, a group of 20, of 5,000 in the queue",
+    )
+)
+_OF_FAILURES = [", ".join(str(status) for status in sorted(https._LASTS) if status >= 400)]
+_DEFAULTS: dict[str, Any] = {name: row.default for name, row in PARAMETERS.items()}
+_TIMEOUT = int(_DEFAULTS["Timeout"]) * SECOND
+
+#: Further places of these numbers, and the numbers of one place: the page and its words.
+PLACES: list[tuple[Any, str]] = [
+    ([PYTHON], "quickstart: Python {} or newer"),
+    ([N(LEASE, MINUTE)], "limits: until its lease ends, {:w} minutes at most"),
+    ([N(LEASE, MINUTE)], "how-it-works: Its lease ends at most {:w} minutes later"),
+    ([N(LEASE, MINUTE)], "operations: start {:w} minutes after the run began"),
+    ([N(LEASE, MINUTE)], "how-to/containers: Its lease ends after {:w} minutes at most"),
+    ([N(LEASE, MINUTE)], "how-to/containers: could not read the arming record for {:w} minutes"),
+    ([N(packed.MAX_OCCURRENCES)], "coming-from: the last {:w} occurrences on the task"),
+    ([N(packed.MAX_OCCURRENCES)], "http: and the last {:w} occurrences"),
+    ([N(packed.MAX_OCCURRENCES)], "operations: the last {:w} occurrences"),
+    ([N(recurrence.MAX_PENDING)], "recurring: it delays none; {} occurrences can wait so"),
+    ([N(recurrence.PUNCTUAL, MINUTE)], "recurring: The {:w} minutes cover ordinary delays"),
+    ([N(recurrence.PUNCTUAL, MINUTE)], 'coming-from: `missed="skip"`, {:w} minutes'),
+    ([N(checks.MAX_PRIORITY)], "priorities: `priority`, 0 to {}"),
+    ([N(CONCURRENCY)], "guarantees: up to {} actions or the worker's concurrency"),
+    ([N(CONCURRENCY)], "deliveries: none of the worker's {} places"),
+    ([N(CONCURRENCY)], "how-to/timeouts: one of {} or of `Worker(concurrency=…)`"),
+    ([N(CONCURRENCY)], "how-to/containers: {} actions at a time, or `Worker(concurrency=64)`"),
+    ([N(2 * MINUTE, MINUTE), N(2 * MINUTE + LEAD, MINUTE)], "guarantees: {} min, {} min"),
+    ([N(test_expression.HEALS_WITHIN, DAY)], "guarantees: {} days at worst, such as for 30 January if"),
+    ([N(test_expression.HEALS_WITHIN, DAY)], "guarantees: as above; {} days at worst"),
+    ([N(ECHOES[0])], "how-it-works: the rule rings again {:w} minutes after its minute"),
+    ([N(echo) for echo in ECHOES], "how-it-works: {}, {} and {} minutes later, then every hour"),
+    ([N(LANE_GB - 1)], "how-it-works: refuses adds to a lane from {} GB on"),
+    ([N(LANE_GB)], "how-it-works: DynamoDB lets a lane hold {} GB"),
+    ([N(WATCH)], "how-it-works: sees this within a {:w} of a second"),
+    ([N(lane_sizes._SAMPLED)], "how-it-works: one of a {:w} adds in batches goes alone"),
+    ([N(settings.MAX_LANES)], "scale: {} lanes, most of them empty"),
+    ([N(settings.MAX_LANES)], "how-to/lanes: can get more, up to {}:"),
+    ([N(failures.MOST_READ)], "http: of the latest {}, each with *Retry*"),
+    ([N(queue_counts.MOST_COUNTED)], "using: Each count ends at {}"),
+    ([N(IN_SIGHT)], "limits: among the next {:w} tasks of the queue"),
+    (_RETRY, "limits: for about {} write units"),
+    (_RETRY, "limits: costs {} write units more"),
+    ([N(AT_ONCE)], "deliveries: only delivers in batches claims {} tasks"),
+    ([N(AT_ONCE)], "security: `add_many` inserts {} tasks with one call"),
+    ([N(message.BATCH)], "deliveries: `SendMessageBatch`, {:w} at a time"),
+    (_OF_FAILURES, "deliveries: | {} | the task fails at once |"),
+    ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
+    ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),
+    ([N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)], "security: at most {} KB and {} levels"),
+    (
+        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
+        "security: {} connections that are renewed every {:w} seconds",
+    ),
+    ([N(change_many.MAX_MANY)], "intake: a list of at most {}"),
+    ([N(change_many.MAX_MANY)], "how-to/groups: {} at most, unless a limit is given"),
+    ([N(change_many.MAX_MANY)], "how-to/many: `--limit` ({} by default)"),
+    ([N(6 * _TIMEOUT, HOUR)], "intake: times the worker's `Timeout`: {:w} an hour"),
+    ([N(in_template("MessageRetentionPeriod") / 86_400)], "logs: are kept for {} days"),
+    ([N(in_template("MessageRetentionPeriod") / 86_400)], "operations: is kept for {} days"),
+    ([N(metrics._MOST_READ)], "logs: tasks in the queue, {} at most"),
+    ([N(metrics._MOST_READ)], "logs: whose follow-up is missing; {} at most"),
+    ([N(lanes._UNREADABLE, MINUTE)], "operations: It is tried again every {:w} minutes"),
+    ([N(lanes._LONGEST_REST, HOUR)], "operations: start within {:w} an hour after it is over"),
+    ([N(failure._REMEMBERED)], "operations: the last {:w} failures"),
+    ([N(failure._REMEMBERED)], "how-to/django: the failed attempts, {:w} at most"),
+    ([N(dead_letters._MOST)], "operations: {} messages of a queue at most"),
+    ([N(item_size._FIRST_ATTEMPT)], "operations: less up to {} for the next attempt"),
+    ([_DEFAULTS["Runtime"].removeprefix("python")], "bundle: builds for {} by default"),
+    ([N(in_makefile("soak"))], "evidence: `make soak` plays {} further histories"),
+    ([N(promises.HEALED, MINUTE)], "evidence: within {} minutes once faults end"),
+    (
+        [N(n * LEAD + account._MARGIN) for n in (1, 2)],
+        "evidence: for one change made {} to {} seconds before",
+    ),
+    ([N(n * LEAD + account._MARGIN) for n in (1, 2)], "how-to/verify: at most {} to {} seconds"),
+    ([N(cost.MONTH, HOUR)], "how-to/alarms: {} short invocations a month"),
+    ([N(async_editor._THREADS)], "how-to/async: {} at a time"),
+    ([N(batches._AT_ONCE)], "how-to/batches: counts up to {} tasks"),
+    ([N(performer._AGAIN)], "how-to/calendars: waits for {:w} seconds"),
+    ([N(calendars.MOST_BYTES / 1000)], "how-to/calendars: up to {} KB, all calendars together"),
+    ([N(SETTINGS.audit_retention, DAY)], "how-to/changes: An item is kept for {} days"),
+    ([N(Exit.WORN_OUT)], "how-to/containers: It is {} if half of its places were lost"),
+    ([N(process._AHEAD)], "how-to/containers: claims the lanes {:w} seconds before"),
+    ([N(process.DRAIN)], "how-to/containers: get `--drain-seconds` ({})"),
+    ([N(IN_TIME)], "how-to/containers: longer than {} seconds, or if actions"),
+    ([N(SETTINGS.parallel_runs)], "how-to/containers: at most `DUEBELL_PARALLEL_RUNS` ({}) processes"),
+    ([N(ATTEMPTS)], "how-to/django: tried again with back-off, {} times in all"),
+    ([N(SETTINGS.retention, DAY)], "how-to/django: {} days after its end"),
+    ([N(SETTINGS.retention, DAY)], "how-to/results: as the task does, {} days by default"),
+    ([N(SETTINGS.kept_payload / 1024)], "how-to/django: arguments above {} KB"),
+    ([N(task.MAX_RESULT / 1024)], "how-to/django: up to {} KB as JSON"),
+    ([N(task.MAX_RESULT / 1024)], "how-to/results: a value of at most {} KB"),
+    ([N(task.MAX_RESULT / 1024)], "how-to/results: returns more than {} KB"),
+    ([N(task.MAX_RESULT / 1024)], "coming-from: `keep_result=True`, up to {} KB"),
+    ([N(task._LEAVES_ROOM / 1024)], "how-to/results: a payload of more than {} KB"),
+    ([N(listing._AT_FIRST)], "how-to/groups: {} tasks by key first"),
+    (_OF_A_GROUP, "how-to/groups: takes {} read units"),
+    (
+        [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START), N(arming.HEAD_START - LEAD)],
+        "how-to/precision: {} to {} seconds before a due date, {} on average",
+    ),
+    ([N(arming.HEAD_START + LEAD)], "how-to/precision: is less than {} seconds away"),
+    ([N(simulate._LONGEST, DAY)], "how-to/simulate: {} days are the longest"),
+    ([N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)], "how-to/simulate: three and a {:w} minutes after"),
+    (
+        [N(CONCURRENCY), _DEFAULTS["MemorySize"], N(_TIMEOUT, MINUTE)],
+        "how-to/simulate: | {}, {} MB, {} minutes;",
+    ),
+    (
+        [N(simulate.MOST_TASKS), N(1 / cost.PRICES["read"].dollars)],
+        "how-to/simulate: {} at most: a read unit each, so a dollar pays for some {:w} million",
+    ),
+    ([N(attempts._READ_TASKS)], "how-to/timeouts: are read every {:w} seconds"),
+    ([N(attempts._READ_TASKS)], "how-to/timeouts: | {} to 5 seconds |"),
+    ([N(RESERVE)], "how-to/timeouts: the Lambda has {} seconds left"),
+    ([N(RESERVE / 2)], "how-to/timeouts: The outcome counts for {:w} seconds more"),
+    (
+        [N(_BY_TRANSACTION[0]._value / 2), *_ADD],
+        "how-to/transactions: {0:w} write units for the reservation and {0:w} for the confirmation, "
+        "where `add` costs {1:w}",
+    ),
+    ([N(round(max(one.megabytes for one in FIGURES.priorities)))], "priorities: These take {} MB of memory"),
+]
+ROWS += [(page, words, numbers) for numbers, place in PLACES for page, words in [place.split(": ", 1)]]
 
 
 @pytest.mark.parametrize(("page", "words", "numbers"), ROWS, ids=[f"{row[0]}: {row[1][:30]}" for row in ROWS])

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor, Snooze, Then, Worker
+from duebell import Editor, Then, Worker
 from duebell_shared.queue.items import item_of, task_of
 from tests.deliveries.test_https import endpoint  # noqa: F401
 from tests.deliveries.test_services import RUN, TASK_DEFINITION, ecs, make_queue, received  # noqa: F401
@@ -83,18 +83,6 @@ def test_an_attempt_is_a_span_linked_to_that_of_the_add(
     assert editor.get("from the action").traceparent == inside[1]
     assert editor.get("one/then").traceparent == added
     assert bill.links[0].context.span_id == int(added.split("-")[2], 16)
-
-
-def test_a_snooze_is_no_error(worker: Worker, editor: Editor, clock: Clock, spans: Any) -> None:
-    @worker.action("wait")
-    def wait() -> None:
-        raise Snooze(HOUR)
-
-    editor.add("wait", due=HOUR)
-    clock.advance(HOUR)
-    worker.run()
-    [span] = attempts(spans)
-    assert (span.status.is_unset, list(span.links)) == (True, [])
 
 
 def test_without_a_valid_span_nothing_is_stored(worker: Worker, editor: Editor, clock: Clock) -> None:

@@ -105,15 +105,6 @@ def test_what_follows(expression: str, zone: str, after: str, expected: list[str
     assert shown == expected
 
 
-def test_one_run_on_each_day_of_a_year() -> None:
-    for zone in (NEW_YORK, BERLIN, LORD_HOWE, CASABLANCA):
-        schedule = Schedule(expression="cron(30 2 * * ? 2026)", timezone=zone)
-        found = schedule.preview(400, datetime(2025, 12, 31, tzinfo=UTC))
-        assert [instant.astimezone(zone_of(zone)).date().toordinal() for instant in found] == list(
-            range(datetime(2026, 1, 1).toordinal(), datetime(2027, 1, 1).toordinal())  # noqa: DTZ001
-        )
-
-
 def test_the_first_year_and_the_last() -> None:
     first = Schedule(expression="cron(0 0 1 1 ? *)").next_after(datetime(1, 1, 1, tzinfo=UTC))
     assert first == datetime(1970, 1, 1, tzinfo=UTC)

@@ -82,20 +82,6 @@ def test_a_claim_finds_its_own_write_and_counts_one_attempt(store: Store) -> Non
     assert store.get(0, "one") == claimed
 
 
-def test_a_claim_of_what_a_dead_run_left_running_finds_its_own_write_and_counts_one_attempt(
-    store: Store,
-) -> None:
-    assert store.insert(task())
-    assert store.claim(KEY, run="dead", now=SOON, status=Status.SCHEDULED)
-    sent = lose_the_next_answer(store, "UpdateItem")
-    now = SOON + timedelta(minutes=3)
-    claimed = store.claim(KEY, run="run", now=now, status=Status.RUNNING)
-    assert claimed
-    assert sent == ["UpdateItem"] * 2
-    assert (claimed.attempt, claimed.rev, claimed.run) == (2, 3, "run")
-    assert store.get(0, "one") == claimed
-
-
 def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: Store) -> None:
     assert store.insert(task())
     assert store.claim(KEY, run="other", now=SOON, status=Status.SCHEDULED)

@@ -155,12 +155,6 @@ def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
 # What a run makes of it.
 
 
-def test_a_success_forgets_former_failures() -> None:
-    done = task(Status.RUNNING, attempt=1).done(now=LATER, keep=RetentionPolicy(retention=KEEP))
-    assert (done.status, done.failure, done.queued) == (Status.DONE, None, None)
-    assert (done.finished_at, done.expires_at) == (LATER, LATER + KEEP)
-
-
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
     odd = NOON + timedelta(microseconds=1)
     made = new_task(id="a", action="act", due=odd, payload=None, now=odd)

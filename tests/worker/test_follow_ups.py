@@ -86,12 +86,6 @@ def test_a_task_that_is_done_has_its_follow_up(scene: Scene) -> None:
     assert follow_up.payload == {"order": 42}
 
 
-def test_a_follow_up_without_a_wait_runs_in_the_same_run(scene: Scene) -> None:
-    scene.editor.add("act", due=NOON, id="a", then=Then("hear", {"order": 42}))
-    scene.run()
-    assert scene.followed == [("a/then", {"order": 42})]
-
-
 def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: Clock) -> None:
     # Given a task whose two attempts fail
     scene.error = ValueError("no such sale")
@@ -308,23 +302,6 @@ def test_a_recurring_task_that_owes_a_follow_up_is_listed(
     assert listed(scene, "scheduled", prefix) == ["r"]
     assert listed(scene, "done", prefix) == ["ra"]
     assert not listed(scene, "failing", prefix)
-
-
-@pytest.mark.parametrize("prefix", ["", "r"])
-def test_a_failing_task_that_owes_a_follow_up_is_listed(
-    scene: Scene, clock: Clock, aws: Hooks, prefix: str
-) -> None:
-    scene.error = Abort("never")
-    scene.editor.add("guarded", id="r", schedule="rate(1 hour)", start=NOON)
-    clock.advance(HOUR)
-    for call in ("dynamodb.PutItem", "dynamodb.BatchExecuteStatement"):
-        aws.refuse(call, "ThrottlingException", when=lambda body: "/failed" in body)
-    scene.run()
-    assert scene.editor.get("r").owes
-
-    assert listed(scene, "failing", prefix) == ["r"]
-    assert listed(scene, "scheduled", prefix) == ["r"]
-    assert not listed(scene, "failed", prefix)
 
 
 def test_what_is_behind_a_task_that_owes_for_long_runs_in_time(

@@ -40,13 +40,6 @@ def expression(scheduler: Scheduler) -> str:
 # Moving.
 
 
-def test_an_earlier_date_has_the_rule_follow(scheduler: Scheduler, one: Task) -> None:
-    moved = scheduler.editor.move("one", due=NOON + HOUR)
-    assert moved == scheduler.editor.get("one")
-    assert (moved.due, moved.queued, moved.rev) == (NOON + HOUR, NOON + HOUR, one.rev + 1)
-    assert expression(scheduler) == SetFor(NOON + HOUR)
-
-
 def test_a_later_date_leaves_the_rule_alone_until_a_run_finds_nothing(
     scheduler: Scheduler, one: Task
 ) -> None:

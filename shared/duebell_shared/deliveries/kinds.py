@@ -204,7 +204,12 @@ class _StateMachine(Kind):
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
         [message] = messages
         with suppress(client.exceptions.ExecutionAlreadyExists):
-            client.start_execution(stateMachineArn=target.to, name=message.key, input=message.body)
+            client.start_execution(
+                stateMachineArn=target.to,
+                name=message.key,
+                input=message.body,
+                **({"traceHeader": message.trace_header} if message.trace_header else {}),
+            )
         return [None]
 
     def fault(self, client: Any, target: "DeliveryTarget") -> str:
@@ -265,12 +270,10 @@ class _EcsTask(Kind):
         [message], run = messages, target.run
         # Without the number of the attempt: a token must come with the same parameters each time.
         told = {"payload": message.body, "id": message.id, "action": message.action, "due": message.due}
-        container = {
-            "name": run.container,
-            "environment": [
-                {"name": f"DUEBELL_{name.upper()}", "value": text} for name, text in told.items()
-            ],
-        }
+        environment = [{"name": f"DUEBELL_{name.upper()}", "value": text} for name, text in told.items()]
+        if message.traceparent:  # the name by which OpenTelemetry finds it
+            environment.append({"name": "TRACEPARENT", "value": message.traceparent})
+        container = {"name": run.container, "environment": environment}
         request: dict[str, Any] = {
             "taskDefinition": _family(target),
             "cluster": run.cluster,

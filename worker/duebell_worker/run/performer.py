@@ -282,7 +282,7 @@ class Performer:
         spans = _spans_of(tasks)
         if spans:
             tasks = [
-                replace(task, traceparent=span.traceparent or task.traceparent)
+                replace(task, traceparent=self._passed_on(task, span))
                 for task, span in zip(tasks, spans, strict=True)
             ]
         to_send = ((self._actions[task.action].delivery, task) for task in tasks)
@@ -293,6 +293,11 @@ class Performer:
             errors = [raised] * len(tasks)
         _end(spans, errors)
         return errors
+
+    def _passed_on(self, task: Task, span: "AttemptSpan") -> str | None:
+        """The attempt's trace context, or that of the add where each attempt must make the same call."""
+        delivery = self._actions[task.action].delivery
+        return (None if delivery and delivery.target.kind.is_run else span.traceparent) or task.traceparent
 
     def _ended_with(
         self, started: Task, error: BaseException | None, result: KeptResult = NO_RESULT

@@ -14,6 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.health import DUE, problem
 from tests.support import NOON, Calls
 

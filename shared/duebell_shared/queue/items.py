@@ -204,9 +204,7 @@ _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
     "rev": partial(_number, str, _rev),
     # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
     "expires_at": partial(
-        _number,
-        lambda at: str((at - _EPOCH) // _SECOND),
-        lambda number: _EPOCH + float(number) * _SECOND,
+        _number, lambda at: str((at - _EPOCH) // _SECOND), lambda number: _EPOCH + float(number) * _SECOND
     ),
     "changed_by": partial(_info, fit_changed_by),
     "traceparent": partial(_info, fit_traceparent),

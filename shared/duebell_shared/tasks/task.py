@@ -678,11 +678,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
-            Result.SKIPPED,
-            now=now,
-            keep=keep,
-            failure=self.failure,
-            attempt=max(self.attempt - 1, 0),
+            Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
         )
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.

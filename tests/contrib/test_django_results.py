@@ -121,14 +121,6 @@ def test_a_return_value_is_kept_if_the_worker_is_told_to() -> None:
     assert ("finished", "SUCCESSFUL") in sent
 
 
-def test_large_arguments_of_a_done_task_are_not_kept(rehearsal: Rehearsal) -> None:
-    result = tasks.mail.enqueue(7, subject="x" * 5000)
-    rehearsal.let_time_pass(HOUR)
-    assert CALLS == [(7, "x" * 5000)]
-    found = tasks.mail.get_result(result.id)
-    assert (found.status, found.args, found.kwargs) == ("SUCCESSFUL", [], {})
-
-
 def test_there_is_no_result_of_what_is_none_of_djangos_tasks(rehearsal: Rehearsal) -> None:
     other = rehearsal.editor.add("report", due=HOUR)
     imported = rehearsal.editor.add(f"{SHOP}.CALLS", due=HOUR)

@@ -78,7 +78,7 @@ def endpoint() -> Iterator[Endpoint]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         endpoint.url = f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield endpoint
         server.shutdown()
@@ -233,17 +233,6 @@ def test_each_read_of_an_answer_has_the_time_that_is_left(monkeypatch: pytest.Mo
         theirs.sendall(b"a\n")
         with pytest.raises(TimeoutError):
             answer.fp.readline()
-
-
-def test_a_connection_is_used_again_with_the_whole_time(
-    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds = itertools.count()
-    monkeypatch.setattr(https, "monotonic", lambda: next(seconds))
-    worker.deliver("remind", to=endpoint.url)
-    for _ in range(20):
-        editor.add("remind", due=HOUR)
-    assert run_at(worker, clock).done == 20
 
 
 def test_a_redirect_is_not_followed(worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint) -> None:

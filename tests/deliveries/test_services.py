@@ -144,15 +144,6 @@ def test_a_topic_gets_messages_in_batches(worker: Worker, editor: Editor, clock:
     assert calls["PublishBatch"] == 2
 
 
-def test_a_fifo_topic_gets_a_group(worker: Worker, editor: Editor, clock: Clock) -> None:
-    sns = boto3.client("sns", region_name=REGION)
-    attributes = {"FifoTopic": "true", "ContentBasedDeduplication": "false"}
-    topic = sns.create_topic(Name="news.fifo", Attributes=attributes)["TopicArn"]
-    worker.deliver("tell", to=topic)
-    editor.add("tell", due=HOUR)
-    assert run_at(worker, clock).done == 1
-
-
 def test_a_bus_gets_envelopes(worker: Worker, editor: Editor, clock: Clock, calls: Calls) -> None:
     events = boto3.client("events", region_name=REGION)
     sqs, url, arn = make_queue()

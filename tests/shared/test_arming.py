@@ -104,19 +104,6 @@ def test_a_run_that_finds_nothing_free_changes_nothing() -> None:
     assert record.claimed("run", now=NOON, until=LATER) is record
 
 
-@pytest.mark.parametrize("early", [timedelta(0), 5 * SECOND])
-def test_a_run_that_finds_nothing_free_may_have_come_by_the_ring_that_was_to_see_to_it(
-    early: timedelta,
-) -> None:
-    # Given a lease that ends about now, by another clock, and a rule that rings for it about now
-    record = ArmingRecord(lanes=(held(by="dead", until=NOON + early),), armed=NOON + early, rings_at=NOON)
-    # When a run finds it held
-    claimed = record.claimed("run", now=NOON - SECOND, until=SOON)
-    # Then the rule is to be set again
-    assert claimed.lanes == record.lanes
-    assert not claimed.is_settled(NOON)
-
-
 def test_a_run_that_is_for_some_lanes_claims_these() -> None:
     record = free(NOON, NOON, SOON)
     claimed = record.claimed("run", now=NOON, until=SOON, only=[1])
@@ -171,12 +158,6 @@ def test_while_a_try_may_land_yet_the_hold_lasts() -> None:
     assert confirmed.is_being_applied(NOON)
 
 
-def test_an_answer_after_the_hold_confirms_nothing() -> None:
-    record = free(SOON).applying("me", until=HOLD_END)
-    confirmed = record.confirmed("me", SOON, SOON, now=HOLD_END, may_land_again=False)
-    assert confirmed == free(SOON)
-
-
 def test_an_answer_to_one_who_was_taken_over_makes_the_other_unable_to_confirm() -> None:
     # Given an applier who was taken over by another
     record = free(SOON).applying("me", until=HOLD_END).applying("other", until=LATER)
@@ -186,11 +167,6 @@ def test_an_answer_to_one_who_was_taken_over_makes_the_other_unable_to_confirm()
     assert disputed.armed is None
     assert disputed.is_being_applied(NOON)
     assert disputed.confirmed("other", SOON, SOON, now=NOON, may_land_again=False).armed is None
-
-
-def test_a_hold_given_back_leaves_the_rule_as_it_was_known() -> None:
-    record = free(SOON).applying("me", until=HOLD_END)
-    assert record.unheld() == free(SOON)
 
 
 # Whether the rule is where it must be.

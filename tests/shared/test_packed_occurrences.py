@@ -78,9 +78,7 @@ def failing(words: list[str]) -> tuple[Occurrence, ...]:
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(ANY)
-def test_whatever_they_are_they_come_back_and_never_take_more(
-    given: list[Occurrence],
-) -> None:
+def test_whatever_they_are_they_come_back_and_never_take_more(given: list[Occurrence]) -> None:
     bounded = bounded_occurrences(given)
     packed = pack_occurrences(bounded)
     assert len(packed) <= MAX_PACKED

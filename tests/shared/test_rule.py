@@ -175,23 +175,6 @@ def test_a_call_that_nobody_answers_is_made_again_and_told_of(
     assert rule.may_change_for() == timedelta(0)
 
 
-def test_a_refusal_after_silence_does_not_mean_that_nothing_was_done(
-    rule: Bell, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    # Given a call that may have taken effect, and a refusal of the next try
-    eventbridge.troubles["PutRule"] = [silence(clock), *[refusal("AccessDeniedException")] * 20]
-    # Then nobody may take it that the rule is where it was
-    with pytest.raises(AwsUnavailable):
-        rule.ring_at(MINUTE, within=LONG)
-
-
-def test_a_read_that_nobody_answers_leaves_nothing_that_may_land(
-    rule: Bell, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    eventbridge.troubles["DescribeRule"] = [silence(clock)]
-    assert rule.ring_at(MINUTE, within=LONG)
-
-
 @pytest.mark.parametrize("within", [timedelta(seconds=seconds) for seconds in (5, 6, 20)])
 def test_no_call_is_begun_that_could_end_too_late(
     rule: Bell, eventbridge: FakeEvents, clock: Clock, within: timedelta

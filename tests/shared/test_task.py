@@ -8,11 +8,10 @@ import pytest
 
 from duebell_shared.errors import TaskConflict
 from duebell_shared.queue.places import lane_of
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
@@ -153,12 +152,6 @@ def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
 
 
 # What a run makes of it.
-
-
-def test_a_success_forgets_former_failures() -> None:
-    done = task(Status.RUNNING, attempt=1).done(now=LATER, keep=RetentionPolicy(retention=KEEP))
-    assert (done.status, done.failure, done.queued) == (Status.DONE, None, None)
-    assert (done.finished_at, done.expires_at) == (LATER, LATER + KEEP)
 
 
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:

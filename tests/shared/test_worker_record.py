@@ -66,12 +66,6 @@ def test_an_error_that_comes_again_changes_nothing() -> None:
     assert failed.failed(later, Failure(type="ImportError", message="other")) != failed
 
 
-def test_an_older_version_that_is_deployed_again_is_known_again() -> None:
-    back = ONE.begun(worker("2")).begun(worker("1", started_at=NOON + MINUTE))
-    back = back.started(worker("1", "act", started_at=NOON + MINUTE), ())
-    assert back.known == ONE.known
-
-
 def test_a_start_keeps_the_list_of_synced_tasks() -> None:
     declared = (DeclaredTask(id="daily", action="act", schedule="rate(1 day)"),)
     record = replace(ONE, synced=("old",)).started(worker("2", "act"), declared)

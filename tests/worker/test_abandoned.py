@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from duebell import Editor, ProblemKind, Status, Task, Worker
@@ -235,35 +234,6 @@ def test_a_beginning_that_is_not_answered_is_looked_up(
     assert editor.get("a").status is Status.DONE
 
 
-@pytest.mark.parametrize("is_stored", [True, False])
-def test_a_last_attempt_that_may_have_been_recorded_as_begun_is_made_once(
-    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch, is_stored: bool
-) -> None:
-    # Given a DynamoDB that answers neither the write that records it as begun, nor what is stored
-    called: list[str] = []
-    worker.action("act", attempts=1)(lambda: called.append("act"))
-    editor.add("act", due=NOON, id="a")
-    save_many = backend.store.save_many
-
-    def unanswered(changes: Any) -> Any:
-        if is_stored:
-            save_many(changes)
-        monkeypatch.setattr(backend.store, "save_many", save_many)
-        return [AwsUnavailable("nobody answered") for _ in changes]
-
-    def unread(*_: object) -> Any:
-        monkeypatch.undo()
-        raise AwsUnavailable("nobody answered")
-
-    monkeypatch.setattr(backend.store, "save_many", unanswered)
-    monkeypatch.setattr(backend.store, "get", unread)
-    # When a run comes
-    report = worker.run()
-    # Then its outcome is recorded over whichever of the two is stored
-    assert (called, report.done) == (["act"], 1)
-    assert editor.get("a").status is Status.DONE
-
-
 @pytest.mark.parametrize("change", ["cancel", "move"])
 def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, change: str
@@ -279,22 +249,3 @@ def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(
     report = worker.run()
     assert (report.attempts, called) == (0, [])
     assert report.rings_at == (None if change == "cancel" else NOON + timedelta(days=1))
-
-
-def test_an_item_that_is_no_task_is_passed_over_and_looked_at_again(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock
-) -> None:
-    # Given a due task whose status another version wrote, beside one that is fine
-    worker.action("act")(lambda: None)
-    task = editor.add("act", due=NOON, id="odd")
-    editor.add("act", due=NOON, id="good")
-    odd = msgspec.structs.replace(task, status=Status.PAUSED, rev=task.rev + 1)  # paused, and in the queue
-    assert backend.store.save(task, odd)
-
-    # When they are run
-    report = worker.run()
-
-    # Then the good one is done, and the run neither goes on for ever nor forgets the odd one
-    assert report.done == 1
-    assert report.rings_at is not None
-    assert timedelta(minutes=5) <= report.rings_at - clock.now <= timedelta(minutes=6)

@@ -43,12 +43,6 @@ def sales(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_the_worker_that_is_named_is_loaded(sales: ModuleType) -> None:
-    worker = Worker()
-    vars(sales)["worker"] = worker
-    assert entry.load("sales_for_tests:worker") is worker
-
-
 def test_garbage_is_looked_for_again_once_the_clients_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[bool] = []
     connect = Backend.connect
@@ -72,13 +66,7 @@ def test_garbage_is_looked_for_again_once_the_clients_are_made(monkeypatch: pyte
         gc.unfreeze()
 
 
-def test_no_name_is_a_worker_without_actions() -> None:
-    worker = entry.load("")
-    assert isinstance(worker, Worker)
-    assert worker._actions == {}
-
-
-@pytest.mark.parametrize("name", ["x", "sales.actions", ":worker", "sales_for_tests:", ":"])
+@pytest.mark.parametrize("name", ["sales.actions", ":"])
 def test_a_name_that_is_none_says_what_it_must_be(name: str) -> None:
     with pytest.raises(
         InvalidSettings, match=r"DUEBELL_WORKER: must be module:attribute, like .* not "
@@ -157,13 +145,6 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
 
 def rule_of(events: "EventBridgeClient") -> str:
     return events.describe_rule(Name="duebell")["ScheduleExpression"]
-
-
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DUEBELL_TABLE", "queue-of-mine")
-    monkeypatch.setenv("DUEBELL_RULE", "rule-of-mine")
-    backend = entry.load("").backend
-    assert backend.settings == Settings(table="queue-of-mine", rule="rule-of-mine")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, Status, Worker
+from duebell import Editor, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
@@ -17,7 +17,6 @@ from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
-from tests.worker.dead import die_while_running
 from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 
@@ -204,21 +203,6 @@ def test_a_rule_that_cannot_be_set_then_does_not_end_the_run(
     assert refused
     assert started.shares == [[1], [2], [3]]
     assert (report.lost_lease, report.lanes) == (False, 1)
-
-
-def test_a_task_left_running_in_a_lane_that_was_handed_over_is_left_to_the_run_that_has_it(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, started: Started
-) -> None:
-    # Given a task that a run left running when it died, among many that are due
-    [left] = in_lane(editor, 2)
-    add(editor, left)
-    die_while_running(backend, clock, left)
-    add(editor, *(f"more-{number}" for number in range(120)))
-    # When the next run finds that, and then hands its lane over
-    worker.run(time_left=10 * MINUTE)
-    # Then it has not touched it
-    assert [2] in started.shares
-    assert (editor.get(left).status, editor.get(left).attempt) == (Status.RUNNING, 1)
 
 
 @pytest.mark.parametrize("most", [2])

@@ -286,20 +286,6 @@ def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     assert len(starts) == 5
 
 
-def test_a_semaphore_that_others_change_all_the_time_holds_its_tasks_back(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
-) -> None:
-    declare(worker, starts, clock, at_most=5)
-    add(editor, 5)
-    store.loses = True
-    report = worker.run(time_left=SECOND)
-    assert (starts, report.limited) == ([], 5)
-    store.loses = False
-    clock.advance(MINUTE)
-    worker.run()
-    assert len(starts) == 5
-
-
 def test_a_place_that_is_an_estimate_is_within_minutes(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
 ) -> None:
@@ -359,17 +345,6 @@ def test_a_retry_of_a_recurring_task_is_started_at_once_when_its_paused_action_g
     assert len(starts) == 3
     task = editor.get("r")
     assert (task.status, task.due) == (Status.SCHEDULED, NOON + 10 * HOUR)
-
-
-def test_an_expired_task_and_one_that_is_used_up_need_no_leave(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
-) -> None:
-    declare(worker, starts, clock)
-    editor.add("mail", due=NOON, expires_after=MINUTE, id="late")
-    editor.limit("mail", per_second=0)
-    clock.advance(2 * MINUTE)
-    worker.run()
-    assert editor.get("late").status is Status.EXPIRED
 
 
 def test_deliveries_have_limits(backend: Backend, editor: Editor, clock: Clock) -> None:

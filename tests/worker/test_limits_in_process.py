@@ -84,21 +84,6 @@ def test_a_slow_rate_is_kept_to_the_second_over_hours(hosted: Hosted) -> None:
     assert all(10 * MINUTE <= gap <= 10 * MINUTE + 2 * SECOND for gap in gaps)
 
 
-def test_other_actions_are_not_held_up_by_attempts_that_take_long(hosted: Hosted) -> None:
-    seen = declare(hosted, takes=20 * SECOND, at_most=1)
-    others: list[datetime] = []
-    hosted.worker.action("other")(lambda: others.append(hosted.clock.now))
-    add(hosted, 10)
-    dues = [NOON + 7 * SECOND * n for n in range(1, 25)]
-    for due in dues:
-        hosted.editor.add("other", due=due, id=f"other-{due:%H%M%S}")
-    hosted.run_until(NOON + 10 * MINUTE)
-    assert (len(hosted.starts), seen["most"]) == (10, 1)
-    # Each begins when the one before has ended
-    assert hosted.starts[-1] <= NOON + 182 * SECOND
-    assert others == dues
-
-
 def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted) -> None:
     declare(hosted)
     for minute in range(30):

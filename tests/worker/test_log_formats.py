@@ -70,18 +70,6 @@ def test_our_lines_have_the_time_the_level_and_the_request(capsys: pytest.Captur
     assert "requestId" not in outside
 
 
-def test_runs_that_overlap_in_one_process_leave_no_id_behind(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    one, another = invocation("one"), invocation("another")
-    one.__enter__()
-    another.__enter__()
-    one.__exit__(None, None, None)
-    another.__exit__(None, None, None)
-    emit("odd")
-    [line] = map(json.loads, written(capsys))
-    assert "requestId" not in line
-
-
 def test_the_level_is_that_of_lambda_or_of_the_users_code(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,13 +86,6 @@ def test_the_level_is_that_of_lambda_or_of_the_users_code(
     logging.getLogger("duebell.editor").info("changed", extra={"fields": {}})
     logging.debug("shown")
     assert [json.loads(line)["message"] for line in written(capsys)] == ["shown"]
-
-
-def test_a_warning_of_ours_that_is_no_event_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    logging.getLogger("duebell.function").warning("%r could not be invoked", "f")
-    [line] = map(json.loads, written(capsys))
-    assert (line["message"], line["logger"]) == ("'f' could not be invoked", "duebell.function")
 
 
 def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from duebell import Status
 from duebell_shared.bell.arming import HEAD_START, ArmingRecord
@@ -180,23 +179,6 @@ def test_lanes_that_cannot_be_given_back_in_the_end_are_an_error(hosted: Hosted)
         hosted.run_until(NOON + MINUTE + 10 * SECOND)
 
 
-def test_a_process_that_finds_the_lanes_held_makes_no_run(hosted: Hosted) -> None:
-    hosted.add("act", NOON + MINUTE)
-    other = hosted.other(0, 1, 2, 3)
-    for seconds in (30, 90):
-        hosted.at(NOON + seconds * SECOND, other.lease.renew)
-    hosted.run_until(NOON + 3 * MINUTE)
-    assert not hosted.log.lines("run")
-
-
-def test_a_process_makes_no_run_while_the_queue_is_given_more_lanes(hosted: Hosted) -> None:
-    hosted.add("act", NOON + MINUTE)
-    relaning = {"relaner": "relaner", "relaner_until": NOON + 2 * MINUTE}
-    hosted.backend.armer.change(lambda record: replace(record, **relaning))
-    hosted.run_until(NOON + 90 * SECOND)
-    assert not hosted.log.lines("run")
-
-
 def lose_the_lease(hosted: Hosted) -> None:
     """Have the process stand still until its lease is over, and another run do all that is at work."""
     hosted.clock.advance(LEASE + SECOND)
@@ -296,18 +278,6 @@ def test_nothing_is_held_and_little_is_read_while_nothing_is_due(hosted: Hosted)
     assert len(reads) <= 3600 / 10 + 5
 
 
-def test_the_rule_stays_armed_for_what_comes_next(hosted: Hosted) -> None:
-    hosted.add("act", NOON + 10 * MINUTE)
-    hosted.add("act", NOON + 3 * HOUR)
-    rings: list[datetime] = []
-    for minutes in (5, 20):
-        hosted.at(NOON + minutes * MINUTE, lambda: rings.append(hosted.rings_at))
-    hosted.run_until(NOON + HOUR)
-    # Before it ran, and after
-    assert rings == [NOON + 10 * MINUTE, NOON + 3 * HOUR]
-    assert hosted.rings_at == NOON + 3 * HOUR
-
-
 def test_while_it_holds_lanes_the_rule_is_its_watchdog(hosted: Hosted) -> None:
     hosted.takes(HOUR)
     hosted.add("long", NOON + MINUTE)
@@ -317,15 +287,6 @@ def test_while_it_holds_lanes_the_rule_is_its_watchdog(hosted: Hosted) -> None:
     hosted.run_until(NOON + 2 * HOUR)
     assert len(ahead) == 58
     assert all(timedelta(0) < each <= LEASE + MINUTE for each in ahead)
-
-
-@pytest.mark.parametrize("head_start", [timedelta(0), HEAD_START])
-def test_the_head_start_stays_as_the_lambda_set_it(head_start: timedelta, hosted: Hosted) -> None:
-    hosted.backend.armer.change(lambda record: record.ringing_ahead(head_start))
-    hosted.add("act", NOON + 30 * MINUTE)
-    hosted.run_until(NOON + HOUR)
-    assert hosted.record.head_start == head_start
-    assert hosted.starts == [NOON + 30 * MINUTE]
 
 
 def test_it_claims_the_lanes_before_the_rule_rings_ahead_of_a_due_date(hosted: Hosted) -> None:

@@ -24,15 +24,6 @@ from tests.worker.starting import CONTEXT, WORKING, deploy, start
 __all__ = ["deploy"]
 
 
-def test_a_run_says_which_time_zones_the_worker_has(editor: Editor, worker: Worker) -> None:
-    assert (editor.status().tzdata, editor.status().last_run) == (TZDATA_VERSION, None)
-    worker.run()
-    last = editor.status(thorough=True).last_run
-    assert last
-    assert last.tzdata == TZDATA_VERSION
-    assert editor.status(thorough=True).healthy
-
-
 @pytest.mark.parametrize(
     ("theirs", "way_out"),
     [
@@ -221,7 +212,6 @@ if TYPE_CHECKING:
             "ModuleNotFoundError",
             "No module named 'payloads_of_nobody'",
         ),
-        ("import sys\nsys.exit(3)", "SystemExit", "3"),
         ("def broken(:", "SyntaxError", "invalid syntax (starting_for_tests.py, line 1)"),
         (
             "worker = 42",

@@ -12,7 +12,6 @@ from duebell_shared.queue.items import item_of
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE
 from tests.worker.log_lines import Log
-from tests.worker.stage import Stage
 
 
 @dataclasses.dataclass
@@ -136,18 +135,6 @@ def test_a_recurring_task_keeps_the_result_of_its_last_occurrence(worker: Worker
     # Then it is kept while the next one is retried, and is gone when that has failed for good
     assert seen == [(1, None), (1, 1), (2, 1), (1, 3), (2, 3), (1, None)]
     assert (last.status, last.result) == (Status.DONE, 6)
-
-
-def test_a_late_result_is_not_recorded(staged: Worker, editor: Editor, stage: Stage) -> None:
-    @staged.action("slow", keep_result=True, timeout=MINUTE, attempts=1)
-    def slow() -> str:
-        stage.sleep(120)
-        return "late"
-
-    editor.add("slow", due=NOON, id="a")
-    staged.run(time_left=10 * MINUTE)
-    stage.wake_all()
-    assert (editor.get("a").status, editor.get("a").result) == (Status.FAILED, None)
 
 
 # Follow-ups.

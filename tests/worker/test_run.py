@@ -188,19 +188,6 @@ def test_what_comes_due_while_a_long_action_runs_is_started_beside_it(
     assert report.lateness_max_ms <= 5_000
 
 
-def test_a_task_that_takes_long_is_claimed_once(
-    editor: Editor, staged: Worker, stage: Stage, calls: Calls
-) -> None:
-    # Given an action that takes so long that the queue is looked into several times meanwhile
-    staged.action("long")(lambda: stage.sleep(50))
-    editor.add("long", due=NOON)
-    calls.clear()
-    # When it is run
-    assert staged.run().done == 1
-    # Then there is its claim and its outcome
-    assert calls["UpdateItem"] == 2
-
-
 def test_more_tasks_than_a_page_holds_stream_through(
     editor: Editor, worker: Worker, calls: Calls, events: "EventBridgeClient"
 ) -> None:

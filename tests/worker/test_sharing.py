@@ -76,19 +76,6 @@ def test_each_run_takes_the_lanes_it_was_given_and_all_is_done(
     assert len(editor.list(status=Status.DONE, limit=1000).tasks) == 120
 
 
-def test_an_event_of_someone_elses_is_for_all_lanes(backend: Backend, stage: Stage) -> None:
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
-    events: list[object] = [
-        None,
-        {},
-        [],
-        {"duebell": 1},
-        {"duebell": {"lanes": "all"}},
-    ]
-    for event in events:
-        assert slow(backend, stage).handler(event, cast("Any", context))["lanes"] == 4
-
-
 @pytest.mark.parametrize(("count", "lanes", "expected"), [(60, 2, [[1, 3]]), (30, 4, [])])
 def test_work_for_a_minute_is_shared_by_two_and_for_half_of_it_by_nobody(
     editor: Editor,

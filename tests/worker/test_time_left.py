@@ -139,14 +139,3 @@ def test_a_thread_that_hangs_does_not_hold_the_run_up(editor: Editor, backend: B
     run.join()
     assert ended
     assert [(report.done, report.retried, report.stopped_early) for report in reports] == [(1, 1, True)]
-
-
-def test_what_has_ended_by_the_time_to_leave_counts_as_it_ended(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given an action that is done in the very moment in which the run has to leave
-    worker.action("act")(lambda: clock.advance(MINUTE))
-    editor.add("act", due=NOON, id="a")
-    report = worker.run(time_left=MINUTE)
-    assert (report.done, report.superseded) == (1, 0)
-    assert editor.get("a").status is Status.DONE

@@ -149,28 +149,6 @@ def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
     assert not any(settled for _, settled in waits[:-1])
 
 
-def test_it_waits_even_if_the_rule_cannot_be_set(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, aws: Hooks, log: Log
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    Lease.claim(backend.armer, f"{REQUEST}.first", clock)
-    end = aws.refuse("events.PutRule", "AccessDeniedException", when=lambda _: clock.now < NOON + LEASE)
-    answer = worker.handler(None, Context())
-    end()
-    assert answer["done"] == 1
-    assert len(log.lines("not_armed")) == 3
-
-
-def test_it_waits_again_if_its_clock_was_set_back_meanwhile(
-    editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    die(backend, f"{REQUEST}.first")
-    worker = sleeping(backend, lambda seconds: clock.sleep(seconds / 2 if seconds > 1 else seconds))
-    assert worker.handler(None, Context())["lanes"] == 4
-    assert clock.now == NOON + LEASE
-
-
 def test_it_waits_no_longer_than_its_time(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
     answer = worker.handler(None, Context(seconds=60))

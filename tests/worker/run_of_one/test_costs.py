@@ -97,40 +97,6 @@ def test_the_next_occurrence_is_rung_for_without_a_read_of_heads(
         assert costs.of("reads", "swaps", "puts", "heads") == {"reads": 1, "swaps": 3, "puts": 1, "heads": 0}
 
 
-def test_an_occurrence_that_is_due_already_runs_in_the_same_run(
-    editor: Editor, worker: Worker, clock: Clock, done: list[str]
-) -> None:
-    # Given an action that takes until its next occurrence is due
-    @worker.action("slow")
-    def slow() -> None:
-        done.append("slow")
-        clock.advance((70 if len(done) < 3 else 1) * SECOND)
-
-    editor.add("slow", schedule="rate(1 minute)", id="a")
-    clock.advance(MINUTE)
-    report = worker.run()
-    # Then they are run as long as they are due, and the rule rings for the one that is not
-    task = editor.get("a")
-    assert task.queued is not None
-    assert report.done == len(done) == 3
-    assert report.rings_at
-    assert clock.now < task.queued <= report.rings_at <= clock.now + 2 * MINUTE
-
-
-def test_the_head_of_a_lane_with_something_due_is_rung_for_without_a_read_of_heads(
-    editor: Editor, worker: Worker, clock: Clock, costs: Costs
-) -> None:
-    # Given a lane in which one task is due and others wait, and nothing in the others
-    first, *others = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:3]
-    editor.add("act", due=DUE, id=first)
-    for number, id in enumerate(others):
-        editor.add("act", due=NEXT + number * HOUR, id=id)
-    clock.now = DUE
-    costs.clear()
-    assert worker.run().rings_at == NEXT
-    assert costs.of("heads") == {"heads": 0}
-
-
 def test_a_lease_that_is_renewed_is_one_write_and_the_echo_stays_its_watchdog(
     editor: Editor, backend: Backend, stage: Stage, clock: Clock, costs: Costs
 ) -> None:

@@ -134,24 +134,6 @@ def test_a_lease_that_was_lost_is_said_and_nothing_is_written(
     assert clock.now < DUE + SECOND
 
 
-def test_a_lane_that_was_put_back_in_is_not_written_by_a_run_that_has_lost_it(
-    editor: Editor, backend: Backend, store: CountingStore, clock: Clock
-) -> None:
-    # Given a run that puts its task back, and another that claims that task's lane meanwhile
-    editor.add("again", due=DUE, id="due")
-    lane = editor.get("due").lane
-    clock.now = DUE
-    at_release(
-        store,
-        lambda: backend.armer.change(
-            lambda record: record.claimed("other", now=DUE + 3 * MINUTE, until=DUE + 5 * MINUTE, only=[lane])
-        ),
-    )
-    assert Life(backend).worker().run().lost_lease
-    # Then the lane is the other's, which reads it
-    assert backend.armer.read().lanes_of("other") == (lane,)
-
-
 def test_a_watchdog_that_was_refused_is_set_again_by_a_hold_of_its_own(
     editor: Editor, backend: Backend, bell: HookedBell, clock: Clock, *, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,25 +92,6 @@ def test_a_stale_record_is_tried_again_at_once(
     assert clock.now == DUE
 
 
-def test_a_task_that_was_put_back_and_cancelled_before_the_last_look_is_rung_for_no_more(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given a task that is put back, another that cancels it, and one for which the run looks once more
-    @worker.action("fail")
-    def fail() -> None:
-        raise Retry(after=20 * MINUTE)
-
-    worker.action("cancel")(lambda: editor.cancel("a"))
-    editor.add("fail", due=DUE, id="a")
-    editor.add("cancel", due=DUE + SECOND, id="b")
-    editor.add("act", due=DUE + 2 * SECOND, id="c")
-    editor.add("act", due=NEXT, id="d")
-    clock.now = DUE
-    # When the run ends, then it rings for what is there
-    report = worker.run()
-    assert (report.retried, report.done, report.rings_at) == (1, 2, NEXT)
-
-
 def test_a_task_that_cannot_be_read_is_said_and_looked_at_again(
     editor: Editor,
     worker: Worker,

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell import Editor, NotArmed, Retry, Status, Worker
+from duebell import Editor, Retry, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord, LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey, Task
@@ -171,27 +171,6 @@ def test_a_task_that_an_editor_changed_while_it_ran_and_died_before_it_lowered(
     # Then the run that finds its outcome superseded arms for it
     assert died == [how]
     assert editor.get("a").due == DUE + HOUR
-    assert is_rung_for(backend)
-
-
-def test_a_task_whose_move_raised_while_it_ran(
-    editor: Editor, backend: Backend, bell: HookedBell, *, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worker = Worker(backend=backend)
-
-    def throttled() -> ArmingRecord:
-        raise AwsUnavailable("throttled")
-
-    @worker.action("act")
-    def act() -> None:
-        with monkeypatch.context() as patched:
-            patched.setattr(backend.store, "read_record", throttled)
-            with pytest.raises(NotArmed):
-                editor.move("a", due=DUE + HOUR)
-
-    editor.add("act", due=DUE, id="a")
-    ring(clock, bell)
-    worker.run()
     assert is_rung_for(backend)
 
 

@@ -8,7 +8,6 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
-from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
@@ -115,15 +114,3 @@ def test_when_its_time_is_over_a_run_with_too_much_to_do_calls_a_successor(
     record = backend.armer.read()
     assert (record.taker, record.lanes_of("other")) == ("other", (0, 1))
     assert called.events == [{"duebell": {}}]
-
-
-def test_to_the_minute_nothing_is_given(
-    clock: Clock, store: WatchedStore, called: Called, stage: Stage
-) -> None:
-    backend = called.by(memory_backend(clock, store))
-    editor, worker = Editor(backend=backend), Worker(backend=backend, pool=stage)
-    other = Other(backend, 0, 1)
-    editor.add("act", due=NOON + MINUTE, id=in_lane(editor, 2))
-    store.on_head = once(clock, NOON, other.takes_over)
-    worker.run(time_left=5 * MINUTE)
-    assert backend.armer.read().lanes_of("other") == (0, 1)

@@ -6,8 +6,6 @@ from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
-from duebell_shared.errors import AwsUnavailable
-from duebell_shared.instants import NEVER
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
@@ -30,21 +28,6 @@ def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clo
     record = backend.armer.read()
     assert [record.lanes[lane].until for lane in (0, 2)] == [clock.now + LEASE] * 2
     assert record.is_settled(clock.now)
-
-
-def test_a_run_that_was_given_lanes_hands_over_only_its_own(backend: Backend, clock: Clock) -> None:
-    # Given a run with two lanes that was given another one it has not seen yet
-    run = Lease.claim(backend.armer, "run", clock, only=[0, 1])
-    run.arm()
-    other = Other(backend, 2)
-    run.next_due()
-    run.take_over()
-    run.clear()
-    other.gives()
-    # When it hands a lane over, then it holds what is left and what it was given
-    run.hand_over({1: NEVER})
-    assert run.lanes == (0, 2)
-    assert backend.armer.read().lanes_of("run") == (0, 2)
 
 
 def test_a_run_that_waits_takes_lanes_over_and_starts_what_is_due_in_them(
@@ -147,31 +130,3 @@ def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
     assert before == [report.run]
     assert takers == [None] * 6 + [report.run]
     assert afterwards[:5] == [None] * 5
-
-
-def test_a_table_that_does_not_answer_for_a_moment_does_not_end_the_waiting(
-    editor: Editor,
-    worker: Worker,
-    backend: Backend,
-    store: WatchedStore,
-    *,
-    clock: Clock,
-    starts: list[datetime],
-) -> None:
-    # Given a run that cannot say that it takes over, nor that it does not
-    Other(backend, 1)
-    refused: list[datetime] = []
-
-    def refuse(new: ArmingRecord) -> None:
-        if store.record and new.taker != store.record.taker and len(refused) % 2 == 0:
-            refused.append(clock.now)
-            raise AwsUnavailable("so it is")
-        refused.append(clock.now)
-
-    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") != 1][:3]
-    editor.add_many({"action": "act", "due": NOON + 30 * SECOND, "id": id} for id in ids)
-    store.on_write = refuse
-    # When what it waits for is due, then it starts that all the same
-    worker.run(time_left=5 * MINUTE)
-    assert len(refused) > 2
-    assert starts == [NOON + 30 * SECOND] * 3

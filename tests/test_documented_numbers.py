@@ -61,6 +61,7 @@ from duebell_shared.tasks import (
 )
 from duebell_shared.tasks import history as packed
 from duebell_worker import metrics, process
+from duebell_worker.actions.handles import new_action
 from duebell_worker.deliveries import deliverer, https
 from duebell_worker.run import attempts, lanes, out_of_order, performer, report
 from tests.shared import test_expression
@@ -94,7 +95,7 @@ SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "min
 BACKOFF, SETTINGS = Backoff(), Settings()
 CONCURRENCY, ATTEMPTS = (
     inspect.signature(call).parameters[name].default
-    for call, name in ((Worker.__init__, "concurrency"), (Worker.action, "attempts"))
+    for call, name in ((Worker.__init__, "concurrency"), (new_action, "attempts"))
 )
 
 [PYTHON] = re.findall('requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))

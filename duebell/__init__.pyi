@@ -65,7 +65,6 @@ from duebell_shared.errors import TransactionUnknown as TransactionUnknown
 from duebell_shared.errors import UnreadableTask as UnreadableTask
 from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
 from duebell_shared.queue.task_queue import Added as Added
-from duebell_shared.retention import History as History
 from duebell_shared.schedules.calendars import Calendar as Calendar
 from duebell_shared.schedules.schedule import Holidays as Holidays
 from duebell_shared.schedules.schedule import Schedule as Schedule
@@ -87,6 +86,7 @@ from duebell_shared.tasks.history import Occurrence as Occurrence
 from duebell_shared.tasks.history import Result as Result
 from duebell_shared.tasks.recurrence import Missed as Missed
 from duebell_shared.tasks.recurrence import Recurrence as Recurrence
+from duebell_shared.tasks.status import History as History
 from duebell_shared.tasks.status import Status as Status
 from duebell_shared.tasks.status import Verb as Verb
 from duebell_shared.tasks.task import Task as Task

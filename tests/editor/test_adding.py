@@ -7,7 +7,6 @@ import pytest
 
 from duebell import Editor, IfExists, NotArmed, Status, Task, TaskExists, TaskNotFound
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.expression import SENTINEL
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor
@@ -110,16 +109,6 @@ def test_history_that_has_expired_counts_as_deleted_whether_it_is_or_not(
 
 
 # When the rule cannot be armed.
-
-
-def test_a_task_that_is_stored_and_not_armed_is_told_so(scheduler: Scheduler) -> None:
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(
-        NotArmed, match=r"^task 'one' is stored, but the rule could not be set: .*AccessDenied"
-    ):
-        scheduler.editor.add("act", due=HOUR, id="one")
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-    assert scheduler.events.expression == SENTINEL
 
 
 @pytest.mark.parametrize("mend", ["ensure_armed", "another add", "resume"])

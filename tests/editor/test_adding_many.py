@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
+from duebell import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
 from duebell_shared.tasks.task import Task
@@ -88,15 +88,6 @@ def test_the_first_of_several_bad_ones_is_named_and_the_others_are_counted(edito
 
 
 # What fails while writing.
-
-
-def test_what_is_there_already_is_reported_beside_what_is_added(editor: Editor) -> None:
-    editor.add("act", due=DUE, id="two")
-    report = editor.add_many(GOOD | {"id": id} for id in ("one", "two", "three"))
-    assert report.added == ("one", "three")
-    [failure] = report.failures
-    assert (failure.index, failure.id) == (1, "two")
-    assert isinstance(failure.error, TaskExists)
 
 
 @pytest.mark.parametrize(("if_exists", "action"), [("keep", "old"), ("replace", "act")])

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 from duebell import Editor, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane
-from duebell_shared.instants import NEVER
+from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.tasks.task import STARTS_WITHIN
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
@@ -89,9 +88,3 @@ def test_a_run_that_died_and_was_not_followed(editor: Editor, backend: Backend, 
     assert kinds == {ProblemKind.LEASE_EXPIRED, ProblemKind.NOT_ARMED}
     # And once mended, the rule rings for a run to follow
     assert editor.ensure_armed().rings_at == until + 4 * MINUTE
-
-
-def test_ensure_armed_finds_all_that_the_record_lacks(editor: Editor, backend: Backend) -> None:
-    write(backend, DUE)
-    swap(backend, lambda record: ArmingRecord(lanes=(Lane(due=NEVER),) * 4, rev=record.rev))
-    assert editor.ensure_armed().rings_at == DUE

@@ -10,7 +10,6 @@ import pytest
 
 from duebell import Editor, InvalidSettings, InvalidTask, NewTask, Settings, Status
 from duebell_shared.audit import from_place
-from duebell_shared.queue.changes import ItemUpdate, change_of
 from duebell_shared.queue.items import item_of, task_of
 from tests.editor.memory import Scheduler
 
@@ -164,17 +163,6 @@ def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:
     assert Editor(backend=backend, changed_by="anna").changed_by == "anna"
     assert Editor(backend=backend).acting_as(None).changed_by is None
     assert Settings.from_env({"DUEBELL_CHANGED_BY": ""}).changed_by is None
-
-
-def test_a_change_by_the_same_writes_it_once(scheduler: Scheduler) -> None:
-    editor = scheduler.editor.acting_as("anna")
-    added = editor.add("x", due=HOUR, id="a")
-    paused = editor.pause("a")
-    assert item_of(added)["changed_by"] == {"S": "anna"}
-    update = change_of(added, paused)
-    assert isinstance(update, ItemUpdate)
-    assert "changed_by" not in update.sets
-    assert "changed_by" not in item_of(scheduler.editor.add("x", due=HOUR, id="b"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from duebell import Editor, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON, SetFor
 
@@ -38,13 +38,6 @@ def expression(scheduler: Scheduler) -> str:
 
 
 # Moving.
-
-
-def test_an_earlier_date_has_the_rule_follow(scheduler: Scheduler, one: Task) -> None:
-    moved = scheduler.editor.move("one", due=NOON + HOUR)
-    assert moved == scheduler.editor.get("one")
-    assert (moved.due, moved.queued, moved.rev) == (NOON + HOUR, NOON + HOUR, one.rev + 1)
-    assert expression(scheduler) == SetFor(NOON + HOUR)
 
 
 def test_a_later_date_leaves_the_rule_alone_until_a_run_finds_nothing(

@@ -51,14 +51,6 @@ def test_what_is_overdue_is_not_due_tonight_and_the_next_day_is_neither(schedule
     assert [task.id for task in tonight] == ["not-due-yet", "soon", "last"]
 
 
-def test_running_tasks_are_counted_and_waiting_ones_are_not(scheduler: Scheduler) -> None:
-    tasks = [scheduler.editor.add("act", due=MINUTE) for _ in range(7)]
-    scheduler.clock.now = NOON + 2 * MINUTE
-    for task in tasks[:3]:
-        scheduler.become(task, Status.RUNNING)
-    assert scheduler.editor.status().running == 3
-
-
 def test_what_is_due_tonight_is_counted_beyond_a_thousand_as_in_the_timeline(scheduler: Scheduler) -> None:
     scheduler.editor.add_many({"action": "act", "due": HOUR} for _ in range(1_234))
     status = scheduler.editor.status()

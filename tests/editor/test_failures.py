@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import Failure, ProblemKind, Task
+from duebell import Failure, Task
 from duebell_editor.listing import failures
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.editor.paging import all_ids
 from tests.support import NOON
@@ -46,12 +46,6 @@ def scheduler() -> Scheduler:
 
 def listed(scheduler: Scheduler, **which: object) -> list[str]:
     return [task.id for task in scheduler.editor.list(**which).tasks]  # type: ignore[arg-type]
-
-
-def test_the_status_counts_them_and_is_not_healthy(scheduler: Scheduler) -> None:
-    status = scheduler.editor.status()
-    assert (status.failed, status.failing, status.healthy) == (4, 1, False)
-    assert [one.kind for one in status.problems] == [ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS]
 
 
 def test_failures_are_grouped_by_action_and_error_the_largest_first(scheduler: Scheduler) -> None:

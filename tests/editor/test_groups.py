@@ -12,7 +12,6 @@ from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.editor.memory import Scheduler
 from tests.editor.paging import pages
-from tests.editor.test_listing_pages import OrderOfItsOwn
 from tests.support import Calls
 
 HOUR = timedelta(hours=1)
@@ -57,20 +56,6 @@ def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: 
     assert dict(calls) == {"GetItem": 1, "Query": 4}
 
 
-@pytest.mark.parametrize("latest_first", [False, True])
-def test_a_group_is_listed_in_order_of_time_over_all_pages(
-    scheduler: Scheduler, read: Counter[str], latest_first: bool
-) -> None:
-    add(scheduler, 2_000)
-    for n in range(30):
-        scheduler.editor.add("act", due=HOUR * (30 - n), id=f"{GROUP}{n:02}")
-    found = pages(scheduler.editor.list, prefix=GROUP, limit=7, latest_first=latest_first)
-    names = [f"{GROUP}{n:02}" for n in range(30)]
-    assert [id for page in found for id in page] == (names if latest_first else names[::-1])
-    assert [len(page) for page in found] == [7, 7, 7, 7, 2]
-    assert read == {"tasks": 5 * 30}
-
-
 def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Scheduler) -> None:
     for status in Status:
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}{status}"), status)
@@ -82,15 +67,6 @@ def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Schedule
     assert pages(scheduler.editor.list, prefix=GROUP) == [
         [f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]
     ]
-
-
-def test_tasks_of_one_moment_come_once_each_whatever_order_the_index_has() -> None:
-    scheduler = Scheduler.start(store=OrderOfItsOwn())
-    names = [f"{GROUP}{n:02}" for n in range(40)]
-    for id in names:
-        scheduler.editor.add("act", due=HOUR, id=id)
-    found = pages(scheduler.editor.list, prefix=GROUP, limit=3)
-    assert sorted(id for page in found for id in page) == names
 
 
 def test_a_failing_recurring_task_of_a_group_is_listed_once(scheduler: Scheduler) -> None:

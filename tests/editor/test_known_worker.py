@@ -59,11 +59,6 @@ def test_a_task_that_fits_is_stored_without_a_word(editor: Editor) -> None:
     editor.add("duebell.verify", due=HOUR)
 
 
-@pytest.mark.usefixtures("_quiet")
-def test_nothing_is_said_while_no_worker_is_known(editor: Editor) -> None:
-    editor.add("whatever", due=HOUR, payload=[1])
-
-
 @pytest.mark.usefixtures("worker")
 def test_an_action_that_no_worker_has_is_warned_of_where_it_is_added(editor: Editor) -> None:
     with pytest.warns(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell import ActionLimit, Editor, InvalidTask, NotArmed, Status, Worker
+from duebell import Editor, InvalidTask, NotArmed, Status, Worker
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.limits.limits import Limit, Limits, parked_until
 from tests.editor.memory import Scheduler
@@ -22,19 +22,6 @@ def editor(scheduler: Scheduler) -> Editor:
     worker.action("act")(lambda: None)
     worker.register()
     return scheduler.editor
-
-
-def test_declared_limits_are_told(editor: Editor) -> None:
-    [mail] = editor.limits()
-    assert mail == ActionLimit(
-        action="mail",
-        at_most=5,
-        per_second=10,
-        paused=False,
-        declared_at_most=5,
-        declared_per_second=10,
-        waiting=0,
-    )
 
 
 def test_a_limit_is_set_in_part_and_taken_away(editor: Editor) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from duebell import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Calls
 
@@ -64,15 +64,6 @@ def one_of_each(editor: Editor, backend: Backend) -> None:
 # Order and filters.
 
 
-def test_tasks_come_in_due_order_whatever_their_lane(editor: Editor) -> None:
-    hours = [7, 3, 9, 1, 5, 8, 2, 6, 4]
-    editor.add_many({"action": "act", "due": hour * HOUR, "id": f"in-{hour}"} for hour in hours)
-    page = editor.list()
-    assert ids(page) == [f"in-{hour}" for hour in sorted(hours)]
-    assert page.cursor is None
-    assert len({task.lane for task in page.tasks}) > 1
-
-
 @pytest.mark.usefixtures("one_of_each")
 def test_what_waits_or_runs_is_listed_unless_other_is_asked_for(editor: Editor) -> None:
     assert ids(editor.list()) == ["scheduled", "running", "reserved"]
@@ -97,15 +88,6 @@ def test_of_several_statuses(editor: Editor) -> None:
     assert ids(editor.list(status=Status)) == everything
     assert ids(editor.list(status=Status, latest_first=True)) == everything[::-1]
     assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]
-
-
-def test_a_retry_is_listed_by_when_it_is_looked_at_next(editor: Editor, backend: Backend) -> None:
-    editor.add("act", due=DUE, id="one")
-    editor.add("act", due=DUE + HOUR, id="two")
-    running = start(editor, backend, "one")
-    failure = Failure(type="E", message="")
-    backend.store.save(running, running.to_retry(DUE + 2 * HOUR, failure, now=DUE))
-    assert ids(editor.list()) == ["two", "one"]
 
 
 # Pages.

@@ -28,12 +28,6 @@ def test_each_push_gives_the_new_due_date_and_payload(scheduler: Scheduler) -> N
     assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
 
 
-def test_a_push_to_an_earlier_due_date_arms_the_rule(scheduler: Scheduler) -> None:
-    push(scheduler, due=3 * HOUR)
-    assert push(scheduler, due=HOUR).queued == NOON + HOUR
-    assert scheduler.events.expression == SetFor(NOON + HOUR)
-
-
 def test_pushes_never_go_beyond_max_wait_after_the_first_add(scheduler: Scheduler) -> None:
     # Given pushes every four minutes by ten, for half an hour at most
     dues = []

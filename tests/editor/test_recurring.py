@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
+from duebell import InvalidSchedule, InvalidTask, Missed, Status, TaskConflict
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
 
@@ -22,23 +22,6 @@ def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:
     assert task.recurrence.missed is Missed.ONCE
     assert scheduler.events.expression == SetFor(task.due)
     assert scheduler.editor.get("r") == task
-
-
-def test_many_can_recur(scheduler: Scheduler) -> None:
-    report = scheduler.editor.add_many(
-        [
-            NewTask(action="a", schedule="rate(1 hour)", id="one", missed="skip"),
-            {"action": "a", "schedule": "0 0 * * *", "id": "two", "max_runs": 3},
-            {"action": "a", "due": HOUR, "id": "three", "expires_after": HOUR},
-        ]
-    )
-    assert report.added == ("one", "two", "three")
-    one, two, three = (scheduler.editor.get(id) for id in report.added)
-    assert one.recurrence
-    assert one.recurrence.missed is Missed.SKIP
-    assert two.recurrence
-    assert two.recurrence.max_runs == 3
-    assert (three.recurrence, three.expires_after) == (None, HOUR)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,11 @@ from duebell import (
     NewTask,
     NotArmed,
     Status,
-    TaskChanged,
     TaskConflict,
     TaskExists,
     Verb,
 )
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
@@ -146,15 +145,6 @@ def test_two_editors_that_make_the_same_move_both_find_the_rule_armed(
     monkeypatch.setattr(scheduler.store, "save", save_and_stop)
     with pytest.raises(AwsUnavailable):
         one.move("one", due=NOON + HOUR)
-
-
-def test_a_change_of_a_task_that_was_changed_arms_and_says_so(scheduler: Scheduler) -> None:
-    scheduler.events.troubles["DescribeRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        scheduler.editor.move("one", due=NOON + HOUR, rev=1)
-    with pytest.raises(TaskChanged):
-        scheduler.editor.move("one", due=NOON + HOUR, rev=1)
-    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 # Run once more, and once only.

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell import Bucket, InvalidQuery, Status
-from duebell_editor.listing import timeline as timelines
 from duebell_editor.listing.recurring import coming
 from duebell_editor.listing.timeline import Step, edges
 from tests.editor.memory import Scheduler
@@ -108,16 +107,6 @@ def test_overdue_tasks_of_a_long_queue_are_counted_and_not_estimated(scheduler: 
     assert buckets[0].is_estimate
     assert (buckets[0].count, buckets[0].overdue) == (2, 2)
     assert scheduler.editor.status().overdue == 2
-
-
-def test_of_many_recurring_tasks_some_stand_for_all(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timelines, "_RECURRING", 10)
-    for number in range(40):
-        scheduler.editor.add("sync", schedule="rate(1 hour)", id=f"s{number}")
-    buckets = scheduler.editor.timeline(NOON, count=4)
-    assert [(bucket.count, bucket.is_estimate) for bucket in buckets] == [(0, True)] + 3 * [(40, True)]
 
 
 EXPRESSIONS = [

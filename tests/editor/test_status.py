@@ -13,11 +13,10 @@ from duebell import Editor, Failure, ProblemKind, Settings, Status
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import STARTS_WITHIN
-from tests.editor.health import DUE, problem, write
-from tests.support import NOON, Calls, Clock
+from duebell_shared.tasks.status import RetentionPolicy
+from tests.editor.health import DUE, problem
+from tests.support import NOON, Calls
 
 # When all is well.
 
@@ -52,17 +51,6 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
     assert found.what == what
     assert "`duebell list --status failed`" in found.way_out
     assert editor.list(status=Status.FAILED, limit=1).tasks
-
-
-@pytest.mark.parametrize(("ago", "count"), [(STARTS_WITHIN - timedelta(seconds=1), 0), (STARTS_WITHIN, 3)])
-def test_overdue_tasks_are_counted(
-    editor: Editor, backend: Backend, clock: Clock, ago: timedelta, count: int
-) -> None:
-    for lane in range(3):
-        write(backend, NOON, lane=lane)
-    write(backend, NOON + timedelta(days=1), lane=3)
-    clock.now = NOON + ago
-    assert editor.status().overdue == count
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,3 @@ def test_a_task_that_is_to_be_retried_is_retried_when_it_would_have_been(
     # Then
     assert (after.due, after.queued, after.attempt) == (before.due, before.queued, 2)
     assert after.failure == before.failure
-
-
-def test_another_due_date_makes_all_attempts_anew() -> None:
-    scheduler = Scheduler.start()
-    backed_off(scheduler, **ONCE)
-    moved = scheduler.editor.update("a", payload=1, due=timedelta(hours=3))
-    assert (moved.due, moved.queued, moved.attempt) == (moved.due, moved.due, 0)

@@ -7,14 +7,6 @@ from duebell import Editor
 from tests.http.asking import add
 
 
-def test_what_is_left_out_of_a_change_stays_and_an_empty_value_does_not(client: TestClient) -> None:
-    add(client, id="sale", payload={"item": 42})
-    assert client.patch("/api/tasks/sale", json={"due": "2027-01-01T00:00Z"}).json()["payload"] == {
-        "item": 42
-    }
-    assert client.patch("/api/tasks/sale", json={"payload": 0}).json()["payload"] == 0
-
-
 def test_null_takes_away(client: TestClient) -> None:
     # Given a task with all that it can do without
     rules = {"start": "2026-12-01T00:00Z", "end": "2027-01-01T00:00Z", "missed": "all", "max_runs": 3}

@@ -96,13 +96,6 @@ def test_when_aws_is_away_the_rest_of_many_is_not_tried(
     assert away.call_count < 100
 
 
-def test_a_bulk_change_has_a_limit(client: TestClient, editor: Editor) -> None:
-    fill(editor)
-    done = bulk(client, do="cancel", where={}, limit=7)
-    assert (done["found"], len(done["changed"]), done["is_all"]) == (7, 7, False)
-    assert len(listed(client)) == 13
-
-
 def test_a_bulk_change_is_about_those_that_it_applies_to(client: TestClient, scheduler: Scheduler) -> None:
     for id in fill(scheduler.editor, 4)[:2]:
         scheduler.become(scheduler.editor.get(id), Status.FAILED)

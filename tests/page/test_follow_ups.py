@@ -10,7 +10,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import field, open_form, press, wrong
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, is_accessible
+from tests.page.seen import PHONE
 
 
 def test_the_panel_says_that_a_follow_up_is_owed_and_when_it_could_not_be_added(
@@ -89,7 +89,6 @@ def test_a_task_is_added_with_what_follows_it(open_page: Open, url: str, scene: 
     expect(wrong(page, "then_payload")).to_contain_text("This is not JSON")
     expect(field(page, "then_payload")).to_be_focused()
     field(page, "then_payload").fill('{"order": 12345678901234567890}')
-    is_accessible(page)
     press(page, "Add")
     expect(page.get_by_text("charge-50 is added")).to_be_visible()
     task = scene.editor.get("charge-50")

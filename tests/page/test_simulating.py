@@ -34,4 +34,3 @@ def test_a_history_is_shown_in_the_panel(open_page: Open, url: str) -> None:
     panel = page.get_by_role("dialog", name="sale-50")
     panel.get_by_role("button", name="Show the history").click()
     expect(panel.get_by_role("cell", name="add", exact=True)).to_be_visible()
-    is_accessible(page)

@@ -13,7 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
 from duebell_shared.queue.items import stored
-from duebell_shared.retention import History
+from duebell_shared.tasks.status import History
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

@@ -145,7 +145,8 @@ class Armer:
             skew = timedelta(0) if record.applier == me else MOST_SKEW
             if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
-                    held = record if is_mine else self._take(record, me, now)
+                    taken = record if is_mine else record.applying(me, until=now + HOLD)
+                    held = record if is_mine else self._store.swap_record(record, taken)
                     is_mine = False
                     record = self._set(held, me) if held else None
                 except AwsUnavailable as error:
@@ -220,9 +221,6 @@ class Armer:
             if not found.is_at(record.set_to):
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
-
-    def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
-        return self._store.swap_record(record, record.applying(me, until=now + HOLD))
 
     def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
         taken_at = held.applier_until - HOLD

@@ -335,11 +335,8 @@ class DynamoTable:
     def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
         asked = self._named(key, _NOTED)
         start: Item | None = {"lane": {"S": key}, "id": {"S": behind}} if behind else None
-        while True:
-            page = self._query(asked, behind=start, most=_GROWN_PAGE)
-            yield from ((item["id"]["S"], item["change"]["S"].encode()) for item in page["Items"])
-            if (start := page.get("LastEvaluatedKey")) is None:
-                return
+        for item in self._items(asked, start, _GROWN_PAGE):
+            yield item["id"]["S"], item["change"]["S"].encode()
 
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
@@ -359,10 +356,12 @@ class DynamoTable:
     def _entries(
         self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
     ) -> Iterator[Item]:
-        """The entries of an index, each page four times as large as the one before, up to a bound."""
-        if within is None:
-            return
-        asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
+        if within:
+            asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
+            yield from self._items(asked, behind, page_size)
+
+    def _items(self, asked: Mapping[str, Any], behind: Item | None, page_size: int) -> Iterator[Item]:
+        """The items of a query, each page four times as large as the one before, up to a bound."""
         while True:
             page = self._query(asked, behind=behind, most=page_size)
             yield from page["Items"]

@@ -13,8 +13,7 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.instants import LATEST, MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
-from duebell_shared.retention import History, RetentionPolicy
-from duebell_shared.tasks.status import Verb
+from duebell_shared.tasks.status import History, RetentionPolicy, Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest

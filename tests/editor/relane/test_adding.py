@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from duebell import NewTask, NotArmed, Status, Task, TaskExists, Worker
+from duebell import NewTask, NotArmed, Task, TaskExists, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.places import lane_of
-from duebell_shared.retention import History
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,
@@ -158,22 +158,6 @@ def test_a_batch_that_is_made_again_after_an_error_leaves_no_copy_of_itself(
     # Then the call that repeats it deletes the copy
     assert old.batch(id).lane == lane_of(id, TO)
     assert scheduler.store.get(lane_of(id, FROM), id) is None
-
-
-def test_a_task_that_a_run_has_started_is_not_moved_by_its_add(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, id, insert = stale(scheduler), misplaced("new")[0], scheduler.store.insert
-    relane(scheduler.backend, TO)
-
-    def insert_and_start(task: Task) -> bool:
-        made = insert(task)
-        scheduler.become(task, Status.RUNNING)
-        return made
-
-    monkeypatch.setattr(scheduler.store, "insert", insert_and_start)
-    running = old.add("act", due=HOUR, id=id)
-    assert (running.status, running.lane) == (Status.RUNNING, lane_of(id, FROM))
 
 
 @pytest.mark.parametrize("what", ["add_many", "import"])

@@ -64,16 +64,6 @@ def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(s
     assert editor.queue.get_many([id])[id].action == "anew"
 
 
-def test_tasks_that_ended_before_are_changed_where_they_are(scheduler: Scheduler) -> None:
-    id = misplaced()[0]
-    scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.FAILED)
-    relane(scheduler.backend, TO)
-    editor = newcomer(scheduler)
-    assert editor.retry(id).lane == lane_of(id, FROM)
-    assert record_of(scheduler).rings_at == NOON + MINUTE
-    assert editor.cancel(id).status is Status.CANCELLED
-
-
 def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     relane(scheduler.backend, TO)
     editor = stale(scheduler)

@@ -77,13 +77,6 @@ def test_a_transaction_whose_answers_were_lost_is_found_committed_where_a_relane
     assert scheduler.editor.get(MOVED).status is Status.SCHEDULED
 
 
-def test_a_reservation_that_was_moved_can_be_dropped(scheduler: Scheduler) -> None:
-    reservation = scheduler.editor.reserve("act", due=HOUR, id=MOVED)
-    scheduler.editor.relane(16)
-    assert reservation.drop()
-    assert scheduler.store.tasks == {}
-
-
 def test_a_task_that_was_confirmed_and_moved_is_not_dropped(scheduler: Scheduler) -> None:
     reservation = scheduler.editor.reserve("act", due=HOUR, id=MOVED)
     assert not scheduler.store.transact([reservation.write], token="one").refusals

@@ -208,7 +208,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("guarantees", "{:w} an hour after the trouble ends", [N(lanes._LONGEST_REST, HOUR)]),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
-    ("how-it-works", "written with {} characters of the failure", [N(items._MESSAGE)]),
+    ("how-it-works", "writes it with {} characters of the failure", [N(item_size._MESSAGE)]),
     ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
     ("how-it-works", "| 5 December 10:05 | 10:30 | `{}`", [expression(5, 12, 10, 30, at=(5, 12, 10, 5))]),
@@ -258,7 +258,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("intake", "about {} a month: Lambda reads", [N(round(5 * cost.MONTH / (20 * SECOND), -4))]),
     ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     # http
-    ("http", "From {} tasks of a lane on", [N(queue_counts.MOST_READ)]),
+    ("http", "with {} tasks or more in a lane", [N(queue_counts.MOST_READ)]),
     ("http", "token of {} characters or more", [N(access._TOKEN_LENGTH)]),
     ("http", "takes up to {} tasks in a list", [N(change_many.MAX_MANY)]),
     (

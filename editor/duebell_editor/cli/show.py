@@ -72,7 +72,7 @@ def why(context: Context, id: Id) -> None:
     if found.way_out:
         out.print(Text(f"  {context.out.in_full(plain(found.way_out))}"))
     if found.starts_by and not found.is_late:
-        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing is in trouble"))
+        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
 
 
 @app.command(epilog=examples("history sale-42", "history sale-42 --json"))

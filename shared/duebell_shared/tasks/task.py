@@ -86,7 +86,7 @@ _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
 def starts_by(queued: datetime) -> datetime:
-    """The time by which a task with this time starts, if nothing is in trouble and its action has room."""
+    """The time by which a task with this time starts, if nothing goes wrong and its action has room."""
     return min(queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
 
 
@@ -239,7 +239,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def starts_by(self) -> datetime | None:
-        """The time by which it starts if nothing is in trouble, and its action has room; else it is late.
+        """The time by which it starts if nothing goes wrong, and its action has room; else it is late.
 
         None if it does not wait for a start.
         """

@@ -208,7 +208,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("guarantees", "{:w} an hour after the trouble ends", [N(lanes._LONGEST_REST, HOUR)]),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
-    ("how-it-works", "writes it with {} characters of the failure", [N(item_size._MESSAGE)]),
+    ("how-it-works", "writes it with {} characters of the failure", [N(items._MESSAGE)]),
     ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
     ("how-it-works", "| 5 December 10:05 | 10:30 | `{}`", [expression(5, 12, 10, 30, at=(5, 12, 10, 5))]),

@@ -92,9 +92,7 @@ class Account:
                 given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
             )
             return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
-        made = default_session(
-            botocore_session=inner, profile_name=self.profile, region_name=self.region
-        )
+        made = default_session(botocore_session=inner, profile_name=self.profile, region_name=self.region)
         inner.get_scoped_config()  # raises ProfileNotFound, as the SDK's own loader does
         return made
 

@@ -71,27 +71,6 @@ def test_one_write_changes_the_record_and_takes_hold_of_the_rule(
     assert eventbridge.expression == SetFor(DUE)
 
 
-def test_lowering_is_two_writes_and_one_put_rule(
-    armer: Armer, seen: ArmingRecord, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    assert armer.lower({0: DUE}).armed == DUE
-    assert (store.reads, store.swaps, len(eventbridge.put)) == (1, 2, 1)
-    # And a later due, for which the rule rings soon enough, costs one read
-    assert armer.lower({0: DUE + SECOND}).armed == DUE
-    assert (store.reads, store.swaps, len(eventbridge.put)) == (2, 2, 1)
-
-
-def test_no_hold_is_taken_of_a_rule_that_rings_soon_enough(armer: Armer, seen: ArmingRecord) -> None:
-    settled = armer.lower({0: EARLIER})
-    # When a later due is put into a lane that a run holds
-    held = armer.change(lambda record: record.claimed("run", now=NOON, until=DUE, only=[1]), seen=settled)
-    held = armer.ensure(held)
-    changed = armer.change(lambda record: record.lowered({1: DUE}), seen=held, applier="me")
-    # Then the rule is where it must be, and stays known
-    assert changed.lanes[1].due == DUE
-    assert (changed.applier, changed.armed) == (None, EARLIER)
-
-
 @pytest.mark.parametrize("behind", [timedelta(0), MOST_SKEW - SECOND])
 def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     armer: Armer,

@@ -25,9 +25,8 @@ from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits
 from duebell_shared.limits.semaphore import Semaphore
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import Past, PastKey, lane_of
 from duebell_shared.schedules.calendars import Calendars
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task

@@ -7,8 +7,8 @@ from typing import Self
 
 import msgspec
 
+from duebell_shared.bell.arming import LastRun, LateRing
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.bell.run_notes import LastRun, LateRing
 from duebell_shared.instants import Instant
 from duebell_shared.settings import Color, Precision
 from duebell_shared.tasks.failure import Failure

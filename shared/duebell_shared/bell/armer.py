@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.backoff import pause
-from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.store import Store
@@ -19,6 +19,7 @@ from duebell_shared.settings import MAX_LANES
 from .arming import ArmingRecord, Lane
 from .bell import CALL_LIMIT, Bell
 from .expression import early_minute, ring_minute
+from .function import Function
 
 _LOG = logging.getLogger("duebell.armer")
 
@@ -55,6 +56,7 @@ class Armer:
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
         parallel: Parallel | None = None,
+        function: Function | None = None,
     ) -> None:
         self._store = store
         self._rule = rule
@@ -63,6 +65,7 @@ class Armer:
         self._clock = clock
         self._sleep = sleep
         self._parallel = parallel or Parallel()
+        self._function = function
 
     def read(self) -> ArmingRecord:
         """The record; made at the queue's first use, and again if it is damaged."""
@@ -142,7 +145,8 @@ class Armer:
             skew = timedelta(0) if record.applier == me else MOST_SKEW
             if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
-                    held = record if is_mine else self._take(record, me, now)
+                    taken = record if is_mine else record.applying(me, until=now + HOLD)
+                    held = record if is_mine else self._store.swap_record(record, taken)
                     is_mine = False
                     record = self._set(held, me) if held else None
                 except AwsUnavailable as error:
@@ -157,6 +161,20 @@ class Armer:
             record = None
         what = f"the {self._rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
         raise NotArmed(what, way_out=_TRY_AGAIN) from failure
+
+    def start_run_if_late(self, record: ArmingRecord) -> None:
+        """Start a run directly if the rule, as it is set, rings later than something is due.
+
+        `record` is the newest one, with the rule confirmed. Without a function to invoke, or if the call
+        fails, the rule still rings, so nothing is raised. While the rule is disabled, no run is started.
+        """
+        if self._function is None or not record.rings_too_late(self._clock()):
+            return
+        try:
+            if self._rule.read().is_enabled and self.call():
+                self._function.start()
+        except (AwsError, NotArmed, NotDeployed) as error:
+            _LOG.warning("no run was started directly, so the rule will do it: %s", error)
 
     def call(self) -> bool:
         """Tell whether the caller is to start a run directly: one is needed, and nobody else starts it."""
@@ -203,9 +221,6 @@ class Armer:
             if not found.is_at(record.set_to):
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
-
-    def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
-        return self._store.swap_record(record, record.applying(me, until=now + HOLD))
 
     def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
         taken_at = held.applier_until - HOLD

@@ -4,19 +4,12 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.instants import parse
-
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
-
-#: The sources of the events of rules and of schedules.
-_BELLS = {"aws.events", "aws.scheduler"}
 
 _LOG = logging.getLogger("duebell.function")
 
@@ -49,30 +42,6 @@ class Function:
         with self._lock:
             self._client = self._client or self._connect()
             return self._client
-
-
-def lanes_in(event: object) -> tuple[int, ...] | None:
-    """The lanes that `start` put into the event; None for all, and for the event of a ring.
-
-    A run for no lanes at all only sets the rule.
-    """
-    ours = event.get("duebell") if isinstance(event, dict) else None
-    lanes = ours.get("lanes") if isinstance(ours, dict) else None
-    if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
-        return None
-    return tuple(lanes)
-
-
-def rang_at(event: object) -> datetime | None:
-    """The time of the ring that this event tells of; None for another event.
-
-    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
-    """
-    if not isinstance(event, dict) or event.get("source") not in _BELLS:
-        return None
-    with suppress(ValueError):
-        return parse(str(event.get("time")))
-    return None
 
 
 def arming_event() -> dict[str, object]:

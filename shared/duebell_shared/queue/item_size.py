@@ -12,8 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.tasks.events import MAX_PACKED_EVENTS, bounded_events
 from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 

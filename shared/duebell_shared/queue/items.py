@@ -24,20 +24,23 @@ from duebell_shared.errors import InvalidSchedule, UnreadableTask
 from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
-from duebell_shared.tasks.events import Event, Lateness, pack_events, unpack_events
 from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
-from duebell_shared.tasks.packed_occurrences import (
+from duebell_shared.tasks.history import (
+    Event,
+    Lateness,
     Occurrence,
     bounded_occurrences,
+    pack_events,
     pack_occurrences,
+    unpack_events,
     unpack_occurrences,
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import IntakeMark, Task
 
-from .past_index import key_of, parse_past, render_past
+from .places import key_of, parse_past, render_past
 
 #: Attributes as DynamoDB's API has them: each by its name, under its type.
 Item = Mapping[str, Mapping[str, Any]]
@@ -121,19 +124,13 @@ def _from_json(kind: type[_T], text: str) -> _T:
     return value
 
 
-def _write_queued(place: datetime | tuple[datetime, int]) -> str:
-    return render_queued(*place) if isinstance(place, tuple) else render_queued(place)
-
-
-def _priority(number: str) -> int:
-    return max(0, min(_count(number), MAX_PRIORITY))
-
-
 def _count(number: str) -> int:
+    """A whole number. An edit by hand may have left a fraction, or one beyond the largest."""
     return max(-LARGEST, min(int(Decimal(number)), LARGEST))
 
 
 def _rev(number: str) -> int:
+    """A whole number that every write compares with the stored one, so none is read as another."""
     rev = Decimal(number)
     if rev != int(rev) or abs(rev) > LARGEST:
         raise ValueError(f"rev is {shortened(number)}")
@@ -146,142 +143,77 @@ def _recurrence(text: str) -> Recurrence:
     return recurrence
 
 
-#: A lane is a key of the table, and keys are text.
-LaneNumber = partial(_Converted[int], STRING, str, int)
+def _lateness(text: str) -> Lateness:
+    """The parts in milliseconds, in their order."""
+    parts = dict(zip(Lateness.__struct_fields__, text.split(","), strict=False))
+    return msgspec.convert(parts, Lateness, strict=False)
 
-#: A time as fixed-width text, so that it sorts in the index and reads well in the console.
-Instant = partial(_Converted[datetime], STRING, render, parse)
 
-#: A place in the queue as duebell writes it, by which a task can be claimed: its time and priority, or the
-#: time alone. UNREADABLE for any other text in the index.
-Queued = partial(_Converted[Any], STRING, _write_queued, parse_queued, otherwise=lambda _: (UNREADABLE, 0))
+_text = partial(_Converted[Any], STRING)
+_number = partial(_Converted[Any], NUMBER)
 
-#: The kind of a task's past and its time; None for what duebell does not write.
-PastPlace = partial(
-    _Converted[Any], STRING, lambda place: render_past(*place), parse_past, otherwise=lambda _: None
-)
+#: Attributes that only inform are read as something else if they cannot be read: the task runs all the same.
+#: Another version may have stored them as another type, too.
+_info = partial(_text, str, retyped="")
+_packed = partial(_Converted[Any], BINARY, otherwise=lambda _: (), retyped=b"")
 
-StatusName = partial(_Converted[Status], STRING, lambda status: status.value, Status)
 
-#: A whole number. An edit by hand may have left a fraction, which is cut off, or one beyond the largest.
-Count = partial(_Converted[int], NUMBER, str, _count)
+def _json(kind: Any, **options: Any) -> Callable[..., Attribute[Any]]:
+    return partial(_text, to_json, partial(_from_json, kind), **options)
 
-#: From 0 to 9; an edit by hand may have left any other number.
-Priority = partial(_Converted[int], NUMBER, str, _priority)
 
-#: A whole number that every write compares with the stored one, so none is read as another.
-Rev = partial(_Converted[int], NUMBER, str, _rev)
-
-#: A time in seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
-Expiry = partial(
-    _Converted[datetime],
-    NUMBER,
-    lambda at: str((at - _EPOCH) // _SECOND),
-    lambda number: _EPOCH + float(number) * _SECOND,
-)
-
-#: Whole milliseconds.
-Duration = partial(
-    _Converted[timedelta],
-    NUMBER,
-    lambda duration: str(duration // MILLISECOND),
-    lambda number: int(number) * MILLISECOND,
-)
-
-Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
-
-Following = partial(_Converted[FollowUp], STRING, to_json, partial(_from_json, FollowUp))
-
-Texts = partial(_Converted[tuple[str, ...]], STRING, ",".join, lambda text: tuple(text.split(",")))
-
-Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
-
-Awaited = partial(_Converted[Members], STRING, to_json, partial(_from_json, Members))
-
-# Attributes that only inform: a task runs even if one of them cannot be read.
-
-LastFailure = partial(
-    _Converted[Failure],
-    STRING,
-    to_json,
-    partial(_from_json, Failure),
-    otherwise=lambda text: bounded(Failure(type="Unreadable", message=text)),
-)
-
-FailedAttempts = partial(
-    _Converted[tuple[FailedAttempt, ...]],
-    STRING,
-    to_json,
-    partial(_from_json, tuple[FailedAttempt, ...]),
-    otherwise=lambda _: (),
-)
-
-#: Another version may have stored them as another type.
-Occurrences = partial(
-    _Converted[Any],
-    BINARY,
-    lambda occurrences: pack_occurrences(bounded_occurrences(occurrences)),
-    unpack_occurrences,
-    otherwise=lambda _: (),
-    retyped=b"",
-)
-
-Events = partial(_Converted[Any], BINARY, pack_events, unpack_events, otherwise=lambda _: (), retyped=b"")
-
-#: The milliseconds of the parts, in their order.
-Late = partial(
-    _Converted[Lateness],
-    STRING,
-    lambda parts: ",".join(map(str, astuple(parts))),
-    lambda text: msgspec.convert(
-        dict(zip(Lateness.__struct_fields__, text.split(","), strict=False)), Lateness, strict=False
-    ),
-    otherwise=lambda _: None,
-)
-
-LastMessage = partial(
-    _Converted[IntakeMark], STRING, to_json, partial(_from_json, IntakeMark), otherwise=lambda _: None
-)
-
-ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
-
-ResultText = partial(_Converted[str], STRING, str, lambda text: text or None, retyped="")
-
-TraceContext = partial(_Converted[str], STRING, str, fit_traceparent, retyped="")
-
-#: The attributes of fields of these types.
+#: The attributes of fields of these types. Times are text of a fixed width, which sorts in the index and
+#: reads well in the console; lengths of time are whole milliseconds.
 _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     str: UnicodeAttribute,
     bool: BooleanAttribute,
-    int: Count,
-    datetime: Instant,
-    timedelta: Duration,
-    Status: StatusName,
-    Recurrence: Recurring,
-    FollowUp: Following,
-    Owed: Owing,
-    Members: Awaited,
-    Failure: LastFailure,
-    IntakeMark: LastMessage,
-    Lateness: Late,
-    tuple[str, ...]: Texts,
-    tuple[FailedAttempt, ...]: FailedAttempts,
-    tuple[Occurrence, ...]: Occurrences,
-    tuple[Event, ...]: Events,
+    int: partial(_number, str, _count),
+    datetime: partial(_text, render, parse),
+    timedelta: partial(_number, lambda span: str(span // MILLISECOND), lambda text: int(text) * MILLISECOND),
+    Status: partial(_text, lambda status: status.value, Status),
+    Recurrence: partial(_text, to_json, _recurrence),
+    FollowUp: _json(FollowUp),
+    Owed: _json(Owed),
+    Members: _json(Members),
+    Failure: _json(Failure, otherwise=lambda text: bounded(Failure(type="Unreadable", message=text))),
+    IntakeMark: _json(IntakeMark, otherwise=lambda _: None),
+    Lateness: partial(
+        _text, lambda parts: ",".join(map(str, astuple(parts))), _lateness, otherwise=lambda _: None
+    ),
+    tuple[str, ...]: partial(_text, ",".join, lambda text: tuple(text.split(","))),
+    tuple[FailedAttempt, ...]: _json(tuple[FailedAttempt, ...], otherwise=lambda _: ()),
+    tuple[Occurrence, ...]: partial(
+        _packed, lambda those: pack_occurrences(bounded_occurrences(those)), unpack_occurrences
+    ),
+    tuple[Event, ...]: partial(_packed, pack_events, unpack_events),
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
 _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
-    "lane": LaneNumber,
-    "queued": Queued,
-    "priority": Priority,
-    "rev": Rev,
-    "expires_at": Expiry,
-    "changed_by": ChangedBy,
-    "traceparent": TraceContext,
-    "result_json": ResultText,
-    "result_error": ResultText,
-    "past": PastPlace,
+    # A key of the table, and keys are text.
+    "lane": partial(_text, str, int),
+    # As duebell writes it, by which a task can be claimed: its time and priority, or the time alone.
+    "queued": partial(
+        _text,
+        lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
+        parse_queued,
+        otherwise=lambda _: (UNREADABLE, 0),
+    ),
+    # An edit by hand may have left any number.
+    "priority": partial(_number, str, lambda number: max(0, min(_count(number), MAX_PRIORITY))),
+    "rev": partial(_number, str, _rev),
+    # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
+    "expires_at": partial(
+        _number,
+        lambda at: str((at - _EPOCH) // _SECOND),
+        lambda number: _EPOCH + float(number) * _SECOND,
+    ),
+    "changed_by": partial(_info, fit_changed_by),
+    "traceparent": partial(_info, fit_traceparent),
+    "result_json": partial(_info, lambda text: text or None),
+    "result_error": partial(_info, lambda text: text or None),
+    # None for what duebell does not write.
+    "past": partial(_text, lambda place: render_past(*place), parse_past, otherwise=lambda _: None),
 }
 
 #: The names of attributes that are not those of their fields.

@@ -104,9 +104,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         _parse(self.expression)
         zone_of(self.timezone)
 
-    def first(self, now: datetime) -> datetime | None:
-        return self.next_after(now)
-
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after this instant, in UTC; None when there is none any more."""
         instant, last = self._bounded(instant, LATEST)
@@ -241,7 +238,7 @@ def make_schedule(
     )
     if holidays and not calendar:
         raise InvalidSchedule("holidays", "goes with a calendar, and none is given")
-    if schedule.first(now) is None:
+    if schedule.next_after(now) is None:
         raise _never(schedule, now)
     if calendar and calendars:
         from .calendars import check_calendar  # noqa: PLC0415
@@ -321,7 +318,7 @@ def _never(schedule: Schedule, now: datetime) -> InvalidSchedule:
     """The error of a schedule that has no occurrence after now, with the reason."""
     unbounded = msgspec.structs.replace(schedule, start=None, end=None)
     without_end = msgspec.structs.replace(schedule, end=None)
-    if schedule.end is not None and (first := without_end.first(now)) is not None:
+    if schedule.end is not None and (first := without_end.next_after(now)) is not None:
         return InvalidSchedule("end", f"{schedule.end} is before the first time, {first}")
     if schedule.start is not None and schedule.start > LATEST:
         return InvalidSchedule("start", _AFTER_LATEST)

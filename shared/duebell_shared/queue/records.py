@@ -16,8 +16,7 @@ import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER, Instant, to_json
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .calls import calling, try_write

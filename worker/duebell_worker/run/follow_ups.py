@@ -19,7 +19,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import LATEST
 from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task

@@ -13,7 +13,7 @@ from duebell.http import create_app
 from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey
 from tests.cli.program import Duebell, lines
 from tests.shared.on_moto import swap

@@ -203,10 +203,11 @@ def test_what_can_be_pressed_and_what_is_picked_can_be_told(open_page: Open, url
     for scheme in ("light", "dark"):
         page = open_page(url, color_scheme=scheme)
         page.locator("#list tbody .pick input").first.check()
-        badge = page.locator("#list tbody tr").first.locator(".badge")
-        row = page.locator("#list tbody td.state").first
         ground = "one => getComputedStyle(one).backgroundColor"
-        assert badge.evaluate(ground) != row.evaluate(ground)
+        plain = page.locator("#list .badge.scheduled").first
+        assert plain.evaluate(ground) == "rgba(0, 0, 0, 0)"
+        tab(page, "Paused").click()
+        assert page.locator("#list .badge.paused").first.evaluate(ground) != "rgba(0, 0, 0, 0)"
         card = page.locator("#rule").evaluate(ground)
         edge = page.locator("#rule button").first.evaluate("one => getComputedStyle(one).borderColor")
         assert contrast(card, edge) >= 3
@@ -235,7 +236,7 @@ def test_an_empty_queue_says_what_to_do(open_page: Open) -> None:
     with serving(Scene().editor) as url:
         page = open_page(url)
         expect(page.get_by_text("The queue is empty.")).to_be_visible()
-        expect(page.get_by_text("Nothing to ring for")).to_be_visible()
+        expect(page.get_by_text("the rule is parked")).to_be_visible()
         expect(page.locator("#chart-note")).to_contain_text("nothing.")
         is_accessible(page)
 

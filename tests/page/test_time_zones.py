@@ -28,7 +28,7 @@ def test_the_doctor_says_that_the_worker_has_other_time_zones(
     assert scene.store.swap_record(record, msgspec.structs.replace(record, last_run=run))
     page = open_page(url)
     rule = page.locator("#rule")
-    expect(rule).to_contain_text("Rings")
+    expect(rule).to_contain_text("The rule rings")
     page.get_by_role("button", name="Check everything").click()
     problems = page.locator("#problems")
     expect(problems).to_contain_text("the worker's last run had those of 1999a")

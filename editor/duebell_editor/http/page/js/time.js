@@ -110,22 +110,6 @@ const saidAs = (parts) =>
     .map(([count, size]) => `${count.toLocaleString("en")} ${SIGNS[size] ?? (count === 1 ? "day" : "days")}`)
     .join(" ");
 
-// 2 h 05 min 09 s; the two or three parts that matter.
-export function countdown(milliseconds) {
-  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
-  const [days, hours, minutes] = [
-    Math.floor(seconds / 86400),
-    Math.floor(seconds / 3600) % 24,
-    Math.floor(seconds / 60) % 60,
-  ];
-  const two = (number) => String(number).padStart(2, "0");
-  if (days > 365) return `${days.toLocaleString("en")} days`;
-  if (days) return `${days} d ${two(hours)} h`;
-  if (hours) return `${hours} h ${two(minutes)} min ${two(seconds % 60)} s`;
-  if (minutes) return `${minutes} min ${two(seconds % 60)} s`;
-  return `${seconds} s`;
-}
-
 // For <input type="datetime-local">, which knows no zone: the viewer's.
 export function toLocalInput(date) {
   const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60000);

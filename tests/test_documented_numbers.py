@@ -295,7 +295,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("intake", "about {} a month: Lambda reads", [N(round(5 * cost.MONTH / (20 * SECOND), -4))]),
     ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     # http
-    ("http", "of the latest {}, each with *Retry*", [N(failures.MOST_READ)]),
+    ("http", "All groups of the latest {} failures", [N(failures.MOST_READ)]),
     ("http", "From {} tasks of a lane on", [N(queue_counts.MOST_READ)]),
     ("http", "token of {} characters or more", [N(access._TOKEN_LENGTH)]),
     ("http", "takes up to {} tasks in a list", [N(change_many.MAX_MANY)]),

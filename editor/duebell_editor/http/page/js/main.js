@@ -1,4 +1,4 @@
-// Puts the page together: a first look at everything, then whatever changes.
+// The page of the tasks: a first look at everything, then whatever changes.
 
 import { refreshFailures, startFailures } from "./failures.js";
 import { refresh, seldom, startFrame } from "./frame.js";
@@ -22,17 +22,21 @@ const all = () =>
   refresh(refreshRule, timeline, refreshList, refreshTask, seldomCounts, refreshFailures);
 const changedElsewhere = () => refresh(timeline, list, refreshTask, seldomCounts, seldomFailures);
 
-on("filters", seldomList.rest); // it is being read just then
-on("looked-back", seldomHistory.rest);
-startFilters();
-startTabs();
-startFailures();
-takeAsked();
-addEventListener("hashchange", takeAsked);
-startRule();
-startProblems();
-startTimeline();
-startSimulation();
-startList();
-startFrame(all, changedElsewhere);
-refresh(refreshRule);
+export async function startTasks() {
+  on("filters", seldomList.rest); // it is being read just then
+  on("looked-back", seldomHistory.rest);
+  startFilters();
+  startTabs();
+  startFailures();
+  takeAsked();
+  addEventListener("hashchange", takeAsked);
+  startRule();
+  startProblems();
+  startTimeline();
+  startSimulation();
+  startList();
+  // Whoever opens the page waits for the rows: nothing else is asked for before they are there.
+  await refresh(refreshList);
+  startFrame(all, changedElsewhere);
+  refresh(refreshRule);
+}

@@ -192,18 +192,20 @@ function takeAsked() {
 }
 
 const seldomSchedules = seldom(refreshSchedules);
-byId("search").addEventListener("submit", (event) => event.preventDefault());
-byId("search").addEventListener("input", search);
-addEventListener("hashchange", () => {
+export function startSchedules() {
+  byId("search").addEventListener("submit", (event) => event.preventDefault());
+  byId("search").addEventListener("input", search);
+  addEventListener("hashchange", () => {
+    takeAsked();
+    refresh(refreshSchedules);
+  });
   takeAsked();
-  refresh(refreshSchedules);
-});
-takeAsked();
-startPicking(shown);
-for (const event of ["changed", "refresh"])
-  on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
-startFrame(
-  () => refresh(refreshStatus, refreshSchedules, refreshTask),
-  () => refresh(seldomSchedules, refreshTask),
-);
-refresh(refreshStatus, refreshSchedules);
+  startPicking(shown);
+  for (const event of ["changed", "refresh"])
+    on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
+  startFrame(
+    () => refresh(refreshStatus, refreshSchedules, refreshTask),
+    () => refresh(seldomSchedules, refreshTask),
+  );
+  refresh(refreshStatus, refreshSchedules);
+}

@@ -1,13 +1,14 @@
 """The list: what is looked for, how far, and what stays when it is read again."""
 
+import re
 from datetime import datetime, timedelta
 
 from playwright.sync_api import expect
 
 from tests.page.conftest import Open
-from tests.page.hands import tab
+from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held, asked
+from tests.page.seen import BERLIN, Held, asked, is_accessible
 from tests.serving import serving
 
 
@@ -225,13 +226,41 @@ def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: s
     assert page.evaluate("said") == []
 
 
-def test_actions_are_suggested_that_were_seen_before(open_page: Open, url: str) -> None:
+def test_actions_and_tags_are_suggested_that_were_seen_before(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    scene.editor.add("x", due=timedelta(minutes=5), id="tagged", tags=["red"])
     page = open_page(url)
+    page.get_by_label("Search by").select_option("Tag is")
+    expect(page.locator("#tags option[value=red]")).to_be_attached()
+    expect(page.get_by_label("Search", exact=True)).to_have_attribute("list", "tags")
     action = page.locator("#actions option[value=end_trial]")
     expect(action).to_be_attached()
     page.get_by_label("Action").fill("put_on_sale")
     expect(page.locator("#list tbody tr")).to_have_count(15)
     expect(action).to_be_attached()
+
+
+def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Action").fill("put_on_sale")
+    press(page, "Keep view")
+    page.locator("dialog [name=view]").fill("Sales")
+    press(page, "Keep")
+    page.reload()
+    expect(page.get_by_label("Views")).to_have_value("Sales")
+    page.get_by_label("Views").select_option("Views")
+    expect(rows).to_have_count(48)
+    page.get_by_label("Views").select_option("Sales")
+    expect(rows).to_have_count(15)
+    for choice, words in (("UTC", r"\d\d:\d\d UTC in \d+ minutes$"), ("Relative", r"^in \d+ minutes$")):
+        page.get_by_label("Times").select_option(choice)
+        expect(rows.first.locator("time")).to_have_text(re.compile(words))
+        expect(page.get_by_label("Views")).to_have_value("Sales")
+    is_accessible(page)
+    press(page, "Delete view")
+    expect(page.get_by_label("Views")).to_be_hidden()
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

@@ -32,6 +32,12 @@ def furnished(scene: Scene) -> Scene:
     return scene
 
 
+def choose(page: Page, name: str, id: str) -> None:
+    """Press this in the menu of the row."""
+    press(page, f"Actions of {id}")
+    press(page, f"{name} {id}")
+
+
 def row(page: Page, id: str) -> Locator:
     return page.locator(f'#list tr[data-id="{id}"]')
 
@@ -68,14 +74,17 @@ def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(
 
 def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, furnished: Scene) -> None:
     page = open_page(f"{url}schedules")
-    press(page, "Pause nightly")
+    choose(page, "Pause", "nightly")
     expect(row(page, "nightly").locator(".next")).to_have_text("paused")
     assert furnished.editor.get("nightly").status is Status.PAUSED
     # The focus stays where the reader was
+    expect(page.get_by_role("button", name="Actions of nightly")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Resume nightly")).to_be_focused()
-    press(page, "Resume nightly")
+    is_accessible(page)
+    page.keyboard.press("Enter")
     expect(row(page, "nightly").locator(".next")).to_contain_text("America/New_York")
-    press(page, "Run now nightly")
+    choose(page, "Run now", "nightly")
     expect(page.get_by_text("nightly runs in the next minute or two")).to_be_visible()
     recurrence = furnished.editor.get("nightly").recurrence
     assert recurrence
@@ -127,7 +136,7 @@ def test_a_change_is_only_for_the_recurring_tasks_that_are_shown(
 
 def test_a_recurring_task_is_edited_and_looked_at(open_page: Open, url: str, furnished: Scene) -> None:
     page = open_page(f"{url}schedules")
-    press(page, "Edit nightly")
+    choose(page, "Edit", "nightly")
     field(page, "schedule").fill("0 4 * * *")
     press(page, "Save")
     expect(row(page, "nightly")).to_contain_text("every day at 04:00")

@@ -58,7 +58,7 @@ function draw() {
   const showAll = () => setFilters({ status: "failed", action: "", error: "" });
   refill(
     box,
-    h("h2.unseen", { id: "failures-heading" }, "Failures by action and error"),
+    h("h2.unseen", { id: "failures-heading" }, "Failures"),
     trouble && h("p.wrong", {}, `The groups cannot be shown: ${trouble}`),
     groups.length > 0 && h("ul", {}, ...shown.map(row)),
     groups.length > shown.length &&

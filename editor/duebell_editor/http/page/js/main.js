@@ -7,6 +7,7 @@ import { refreshRule, startProblems, startRule } from "./rule.js";
 import { on, takeAsked } from "./state.js";
 import { startSimulation } from "./simulate.js";
 import { refreshTask } from "./task.js";
+import { startViews } from "./views.js";
 import { refreshComing, refreshHistory, startTimeline } from "./timeline.js";
 
 const seldomHistory = seldom(refreshHistory);
@@ -26,6 +27,7 @@ export async function startTasks() {
   on("filters", seldomList.rest); // it is being read just then
   on("looked-back", seldomHistory.rest);
   startFilters();
+  startViews();
   startTabs();
   startFailures();
   takeAsked();

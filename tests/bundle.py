@@ -1,4 +1,4 @@
-"""The page's scripts in one minified file, and the styles of each page in one: what the server gives to browsers.
+"""One minified script for all pages and one style sheet for each: what the server gives to browsers.
 
 `make bundle` gives it esbuild: python -m tests.bundle ESBUILD
 """

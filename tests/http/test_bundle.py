@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from duebell_editor.http import pages
 from tests import bundle
 

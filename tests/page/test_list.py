@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.page.conftest import Open
 from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held, asked, is_accessible
+from tests.page.seen import BERLIN, Held, is_accessible
 from tests.serving import serving
 
 
@@ -138,33 +138,6 @@ def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Op
     expect(rows.nth(50).locator("button.link")).to_be_focused()
 
 
-def test_finished_tasks_are_there_at_once_when_the_address_asks_for_them(open_page: Open, url: str) -> None:
-    page = open_page(f"{url}#status=failed")
-    expect(page.locator("#list tbody tr")).to_have_count(6)
-    page.reload()
-    expect(page.locator("#list tbody tr")).to_have_count(6)
-
-
-def test_old_rows_are_dimmed_until_the_answer_comes(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
-    expect(rows.first).to_contain_text("sale-40")
-    # When other tasks are asked for
-    streams, lists = asked(page, "/api/changes"), asked(page, "/api/tasks?")
-    held = Held(page, "**/api/tasks?*")
-    tab(page, "Paused").click()
-    # Then what is still there is seen not to be them
-    expect(page.locator("#list")).to_have_attribute("aria-busy", "true")
-    expect(page.locator("#list tbody")).to_have_css("opacity", "0.4")
-    expect(page.locator("#list-note")).to_contain_text("Loading…")
-    held.let_go()
-    expect(rows).to_have_count(1)
-    expect(page.locator("#list tbody")).to_have_css("opacity", "1")
-    # And they were asked for once: the stream tells of the same stretch of time as before
-    assert len(lists) == 1
-    assert not streams
-
-
 def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None:
     scene = Scene()
     scene.fill(200)
@@ -185,22 +158,6 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     expect(note).to_contain_text("The tasks cannot be shown: The server does not answer")
     expect(note.get_by_role("button", name="Try again")).to_be_visible()
     expect(rows).to_have_count(0)
-
-
-def test_a_page_that_was_not_answered_is_asked_for_again(open_page: Open) -> None:
-    scene = Scene()
-    scene.fill(200)
-    with serving(scene.editor) as url:
-        page = open_page(url)
-        rows, note = page.locator("#list tbody tr"), page.locator("#list-note")
-        expect(rows).to_have_count(50)
-        page.route("**/api/tasks?*", lambda route: route.abort())
-        page.locator("#list-note").scroll_into_view_if_needed()
-        expect(note).to_contain_text("cannot be shown")
-        page.unroute("**/api/tasks?*")
-        note.get_by_role("button", name="Try again").click()
-        expect(rows).to_have_count(100)
-        expect(note).to_contain_text("100 tasks so far.")
 
 
 def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: str, scene: Scene) -> None:

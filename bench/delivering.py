@@ -17,7 +17,7 @@ from bench.timing import Ratio
 from duebell import Editor, Settings, Worker
 from duebell_editor.simulation.cost import CALL_SECONDS
 from duebell_infra.local.session import embedded_session
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.deliveries.delivery import DeliveryTarget
 
 __all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]
 

@@ -15,9 +15,9 @@ from tests.support import create_rule, create_table
 from duebell import Editor, Settings
 from duebell_editor.listing.queue_counts import snapshot
 from duebell_shared.backend import Backend
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 

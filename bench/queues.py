@@ -11,7 +11,7 @@ import msgspec
 
 from duebell_shared import backend
 from duebell_shared.queue import items
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.new_task import new_task
 
 __all__ = ["LANES", "PAYLOAD", "bare_client", "fill", "item_of"]

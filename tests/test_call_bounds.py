@@ -11,8 +11,8 @@ from duebell_editor.listing import history as histories
 from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
 from duebell_shared.queue import task_queue as queue
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.queue.places import lane_of
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
@@ -77,13 +77,3 @@ def test_no_look_costs_more_than_some_calls(
         look(editor)
         assert calls.total() <= MOST, (name, calls)
         assert calls["Scan"] == 0
-
-
-@pytest.mark.usefixtures("long")
-def test_what_was_counted_is_right(editor: Editor) -> None:
-    status = editor.status()
-    assert status.failed == 1_000
-    page = editor.list(status="failed", limit=100, latest_first=True)
-    assert [task.finished_at for task in page.tasks] == sorted(
-        (task.finished_at for task in page.tasks if task.finished_at), reverse=True
-    )

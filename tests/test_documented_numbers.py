@@ -19,17 +19,17 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
-from duebell_editor.library import async_editor, backfill, change_many
+from duebell_editor.library import async_editor, backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
-from duebell_editor.simulation import cost
-from duebell_editor.status import status
+from duebell_editor.simulation import cost, simulate
+from duebell_editor.status import dead_letters, status
 from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
 from duebell_infra.verify import account, scene
 from duebell_shared import settings
-from duebell_shared.bell import armer, arming, bell, run_notes
+from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.bell.run_rules import (
     IN_SIGHT,
@@ -40,33 +40,42 @@ from duebell_shared.bell.run_rules import (
     MOST_HELD,
     MOST_IN_SIGHT,
     MOST_WITH_PRIORITIES,
+    RESERVE,
     STAYS,
     WATCH,
 )
 from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
-from duebell_shared.queue import item_size, lane_sizes, store, transactions
+from duebell_shared.queue import changes, items, lane_sizes, store
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.schedules import schedule
+from duebell_shared.schedules import calendars, schedule
 from duebell_shared.tasks import (
     checks,
-    events,
-    failure,
     fields,
     follow_up,
-    packed_occurrences,
     recurrence,
     task,
     worker_record,
 )
+from duebell_shared.tasks import history as packed
+from duebell_worker import metrics, process
+from duebell_worker.actions.handles import new_action
 from duebell_worker.deliveries import deliverer, https
-from duebell_worker.process import process
-from duebell_worker.run import attempts, report, trouble, unclaimed
+from duebell_worker.run import attempts, lanes, out_of_order, performer, report
+from tests.shared import test_expression
+from tests.simulation import promises
 
 ROOT = Path(__file__).parents[1]
 
-_WORDS: dict[float, str] = {0.5: "half", 20: "twenty", 30: "thirty", 100: "hundred", 1_000: "thousand"}
+_WORDS: dict[float, str] = {
+    0.25: "quarter",
+    0.5: "half",
+    20: "twenty",
+    30: "thirty",
+    100: "hundred",
+    1_000: "thousand",
+}
 _WORDS |= enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
 
 
@@ -85,7 +94,7 @@ SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "min
 BACKOFF, SETTINGS = Backoff(), Settings()
 CONCURRENCY, ATTEMPTS = (
     inspect.signature(call).parameters[name].default
-    for call, name in ((Worker.__init__, "concurrency"), (Worker.action, "attempts"))
+    for call, name in ((Worker.__init__, "concurrency"), (new_action, "attempts"))
 )
 
 [PYTHON] = re.findall('requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -101,6 +110,12 @@ RINGS = 24 * (1 + len(ECHOES))
 def in_template(name: str) -> int:
     """The number of this property of the template, where it is first."""
     [number, *_] = re.findall(rf"{name}: (\d+)", template_text())
+    return int(number)
+
+
+def in_makefile(name: str) -> int:
+    """The count that this target of the Makefile plays."""
+    [number] = re.findall(rf"^{name}: .*\n.*--count (\d+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     return int(number)
 
 
@@ -127,7 +142,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(2 * MINUTE, MINUTE), N(2 * MINUTE + LEAD, MINUTE)],
     ),
     ("README", "Python {} or newer", [PYTHON]),
-    ("quickstart", "Python {} or newer", [PYTHON]),
     # using
     ("using", "up to {} KB and {} levels", [N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)]),
     ("using", "1 to {} printable characters", [N(checks.MAX_NAME)]),
@@ -144,7 +158,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(BACKOFF.first / 2), N(BACKOFF.first)],
     ),
     ("actions", "`attempts` ({} by default)", [N(ATTEMPTS)]),
-    ("actions", "the last {:w} failed attempts", [N(failure._REMEMBERED)]),
+    ("actions", "the last {:w} failed attempts", [N(packed._REMEMBERED)]),
     ("actions", "Schemas are kept up to {} KB in all", [N(worker_record.MOST_BYTES / 1024)]),
     # limits
     (
@@ -157,25 +171,18 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "put back by {} to {} hours",
         [N(limits._PARKED_FOR, HOUR), N(limits._PARKED_FOR + limits._DAY, HOUR)],
     ),
-    ("limits", "until its lease ends, {:w} minutes at most", [N(LEASE, MINUTE)]),
     ("limits", "how long attempts took, {:w} minutes at most", [N(LONGEST_WAIT, MINUTE)]),
     ("limits", "up to a {:w} tasks of each action that it has put back", [N(MOST_HELD)]),
     ("limits", "{} units, as a retry", [N(PATHS["an attempt that is to be retried"].write_units)]),
     ("limits", "tasks wait for less than {:w} minutes", [N(STAYS, MINUTE)]),
     # recurring and schedules
-    ("recurring", "the last {:w}: due, started, finished", [N(packed_occurrences.MAX_OCCURRENCES)]),
+    ("recurring", "the last {:w}: due, started, finished", [N(packed.MAX_OCCURRENCES)]),
     ("recurring", "Up to {:w} occurrences can wait for a retry", [N(recurrence.MAX_PENDING)]),
-    ("recurring", "it delays none; {} occurrences can wait so", [N(recurrence.MAX_PENDING)]),
     ("recurring", "none that is more than {:w} minutes late", [N(recurrence.PUNCTUAL, MINUTE)]),
     ("recurring", "At most the last {:w}", [N(recurrence._MOST_CAUGHT_UP)]),
     ("schedules", "longer than {} KB", [N(schedule.MAX_EXPRESSION / 1024)]),
     # priorities
-    (
-        "priorities",
-        "takes {} write units, as a move does",
-        [N(PATHS["`move`, later"].write_units)],
-    ),
-    ("priorities", "`priority`, 0 to {}", [N(checks.MAX_PRIORITY)]),
+    ("priorities", "takes {} write units, as a move does", [N(PATHS["`move`, later"].write_units)]),
     (
         "priorities",
         "A run reads {} tasks before it starts the first. While tasks wait for a place, it reads up to {}, "
@@ -184,12 +191,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ),
     # guarantees
     ("guarantees", "the lease, at most {} min; by the rule + {};", [N(LEASE, MINUTE), N(ECHOES[0])]),
-    ("guarantees", "up to {} actions or the worker's concurrency", [N(CONCURRENCY)]),
-    (
-        "guarantees",
-        "rings again {}, {} and {} minutes after its minute",
-        [N(echo) for echo in ECHOES],
-    ),
+    ("guarantees", "rings again {}, {} and {} minutes after its minute", [N(echo) for echo in ECHOES]),
     ("guarantees", "up to {} seconds after it began", [N(armer.HOLD)]),
     (
         "guarantees",
@@ -197,61 +199,25 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(bell._ACCEPTED_FOR, MINUTE)],
     ),
     ("guarantees", "DynamoDB allows a lane {} GB", [N(LANE_GB)]),
-    (
-        "guarantees",
-        "From {} GB on, adds to it are refused",
-        [N(LANE_GB - 1)],
-    ),
-    ("guarantees", "{} min, {} min", [N(2 * MINUTE, MINUTE), N(2 * MINUTE + LEAD, MINUTE)]),
+    ("guarantees", "From {} GB on, adds to it are refused", [N(LANE_GB - 1)]),
     (
         "guarantees",
         "it rings {} to {} times a day. With Lambda's retries this makes at most {}",
         [N(RINGS), N(RINGS + 24), N(3 * (RINGS + 24))],
     ),
-    ("guarantees", "{:w} an hour after the trouble ends", [N(trouble._LONGEST_REST, HOUR)]),
+    ("guarantees", "{:w} an hour after the trouble ends", [N(lanes._LONGEST_REST, HOUR)]),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
-    ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
+    ("how-it-works", "writes it with {} characters of the failure", [N(items._MESSAGE)]),
     ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
-    ("how-it-works", "refuses adds to a lane from {} GB on", [N(LANE_GB - 1)]),
-    ("how-it-works", "the rule rings again {:w} minutes after its minute", [N(ECHOES[0])]),
-    (
-        "how-it-works",
-        "| 5 December 10:05 | 10:30 | `{}`",
-        [expression(5, 12, 10, 30, at=(5, 12, 10, 5))],
-    ),
-    (
-        "how-it-works",
-        "| 1 December | 5 December 10:30 | `{}`",
-        [expression(5, 12, 10, 30, at=(1, 12, 0, 0))],
-    ),
-    (
-        "how-it-works",
-        "| 1 April | 30 April 23:58 | `{}`",
-        [expression(30, 4, 23, 58, at=(1, 4, 0, 0))],
-    ),
-    (
-        "how-it-works",
-        "at most {:w} minutes after the end of the run's lease",
-        [N(arming.ECHO_SOON, MINUTE)],
-    ),
-    (
-        "how-it-works",
-        "A run that comes {:w} minutes or more after the ring",
-        [N(run_notes._ECHO, MINUTE)],
-    ),
-    (
-        "how-it-works",
-        "the retention time, {} days unless set otherwise",
-        [N(SETTINGS.retention, DAY)],
-    ),
+    ("how-it-works", "| 5 December 10:05 | 10:30 | `{}`", [expression(5, 12, 10, 30, at=(5, 12, 10, 5))]),
+    ("how-it-works", "| 1 December | 5 December 10:30 | `{}`", [expression(5, 12, 10, 30, at=(1, 12, 0, 0))]),
+    ("how-it-works", "| 1 April | 30 April 23:58 | `{}`", [expression(30, 4, 23, 58, at=(1, 4, 0, 0))]),
+    ("how-it-works", "at most {:w} minutes after the end of the run's lease", [N(arming.ECHO_SOON, MINUTE)]),
+    ("how-it-works", "A run that comes {:w} minutes or more after the ring", [N(arming._ECHO, MINUTE)]),
+    ("how-it-works", "the retention time, {} days unless set otherwise", [N(SETTINGS.retention, DAY)]),
     ("how-it-works", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
-    (
-        "how-it-works",
-        "DynamoDB lets a lane hold {} GB",
-        [N(LANE_GB)],
-    ),
     ("how-it-works", "{} lanes held by {} runs", [N(settings.MAX_LANES), N(settings.MAX_PARALLEL_RUNS)]),
     (
         "how-it-works",
@@ -259,7 +225,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(PATHS["a run, besides its tasks"].calls[call]) for call in ("PutItem", "PutRule")],
     ),
     ("how-it-works", "less than {} seconds away", [N(LEAD)]),
-    ("how-it-works", "{}, {} and {} minutes later, then every hour", [N(echo) for echo in ECHOES]),
     ("how-it-works", "the rule rings {} seconds ahead of a due date", [N(arming.HEAD_START)]),
     ("how-it-works", "is due in the next {} seconds", [N(arming.HEAD_START + LEAD)]),
     ("how-it-works", "reads the arming record {:w} times a second", [N(SECOND / WATCH)]),
@@ -270,17 +235,15 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(MEASURING), N(IN_TIME)],
     ),
     ("how-it-works", "`DUEBELL_PARALLEL_RUNS` ({})", [N(SETTINGS.parallel_runs)]),
-    ("how-it-works", "Its lease ends at most {:w} minutes later", [N(LEASE, MINUTE)]),
     (
         "how-it-works",
         "The lane pauses for {:w} seconds. After {:w} failures in a row it rests as long as its trouble has "
         "lasted: a minute at least, {:w} an hour at most",
-        [N(trouble._PAUSE), N(trouble._IN_A_ROW), N(trouble._LONGEST_REST, HOUR)],
+        [N(lanes._PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
     ),
-    ("how-it-works", "It is passed over for {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
+    ("how-it-works", "It is passed over for {:w} minutes", [N(lanes._UNREADABLE, MINUTE)]),
     ("how-it-works", "should have rung {:w} minutes ago", [N(arming.GRACE, MINUTE)]),
     # scale
-    ("scale", "{} lanes, most of them empty", [N(settings.MAX_LANES)]),
     # intake
     (
         "intake",
@@ -296,7 +259,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     # http
     ("http", "All groups of the latest {} failures", [N(failures.MOST_READ)]),
-    ("http", "From {} tasks of a lane on", [N(queue_counts.MOST_READ)]),
+    ("http", "with {} tasks or more in a lane", [N(queue_counts.MOST_READ)]),
     ("http", "token of {} characters or more", [N(access._TOKEN_LENGTH)]),
     ("http", "takes up to {} tasks in a list", [N(change_many.MAX_MANY)]),
     (
@@ -312,20 +275,13 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("http", "A {:w} at a time, with progress", [N(in_script("rows", "AT_ONCE"))]),
     # deliveries
     ("deliveries", "first {} characters, without the path", [N(https._MOST_SHOWN)]),
-    ("deliveries", "only delivers in batches claims {} tasks", [N(AT_ONCE)]),
     ("deliveries", "keeps a batch below {} KiB", [N(message._BATCH_BYTES / 1024)]),
-    ("deliveries", "A payload may have {} KB", [N(payload.MAX_BYTES / 1024)]),
-    ("deliveries", "none of the worker's {} places", [N(CONCURRENCY)]),
     ("deliveries", "up to a {:w} deliveries are under way beside those", [N(attempts._IN_BATCHES)]),
     ("deliveries", "An answer has {} seconds as a whole", [N(https._ANSWER)]),
     ("deliveries", "A secret is read again after {:w} minutes", [N(deliverer._KEPT, MINUTE)]),
     # logs
-    ("logs", "are kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     ("logs", "One run in {:w} minutes writes", [N(arming._COUNT_HOLDS, MINUTE)]),
     # operations
-    ("operations", "It is tried again every {:w} minutes", [N(trouble._UNREADABLE, MINUTE)]),
-    ("operations", "start {:w} minutes after the run began", [N(LEASE, MINUTE)]),
-    ("operations", "is kept for {} days", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     (
         "operations",
         "(`LatenessMilliseconds`, {:w} minutes unless set)",
@@ -336,27 +292,12 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "A lane holds {} of the {} GB that DynamoDB allows",
         [N(status._FILLED / lane_sizes.GIGABYTE), N(LANE_GB)],
     ),
-    ("operations", "start within {:w} an hour after it is over", [N(trouble._LONGEST_REST, HOUR)]),
-    (
-        "operations",
-        "the last {}, in {} bytes at most",
-        [N(events.MAX_EVENTS), N(events.MAX_PACKED_EVENTS)],
-    ),
-    ("operations", "there, with {} characters", [N(events._WORDS[0])]),
-    ("operations", "the last {:w} failures", [N(failure._REMEMBERED)]),
+    ("operations", "the last {}, in {} bytes at most", [N(packed.MAX_EVENTS), N(packed.MAX_PACKED_EVENTS)]),
+    ("operations", "there, with {} characters", [N(packed._CHARACTERS[0])]),
     ("operations", "the run's last {} such attempts", [N(report._MOST_PARTS)]),
     # security
-    ("security", "`add_many` inserts {} tasks with one call", [N(AT_ONCE)]),
-    ("security", "at most {} KB and {} levels", [N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)]),
-    (
-        "security",
-        "{} connections that are renewed every {:w} seconds",
-        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
-    ),
     # how-to
-    ("how-to/timeouts", "one of {} or of `Worker(concurrency=…)`", [N(CONCURRENCY)]),
     ("how-to/timeouts", "ends with exit status {}", [N(Exit.WORN_OUT)]),
-    ("how-to/containers", "It is {} if half of its places were lost", [N(Exit.WORN_OUT)]),
     ("how-to/backfill", "One backfill has at most {} occurrences", [N(backfill.MOST_BACKFILLED)]),
     ("how-to/deploy", "has 3 to {} letters, digits and hyphens", [N(LONGEST_NAME)]),
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
@@ -364,32 +305,18 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
     ("how-to/verify", "deletes what is older than {:w} an hour", [N(scene._LONGEST, HOUR)]),
     ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
-    ("how-to/containers", "Its lease ends after {:w} minutes at most", [N(LEASE, MINUTE)]),
-    ("how-to/containers", "could not read the arming record for {:w} minutes", [N(LEASE, MINUTE)]),
-    ("how-to/groups", "{} at most, unless a limit is given", [N(change_many.MAX_MANY)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
     ("bundle", "Without actions it has {} MB", [N(round(FIGURES.bundle.packed / 1e6, 1))]),
     ("bundle", "exceed Lambda's {} MB", [N(bundle._UNPACKED_LIMIT / 2**20)]),
-    ("how-to/containers", "claims the lanes {:w} seconds before", [N(process._AHEAD)]),
     ("how-to/containers", "are due within {} seconds", [N(process._AHEAD + LEAD)]),
-    ("how-to/containers", "{} actions at a time, or `Worker(concurrency=64)`", [N(CONCURRENCY)]),
     (
         "how-to/containers",
         "rings {} seconds ahead, and the process claims lanes {} seconds ahead",
         [N(arming.HEAD_START), N(arming.HEAD_START + process._AHEAD)],
     ),
-    ("how-to/containers", "longer than {} seconds, or if actions", [N(IN_TIME)]),
     ("how-to/containers", "after {:w} minutes at the earliest", [N(process._LONGEST_STAY, MINUTE)]),
-    (
-        "how-to/containers",
-        "at one second {} million units a month",
-        [N(round(cost.MONTH / SECOND / 1e6, 1))],
-    ),
-    ("how-to/django", "{} KB at most", [N(payload.MAX_BYTES / 1024)]),
-    ("how-to/django", "tried again with back-off, {} times in all", [N(ATTEMPTS)]),
-    ("how-to/django", "{} days after its end", [N(SETTINGS.retention, DAY)]),
-    ("how-to/django", "arguments above {} KB", [N(SETTINGS.kept_payload / 1024)]),
+    ("how-to/containers", "at one second {} million units a month", [N(round(cost.MONTH / SECOND / 1e6, 1))]),
     ("how-to/fastapi", "in one of {} threads", [N(async_editor._THREADS)]),
     ("how-to/follow-ups", "that of `Then`, {} KB at most", [N(follow_up.MAX_PAYLOAD / 1024)]),
     (
@@ -398,21 +325,145 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
     ),
     ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
-    ("how-to/lanes", "can get more, up to {}:", [N(settings.MAX_LANES)]),
-    (
-        "how-to/precision",
-        "{} to {} seconds before a due date",
-        [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START)],
-    ),
-    ("how-to/precision", "is less than {} seconds away", [N(arming.HEAD_START + LEAD)]),
-    ("how-to/transactions", "A transaction has {} writes at most", [N(transactions.MOST_WRITES)]),
+    ("how-to/transactions", "A transaction has {} writes at most", [N(changes.MOST_WRITES)]),
     (
         "how-to/transactions",
         "looks again after {:w} seconds, then ever less often, up to {:w} a minute",
-        [N(unclaimed._SHORTEST), N(unclaimed._LONGEST, MINUTE)],
+        [N(out_of_order._SHORTEST), N(out_of_order._LONGEST, MINUTE)],
     ),
     ("how-to/transactions", "{} minutes, or `grace=` from", [N(task_writes.GRACE, MINUTE)]),
 ]
+
+_RETRY, _ADD, _BY_TRANSACTION, _OF_A_GROUP = (
+    [N(PATHS[name].write_units or PATHS[name].read_units)]
+    for name in (
+        "an attempt that is to be retried",
+        "`add`, not the new head",
+        "`transaction()` that adds one task, not the new head",
+        "`list(prefix=…)`, a group of 20, of 5,000 in the queue",
+    )
+)
+_OF_FAILURES = [", ".join(str(status) for status in sorted(https._LASTS) if status >= 400)]
+_DEFAULTS: dict[str, Any] = {name: row.default for name, row in PARAMETERS.items()}
+_TIMEOUT = int(_DEFAULTS["Timeout"]) * SECOND
+
+#: Further places of these numbers, and the numbers of one place: the page and its words.
+PLACES: list[tuple[Any, str]] = [
+    ([PYTHON], "quickstart: Python {} or newer"),
+    ([N(LEASE, MINUTE)], "limits: until its lease ends, {:w} minutes at most"),
+    ([N(LEASE, MINUTE)], "how-it-works: Its lease ends at most {:w} minutes later"),
+    ([N(LEASE, MINUTE)], "operations: start {:w} minutes after the run began"),
+    ([N(LEASE, MINUTE)], "how-to/containers: Its lease ends after {:w} minutes at most"),
+    ([N(LEASE, MINUTE)], "how-to/containers: could not read the arming record for {:w} minutes"),
+    ([N(packed.MAX_OCCURRENCES)], "coming-from: the last {:w} occurrences on the task"),
+    ([N(packed.MAX_OCCURRENCES)], "http: and the last {:w} occurrences"),
+    ([N(packed.MAX_OCCURRENCES)], "operations: the last {:w} occurrences"),
+    ([N(recurrence.MAX_PENDING)], "recurring: it delays none; {} occurrences can wait so"),
+    ([N(recurrence.PUNCTUAL, MINUTE)], "recurring: The {:w} minutes cover ordinary delays"),
+    ([N(recurrence.PUNCTUAL, MINUTE)], 'coming-from: `missed="skip"`, {:w} minutes'),
+    ([N(checks.MAX_PRIORITY)], "priorities: `priority`, 0 to {}"),
+    ([N(CONCURRENCY)], "guarantees: up to {} actions or the worker's concurrency"),
+    ([N(CONCURRENCY)], "deliveries: none of the worker's {} places"),
+    ([N(CONCURRENCY)], "how-to/timeouts: one of {} or of `Worker(concurrency=…)`"),
+    ([N(CONCURRENCY)], "how-to/containers: {} actions at a time, or `Worker(concurrency=64)`"),
+    ([N(2 * MINUTE, MINUTE), N(2 * MINUTE + LEAD, MINUTE)], "guarantees: {} min, {} min"),
+    ([N(test_expression.HEALS_WITHIN, DAY)], "guarantees: {} days at worst, such as for 30 January if"),
+    ([N(test_expression.HEALS_WITHIN, DAY)], "guarantees: as above; {} days at worst"),
+    ([N(ECHOES[0])], "how-it-works: the rule rings again {:w} minutes after its minute"),
+    ([N(echo) for echo in ECHOES], "how-it-works: {}, {} and {} minutes later, then every hour"),
+    ([N(LANE_GB - 1)], "how-it-works: refuses adds to a lane from {} GB on"),
+    ([N(LANE_GB)], "how-it-works: DynamoDB lets a lane hold {} GB"),
+    ([N(WATCH)], "how-it-works: sees this within a {:w} of a second"),
+    ([N(lane_sizes._SAMPLED)], "how-it-works: one of a {:w} adds in batches goes alone"),
+    ([N(settings.MAX_LANES)], "scale: {} lanes, most of them empty"),
+    ([N(settings.MAX_LANES)], "how-to/lanes: can get more, up to {}:"),
+    ([N(failures.MOST_READ)], "http: of the latest {}, each with *Retry*"),
+    ([N(queue_counts.MOST_COUNTED)], "using: Each count ends at {}"),
+    ([N(IN_SIGHT)], "limits: among the next {:w} tasks of the queue"),
+    (_RETRY, "limits: for about {} write units"),
+    (_RETRY, "limits: costs {} write units more"),
+    ([N(AT_ONCE)], "deliveries: only delivers in batches claims {} tasks"),
+    ([N(AT_ONCE)], "security: `add_many` inserts {} tasks with one call"),
+    ([N(message.BATCH)], "deliveries: `SendMessageBatch`, {:w} at a time"),
+    (_OF_FAILURES, "deliveries: | {} | the task fails at once |"),
+    ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
+    ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),
+    ([N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)], "security: at most {} KB and {} levels"),
+    (
+        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
+        "security: {} connections that are renewed every {:w} seconds",
+    ),
+    ([N(change_many.MAX_MANY)], "intake: a list of at most {}"),
+    ([N(change_many.MAX_MANY)], "how-to/groups: {} at most, unless a limit is given"),
+    ([N(change_many.MAX_MANY)], "how-to/many: `--limit` ({} by default)"),
+    ([N(6 * _TIMEOUT, HOUR)], "intake: times the worker's `Timeout`: {:w} an hour"),
+    ([N(in_template("MessageRetentionPeriod") / 86_400)], "logs: are kept for {} days"),
+    ([N(in_template("MessageRetentionPeriod") / 86_400)], "operations: is kept for {} days"),
+    ([N(metrics._MOST_READ)], "logs: tasks in the queue, {} at most"),
+    ([N(metrics._MOST_READ)], "logs: whose follow-up is missing; {} at most"),
+    ([N(lanes._UNREADABLE, MINUTE)], "operations: It is tried again every {:w} minutes"),
+    ([N(lanes._LONGEST_REST, HOUR)], "operations: start within {:w} an hour after it is over"),
+    ([N(packed._REMEMBERED)], "operations: the last {:w} failures"),
+    ([N(packed._REMEMBERED)], "how-to/django: the failed attempts, {:w} at most"),
+    ([N(dead_letters._MOST)], "operations: {} messages of a queue at most"),
+    ([N(items._FIRST_ATTEMPT)], "operations: less up to {} for the next attempt"),
+    ([_DEFAULTS["Runtime"].removeprefix("python")], "bundle: builds for {} by default"),
+    ([N(in_makefile("soak"))], "evidence: `make soak` plays {} further histories"),
+    ([N(promises.HEALED, MINUTE)], "evidence: within {} minutes once faults end"),
+    (
+        [N(n * LEAD + account._MARGIN) for n in (1, 2)],
+        "evidence: for one change made {} to {} seconds before",
+    ),
+    ([N(n * LEAD + account._MARGIN) for n in (1, 2)], "how-to/verify: at most {} to {} seconds"),
+    ([N(cost.MONTH, HOUR)], "how-to/alarms: {} short invocations a month"),
+    ([N(async_editor._THREADS)], "how-to/async: {} at a time"),
+    ([N(batches._AT_ONCE)], "how-to/batches: counts up to {} tasks"),
+    ([N(performer._AGAIN)], "how-to/calendars: waits for {:w} seconds"),
+    ([N(calendars.MOST_BYTES / 1000)], "how-to/calendars: up to {} KB, all calendars together"),
+    ([N(SETTINGS.audit_retention, DAY)], "how-to/changes: An item is kept for {} days"),
+    ([N(Exit.WORN_OUT)], "how-to/containers: It is {} if half of its places were lost"),
+    ([N(process._AHEAD)], "how-to/containers: claims the lanes {:w} seconds before"),
+    ([N(process.DRAIN)], "how-to/containers: get `--drain-seconds` ({})"),
+    ([N(IN_TIME)], "how-to/containers: longer than {} seconds, or if actions"),
+    ([N(SETTINGS.parallel_runs)], "how-to/containers: at most `DUEBELL_PARALLEL_RUNS` ({}) processes"),
+    ([N(ATTEMPTS)], "how-to/django: tried again with back-off, {} times in all"),
+    ([N(SETTINGS.retention, DAY)], "how-to/django: {} days after its end"),
+    ([N(SETTINGS.retention, DAY)], "how-to/results: as the task does, {} days by default"),
+    ([N(SETTINGS.kept_payload / 1024)], "how-to/django: arguments above {} KB"),
+    ([N(task.MAX_RESULT / 1024)], "how-to/django: up to {} KB as JSON"),
+    ([N(task.MAX_RESULT / 1024)], "how-to/results: a value of at most {} KB"),
+    ([N(task.MAX_RESULT / 1024)], "how-to/results: returns more than {} KB"),
+    ([N(task.MAX_RESULT / 1024)], "coming-from: `keep_result=True`, up to {} KB"),
+    ([N(task._LEAVES_ROOM / 1024)], "how-to/results: a payload of more than {} KB"),
+    ([N(listing._AT_FIRST)], "how-to/groups: {} tasks by key first"),
+    (_OF_A_GROUP, "how-to/groups: takes {} read units"),
+    (
+        [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START), N(arming.HEAD_START - LEAD)],
+        "how-to/precision: {} to {} seconds before a due date, {} on average",
+    ),
+    ([N(arming.HEAD_START + LEAD)], "how-to/precision: is less than {} seconds away"),
+    ([N(simulate._LONGEST, DAY)], "how-to/simulate: {} days are the longest"),
+    ([N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)], "how-to/simulate: three and a {:w} minutes after"),
+    (
+        [N(CONCURRENCY), _DEFAULTS["MemorySize"], N(_TIMEOUT, MINUTE)],
+        "how-to/simulate: | {}, {} MB, {} minutes;",
+    ),
+    (
+        [N(simulate.MOST_TASKS), N(1 / cost.PRICES["read"].dollars)],
+        "how-to/simulate: {} at most: a read unit each, so a dollar pays for some {:w} million",
+    ),
+    ([N(attempts._READ_TASKS)], "how-to/timeouts: are read every {:w} seconds"),
+    ([N(attempts._READ_TASKS)], "how-to/timeouts: | {} to 5 seconds |"),
+    ([N(RESERVE)], "how-to/timeouts: the Lambda has {} seconds left"),
+    ([N(RESERVE / 2)], "how-to/timeouts: The outcome counts for {:w} seconds more"),
+    (
+        [N(_BY_TRANSACTION[0]._value / 2), *_ADD],
+        "how-to/transactions: {0:w} write units for the reservation and {0:w} for the confirmation, "
+        "where `add` costs {1:w}",
+    ),
+    ([N(round(max(one.megabytes for one in FIGURES.priorities)))], "priorities: These take {} MB of memory"),
+]
+ROWS += [(page, words, numbers) for numbers, place in PLACES for page, words in [place.split(": ", 1)]]
 
 
 @pytest.mark.parametrize(("page", "words", "numbers"), ROWS, ids=[f"{row[0]}: {row[1][:30]}" for row in ROWS])

@@ -50,7 +50,7 @@ def test_an_add_goes_through_few_functions_and_modules() -> None:
     calls = calls_of_ours(lambda: scheduler.editor.add("act", due=timedelta(hours=2), payload={"item": 42}))
     # Then it goes through few, those of the store in memory included
     assert calls.total() <= 60
-    assert len(calls) <= 19
+    assert len(calls) <= 15
 
 
 class Context:
@@ -73,5 +73,5 @@ def test_a_run_of_one_task_goes_through_few_functions_and_modules() -> None:
     calls = calls_of_ours(lambda: answers.append(worker.handler(None, Context())))
     # Then it goes through few, with four lanes
     assert answers[0]["done"] == 1
-    assert calls.total() <= 450
-    assert len(calls) <= 38
+    assert calls.total() <= 420
+    assert len(calls) <= 26

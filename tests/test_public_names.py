@@ -28,112 +28,22 @@ MAY_IMPORT = {
 
 
 def test_the_names_of_duebell() -> None:
-    assert duebell.__all__ == [
-        "Abort",
-        "Action",
-        "ActionDescription",
-        "ActionForecast",
-        "ActionLimit",
-        "AddFailure",
-        "AddReport",
-        "Added",
-        "ArgumentsAction",
-        "AsyncEditor",
-        "AwsError",
-        "AwsRefused",
-        "AwsUnavailable",
-        "BackfillReport",
-        "Backoff",
-        "BellKind",
-        "Bucket",
-        "Calendar",
-        "ChangeFailure",
-        "ChangeReport",
-        "Diagnosis",
-        "DoubtfulPayload",
-        "DuebellError",
-        "Editor",
-        "Ended",
-        "Event",
-        "FailedAttempt",
-        "Failure",
-        "FailureGroup",
-        "Failures",
-        "Flattening",
-        "FollowUp",
-        "Forecast",
-        "History",
-        "Holidays",
-        "IfExists",
-        "IndexNotReady",
-        "InvalidInput",
-        "InvalidQuery",
-        "InvalidSchedule",
-        "InvalidSettings",
-        "InvalidTask",
-        "InvalidTransaction",
-        "ItemRefusal",
-        "LastRun",
-        "LateRing",
-        "Lateness",
-        "Members",
-        "Missed",
-        "NewTask",
-        "NotArmed",
-        "NotDeployed",
-        "Occurrence",
-        "Owed",
-        "Page",
-        "PastCounts",
-        "PastTimeline",
-        "PayloadAction",
-        "Precision",
-        "PreparedAction",
-        "Problem",
-        "ProblemKind",
-        "QueueFull",
-        "Recurrence",
-        "Reservation",
-        "RestingLane",
-        "Result",
-        "Retry",
-        "RunReport",
-        "Schedule",
-        "SchedulerStatus",
-        "Selection",
-        "Settings",
-        "Simulation",
-        "Slot",
-        "Snapshot",
-        "Snooze",
-        "Start",
-        "Status",
-        "Step",
-        "SyncReport",
-        "SyncStep",
-        "SyncVerb",
-        "Task",
-        "TaskChange",
-        "TaskChanged",
-        "TaskConflict",
-        "TaskExists",
-        "TaskNotFound",
-        "Then",
-        "Transaction",
-        "TransactionCancelled",
-        "TransactionItem",
-        "TransactionUnknown",
-        "UnknownAction",
-        "UnreadableTask",
-        "Verb",
-        "WaitCause",
-        "Why",
-        "Worker",
-        "WorkerDescription",
-        "WorkerNotStarted",
-        "make_schedule",
-        "stopping",
-    ]
+    names = """
+        Abort Action ActionDescription ActionForecast ActionLimit AddFailure AddReport Added
+        ArgumentsAction AsyncEditor AwsError AwsRefused AwsUnavailable BackfillReport Backoff
+        BellKind Bucket Calendar ChangeFailure ChangeReport Diagnosis DoubtfulPayload DuebellError
+        Editor Ended Event FailedAttempt Failure FailureGroup Failures Flattening FollowUp Forecast
+        History Holidays IfExists IndexNotReady InvalidInput InvalidQuery InvalidSchedule
+        InvalidSettings InvalidTask InvalidTransaction ItemRefusal LastRun LateRing Lateness Members
+        Missed NewTask NotArmed NotDeployed Occurrence Owed Page PastCounts PastTimeline
+        PayloadAction Precision PreparedAction Problem ProblemKind QueueFull Recurrence Reservation
+        RestingLane Result Retry RunReport Schedule SchedulerStatus Selection Settings Simulation
+        Slot Snapshot Snooze Start Status Step SyncReport SyncStep SyncVerb Task TaskChange
+        TaskChanged TaskConflict TaskExists TaskNotFound Then Transaction TransactionCancelled
+        TransactionItem TransactionUnknown UnknownAction UnreadableTask Verb WaitCause Why Worker
+        WorkerDescription WorkerNotStarted make_schedule stopping
+    """
+    assert duebell.__all__ == names.split()
 
 
 def test_the_names_of_its_modules_for_tests_and_for_the_http_editor() -> None:

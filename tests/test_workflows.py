@@ -57,13 +57,3 @@ def test_what_is_deployed_to_the_account_can_be_imported_in_a_lambda(tmp_path: P
 def test_a_workflow_may_write_only_where_a_job_says_so(file: Path) -> None:
     permissions = yaml.safe_load(file.read_text(encoding="utf-8"))["permissions"]
     assert {name for name, right in permissions.items() if right == "write"} <= {"id-token"}
-
-
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / ".github").glob("ISSUE_TEMPLATE/*.yml")), ids=lambda file: file.stem
-)
-def test_forms_for_issues_ask_each_thing_once(file: Path) -> None:
-    body = yaml.safe_load(file.read_text(encoding="utf-8")).get("body", [])
-    ids = [one["id"] for one in body if "id" in one]
-    assert len(ids) == len(set(ids))
-    assert all(one["attributes"].get("label") or one["attributes"]["value"] for one in body)

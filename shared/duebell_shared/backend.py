@@ -1,26 +1,24 @@
 """The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
 import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
+from duebell_shared.bell.armer import Function
+
 from .aws.alarms import Alarms
-from .aws.aws_session import client_maker
+from .aws.aws_session import client_maker, is_here
 from .aws.intake_queue import IntakeQueue, Sqs
 from .bell.armer import Armer
-from .bell.arming import ArmingRecord
 from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
-from .bell.function import Function
-from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
+from .errors import InvalidSettings
 from .instants import utc_now
 from .parallel import Parallel
 from .queue.store import Store
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
     from .audit import Audit
     from .schedules.calendars import Calendar, KnownCalendars
-
-_LOG = logging.getLogger("duebell.backend")
 
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
@@ -67,9 +63,6 @@ _NO_REGION = (
     "is not set: name the region that duebell is deployed in; for the stack of `duebell local`, run the "
     "`export` line that `duebell local wait` prints"
 )
-
-#: An AWS on this machine has nobody to tell.
-_HERE = {"127.0.0.1", "localhost"}
 
 
 @dataclass(frozen=True)
@@ -108,6 +101,7 @@ class Backend:
             clock=self.clock,
             sleep=self.sleep,
             parallel=self.parallel,
+            function=self.function,
         )
         object.__setattr__(self, "armer", armer)
 
@@ -134,20 +128,6 @@ class Backend:
         offset = now - self.clock()
         return replace(self, clock=lambda: self.clock() + offset)
 
-    def start_run_if_late(self, record: ArmingRecord) -> None:
-        """Start a run directly if the rule, as it is set, rings later than something is due.
-
-        `record` is the newest one, with the rule confirmed. Without a function to invoke, or if the call
-        fails, the rule still rings, so nothing is raised. While the rule is disabled, no run is started.
-        """
-        if self.function is None or not record.rings_too_late(self.clock()):
-            return
-        try:
-            if self.rule.read().is_enabled and self.armer.call():
-                self.function.start()
-        except (AwsError, NotArmed, NotDeployed) as error:
-            _LOG.warning("no run was started directly, so the rule will do it: %s", error)
-
     @classmethod
     def connect(
         cls,
@@ -173,7 +153,6 @@ class Backend:
             raise InvalidSettings("AWS settings", str(error)) from None
         name = settings.function
         function = Function(name, lambda: client("lambda", config=_LAMBDA)) if name else None
-        is_here = urlsplit(dynamodb.meta.endpoint_url).hostname in _HERE
         alarms = Alarms(settings.rule, lambda one: client(one, config=_WATCHING))
         return cls(
             settings,
@@ -183,7 +162,8 @@ class Backend:
             sleep=sleep,
             parallel=parallel or Parallel(),
             function=function,
-            alarms=None if is_here else alarms,
+            # An AWS on this machine has nobody to tell.
+            alarms=None if is_here(dynamodb.meta.endpoint_url) else alarms,
             client=client,
             intake=IntakeQueue(settings.intake, client) if settings.intake else None,
             sqs=Sqs(client),

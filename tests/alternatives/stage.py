@@ -78,16 +78,6 @@ class Stage:
     def done(self, id: str) -> int:
         return sum(start.done is not None for start in self.account.starts if start.id == id)
 
-    def dies_after(self, id: str) -> None:
-        """Have the process die that has acted for this task, once."""
-
-        def look(process: Any, acted: str) -> None:
-            if acted == id:
-                self.account.after_action = lambda *_: None
-                process.kill()
-
-        self.account.after_action = look
-
     @property
     def now(self) -> datetime:
         return self.world.now

@@ -5,16 +5,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from alternatives.comparison.cells import Kind, cell, in_words, kind_of
-from alternatives.comparison.costs import costs, prices
-from alternatives.comparison.outcome import Expected, Started, lateness_of, outcome_of
+from alternatives.comparison.cells import Kind, cell, kind_of
+from alternatives.comparison.outcome import Expected, Started, outcome_of
 from alternatives.comparison.page import PAGE, render
 from alternatives.comparison.results import load
 from alternatives.comparison.scenes import SCENES
 from alternatives.comparison.simulate import ROWS, Played, Row, play
-from alternatives.comparison.words import ASSUMED_OF, SCENE_TITLES
+from alternatives.comparison.words import SCENE_TITLES
 from alternatives.comparison.words import SCENES as DESCRIBED
-from alternatives.simulated.manners import Manners
 
 ROOT = Path(__file__).parents[2]
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -58,20 +56,6 @@ def test_what_is_cancelled_recurs_or_always_fails_is_counted_by_itself() -> None
     assert (outcome.undone, outcome.tried, outcome.doubled, outcome.early) == (1, 2, 0, 0)
 
 
-def test_of_nothing_there_is_no_lateness() -> None:
-    assert lateness_of([]) is None
-    late = lateness_of(range(101))
-    assert late
-    assert (late.p50, late.p90, late.p99, late.worst) == (50, 90, 99, 100)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2 h")]
-)
-def test_times_are_written_in_the_unit_that_fits(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
-
-
 def test_a_cell_says_the_worst_first() -> None:
     def played(*starts: Started, offers: bool = True) -> Played:
         expected = [Expected(id=id, due=NOON) for id in "ab"]
@@ -100,7 +84,7 @@ def test_every_design_was_played_in_every_scene() -> None:
     assert SCENES.keys() == SCENE_TITLES.keys() == DESCRIBED.keys()
 
 
-@pytest.mark.parametrize("scene", ["failing", "crash", "redeploy", "edits"])
+@pytest.mark.parametrize("scene", ["crash", "edits"])
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_the_results_are_those_of_the_code(row: Row, scene: str, caplog: pytest.LogCaptureFixture) -> None:
     # If this is no longer so: make compare ARGS=simulated
@@ -121,39 +105,6 @@ def test_duebell_loses_nothing_and_refuses_nothing_in_any_scene() -> None:
         for played in load().simulated[name].values():
             outcome = played.outcome
             assert (outcome.lost, outcome.refused, outcome.early, outcome.undone) == (0, 0, 0, 0)
-
-
-def test_the_page_says_where_duebell_loses() -> None:
-    results = load()
-    ours, scheduler = costs(results, "duebell"), costs(results, "eventbridge-scheduler")
-    assert ours.alone > scheduler.alone
-    assert ours.burst > scheduler.burst
-    crashes = {name: each["crash"].outcome for name, each in results.simulated.items()}
-    assert crashes["duebell"].doubled == max(outcome.doubled for outcome in crashes.values())
-
-
-def test_rules_and_schedules_ring_alike_and_each_design_says_what_is_assumed_of_it() -> None:
-    assert Manners().ring is Manners().schedule
-    assert ASSUMED_OF.keys() == {row.name for row in ROWS}
-
-
-def test_a_loss_of_the_emulator_is_not_the_designs() -> None:
-    page = PAGE.read_text().partition("| on MiniStack |")[2].partition("\n\n")[0]
-    lost = {cells[1].strip(): cells[3].strip() for row in page.splitlines()[2:] if (cells := row.split("|"))}
-    own = {title for title, count in lost.items() if count.isdigit() and int(count)}
-    assert own == {"A single rule, as published"}
-
-
-def test_every_price_has_a_source_and_its_date() -> None:
-    assert all(price.source.startswith("https://") and price.dated for price in prices().values())
-
-
-def test_emulator_and_simulation_stand_in_tables_of_their_own() -> None:
-    page = PAGE.read_text()
-    tables = [part for part in page.split("\n\n") if part.startswith("|")]
-    emulated = [table for table in tables if "MiniStack" in table.partition("\n")[0]]
-    assert len(emulated) == 1
-    assert not any("MiniStack" in table for table in tables if table not in emulated)
 
 
 def test_the_product_imports_none_of_the_designs_and_they_none_of_it() -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from alternatives.simulated.account import Account
-from alternatives.simulated.events import moments_of
-from alternatives.simulated.manners import PUBLISHED, Manners
+from alternatives.simulated.manners import Manners
 from botocore.exceptions import ClientError
 
 from tests.simulation.world import World
@@ -59,42 +58,11 @@ def test_a_rule_rings_once_within_its_minute(bench: Bench) -> None:
     assert event == {"one": 1}
 
 
-def test_a_rule_for_a_minute_that_is_over_never_rings(bench: Bench) -> None:
-    set_rule(bench, "cron(59 11 21 11 ? 2026)")
-    set_rule(bench, "cron(0 0 1 1 ? 1970)")
-    bench.passes_until(timedelta(days=3))
-    assert not bench.called
-
-
-def test_a_disabled_rule_does_not_ring(bench: Bench) -> None:
-    set_rule(bench, "cron(30 12 21 11 ? 2026)", State="DISABLED")
-    bench.passes_until(timedelta(days=3))
-    assert not bench.called
-
-
-def test_a_rule_that_is_set_anew_rings_only_then(bench: Bench) -> None:
-    set_rule(bench, "cron(30 12 21 11 ? 2026)")
-    set_rule(bench, "cron(40 12 21 11 ? 2026)")
-    bench.passes_until(timedelta(days=3))
-    assert [at // MINUTE for at, _ in bench.called] == [40]
-
-
 def test_a_change_that_comes_too_late_to_take_effect_misses_its_minute() -> None:
     bench = Bench(Manners(effect=lambda _: 20.0, ring=lambda _: 10.0))
     set_rule(bench, "cron(0 12 21 11 ? 2026)")
     bench.passes_until(timedelta(days=1))
     assert not bench.called
-
-
-def test_a_rule_with_targets_cannot_be_deleted(bench: Bench) -> None:
-    set_rule(bench, "rate(1 minute)")
-    with pytest.raises(ClientError, match="has targets"):
-        bench.does("events", "delete_rule", Name="r")
-
-
-def test_a_rate_counts_from_when_it_was_set() -> None:
-    moments = moments_of("rate(5 minutes)", NOON + SECOND)
-    assert [next(moments) - NOON for _ in range(2)] == [5 * MINUTE + SECOND, 10 * MINUTE + SECOND]
 
 
 def test_a_function_that_fails_is_called_again_after_one_and_two_minutes(bench: Bench) -> None:
@@ -118,13 +86,3 @@ def test_a_streams_record_that_fails_is_tried_for_24_hours_and_then_dropped(benc
     bench.does("dynamodb", "put_item", TableName="t", Item={"id": {"S": "one"}})
     bench.passes_until(timedelta(days=3))
     assert timedelta(hours=23) < bench.called[-1][0] < timedelta(hours=25)
-
-
-def test_an_sqs_delay_of_more_than_fifteen_minutes_is_refused(bench: Bench) -> None:
-    bench.does("sqs", "create_queue", QueueName="q")
-    with pytest.raises(ClientError, match="901"):
-        bench.does("sqs", "send_message", QueueUrl="q", MessageBody="", DelaySeconds=901)
-
-
-def test_every_published_figure_has_its_source() -> None:
-    assert all(figure.source.startswith("https://") for figure in PUBLISHED)

@@ -1,34 +1,16 @@
 """Ratios are taken round by round, and what is beyond its limit is said."""
 
-from datetime import timedelta
-
 from bench import limits
-from bench.costs import measured_in, rows
+from bench.costs import measured_in
 from bench.document import PAGE, render
 from bench.figures import Figures, load
 from bench.limited import Limited, Way
 from bench.many import Many
 from bench.parts import PARTS, beyond
-from bench.simulated import measure
-from bench.timing import Ratio, Rounds, side_by_side
+from bench.timing import Rounds
 from msgspec.structs import replace
 
-from duebell_editor.simulation.cost import PRICES, measured
-from duebell_shared.bell.expression import LEAD
-
-
-def test_a_ratio_is_the_median_of_the_rounds_ratios() -> None:
-    # A machine that is ten times as slow in the middle slows both
-    ratio = Ratio.of([2.0, 22.0, 2.4], [1.0, 10.0, 1.0])
-    assert ratio.median == 2.2
-    assert ratio.low < ratio.median < ratio.high
-
-
-def test_each_round_begins_with_another_one() -> None:
-    order: list[str] = []
-    calls = {name: lambda name=name: order.append(name) for name in "abc"}
-    side_by_side(calls, rounds=3, repeats=1, fewer_rounds={"c": 1})
-    assert order == [*"abc", *"ba", *"ab"]
+from duebell_editor.simulation.cost import measured
 
 
 def test_what_is_beyond_its_limit_is_said() -> None:
@@ -58,23 +40,6 @@ def test_the_page_is_made_of_the_figures_that_are_kept_beside_it() -> None:
     assert render(load()) == PAGE.read_text()
 
 
-def test_every_price_has_a_source_and_its_date() -> None:
-    assert all(price.source.startswith("https://") and price.dated for price in PRICES.values())
-
-
 def test_duebell_cost_computes_from_the_figures_of_the_page() -> None:
     # If this is no longer so: make bench of any part writes it anew
     assert measured() == measured_in(load())
-
-
-def test_duebell_costs_more_in_each_row_as_the_page_says() -> None:
-    for row in rows(measured()):
-        assert row.second.dollars > row.minute.dollars > row.with_table.dollars >= row.scheduler.dollars
-
-
-def test_a_simulated_task_is_never_early_and_never_later_than_the_rule_can_be() -> None:
-    # It may come due right after a run: then the lead, the rest of that minute, and the ring
-    most = LEAD + timedelta(minutes=2)
-    for late in measure(tasks=300):
-        assert late.tasks == 300
-        assert 0 <= late.p50 <= late.worst <= most.total_seconds()

@@ -86,26 +86,6 @@ def test_an_endpoint_beats_what_the_environment_says_of_a_service(
         assert (client.meta.endpoint_url, client.meta.region_name) == (url, "mars-north-1")
 
 
-@pytest.mark.usefixtures("profile")
-def test_what_is_not_asked_for_is_as_the_environment_says(
-    duebell: Duebell, chosen: list[boto3.Session], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
-    assert duebell("list").status == 0
-    [session] = chosen
-    assert (session.profile_name, session.region_name) == ("before", "before")
-    assert session.client("dynamodb", "mars-north-1").meta.endpoint_url == BEFORE["AWS_ENDPOINT_URL_DYNAMODB"]
-
-
-@pytest.mark.usefixtures("profile")
-def test_the_environment_stays_as_it_was(duebell: Duebell) -> None:
-    before = dict(os.environ)
-    assert (
-        duebell("preview", "rate(1 hour)", "--profile", "mine", "--endpoint-url", "http://[::1]").status == 0
-    )
-    assert dict(os.environ) == before
-
-
 def stopped(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     """Call a command about the stack, which is stopped by Ctrl-C."""
     monkeypatch.setattr("sys.argv", ["duebell", *arguments])

@@ -1,13 +1,11 @@
 """`add` of one task: what it says, where the payload comes from, and an id that is taken."""
 
-import uuid
 from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
 from duebell import Editor, FollowUp
 from duebell_shared import errors
-from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 
 
@@ -17,14 +15,6 @@ def test_add_says_what_was_added(duebell: Duebell, editor: Editor) -> None:
     task = editor.get("sale-42")
     assert task.payload == {"item": 42}
     assert editor.status().rings_at == task.due
-
-
-def test_add_gives_the_task_as_json_its_generated_id_among_it(duebell: Duebell, editor: Editor) -> None:
-    outcome = duebell("add", "x", "--due", "2026-12-31T09:00", "--timezone", "Europe/Berlin", "--json")
-    [task] = lines(outcome.out)
-    assert str(uuid.UUID(task["id"])) == task["id"]
-    assert task["due"] == "2026-12-31T08:00:00.000Z"
-    assert render(editor.get(task["id"]).due) == task["due"]
 
 
 def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
@@ -76,14 +66,6 @@ def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Edito
     assert err.count("\n") == 1
 
 
-def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "a")
-    status, _, err = duebell("add", "x", "--in", "1h", "--id", "a")
-    assert status == 4
-    assert "--if-exists keep" in err
-    assert duebell("add", "x", "--in", "2h", "--id", "a", "--if-exists", "keep").status == 0
-
-
 def test_a_push(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
     push = ("add", "index", "--id", "one", "--if-exists", "push", "--max-wait", "15m")
     assert duebell(*push, "--in", "10m").status == 0
@@ -114,17 +96,6 @@ def test_tags_are_given_shown_and_filtered_by(duebell: Duebell, editor: Editor) 
     assert editor.get("a").tags == ()
     status, _, err = duebell("add", "x", "--in", "1h", "--tags", "a b")
     assert (status, "tags: must each be 1 to 50" in err) == (2, True)
-
-
-def test_a_priority_is_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
-    assert duebell("add", "x", "--in", "1h", "--id", "a", "--priority", "9").status == 0
-    assert editor.get("a").priority == 9
-    assert "priority" in duebell("show", "a").out
-    assert duebell("update", "a", "--priority", "0").status == 0
-    assert editor.get("a").priority == 0
-    assert "priority" not in duebell("show", "a").out
-    status, _, err = duebell("add", "x", "--in", "1h", "--priority", "10")
-    assert (status, "priority: must be a whole number, 0 to 9, not 10" in err) == (2, True)
 
 
 def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
@@ -158,3 +129,6 @@ def test_a_batch(duebell: Duebell, editor: Editor) -> None:
     assert duebell("add", "work", "--in", "1h", "--batch", "b").status == 4
     assert duebell("batch", "m").status == 2
     assert editor.get("b").payload["month"] == 1
+    editor.add("work", due=timedelta(hours=1), id="m2")
+    waits = duebell("batch", "c", "--wait-for", "m2", "--wait-for", "b", "--then", "report")
+    assert waits.out == "c: blocked, 0 of 2 have ended, 0 failed\n"

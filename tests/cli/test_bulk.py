@@ -1,16 +1,12 @@
 """One change to several tasks: named, from standard input, or found by a filter."""
 
-from datetime import timedelta
 from unittest import mock
 
 import pytest
 
 from duebell import Editor
-from duebell_editor.cli import change
 from duebell_editor.cli.output import Output
-from duebell_shared import errors
 from tests.cli.program import Duebell, fail, lines
-from tests.support import NOON
 
 
 @pytest.fixture
@@ -82,24 +78,6 @@ def test_a_filter_takes_those_whose_status_allows_it(duebell: Duebell, three: Ed
     status, _, err = duebell("retry", "--status", "done", "--yes")
     assert (status, err) == (2, "error: --status: to retry a task it must be expired or failed\n")
     assert duebell("resume", "--status", "paused", "--yes").out == "0 tasks resumed, 0 failed\n"
-
-
-def test_a_limit_says_that_there_are_more(duebell: Duebell, three: Editor) -> None:
-    status, out, err = duebell("run-now", "--after", "2026-11-21T12:00Z", "--limit", "2", "--yes")
-    assert (status, out) == (0, "2 tasks set to run now, 0 failed\n")
-    assert "there are more than these" in err
-    assert sum(three.get(id).due < NOON + timedelta(minutes=30) for id in ("a-1", "a-2", "b-1")) == 2
-
-
-def test_it_is_broken_off_when_aws_is_away(
-    duebell: Duebell, three: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(change, "_CHUNK", 1)
-    with mock.patch.object(three, "cancel", side_effect=errors.AwsUnavailable("throttled")) as cancel:
-        status, _, err = duebell("cancel", "a-1", "a-2", "b-1")
-    assert (status, cancel.call_count) == (5, 1)
-    assert "broken off: some that are not told here" in err
-    assert err.endswith("error: throttled\n")
 
 
 def test_one_task_is_told_as_before(duebell: Duebell, three: Editor) -> None:

@@ -110,15 +110,6 @@ def test_a_ring_that_is_lost_meanwhile_stays(
     assert bodies(session, "duebell-lost-rings") == ["second"]
 
 
-def test_messages_that_come_again_at_once_are_listed_once(
-    duebell: Duebell, session: boto3.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("duebell_editor.status.dead_letters._HIDDEN", 0)
-    fill(session)
-    [told] = lines(duebell("dead-letters", "--json").out)
-    assert len(told["letters"]) == 4
-
-
 def test_one_or_all_of_a_queue_are_deleted(duebell: Duebell, session: boto3.Session) -> None:
     fill(session)
     [told] = lines(duebell("dead-letters", "--json").out)
@@ -128,18 +119,6 @@ def test_one_or_all_of_a_queue_are_deleted(duebell: Duebell, session: boto3.Sess
     assert duebell("dead-letters", "--delete", "failed-runs").out == "deleted: 1\n"
     assert bodies(session, "duebell-failed-runs") == []
     assert len(bodies(session, "duebell-lost-rings")) == 1
-
-
-def test_a_queue_that_is_not_there_is_told(duebell: Duebell, session: boto3.Session) -> None:
-    sqs = session.client("sqs")
-    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="duebell-lost-rings")["QueueUrl"])
-    found = duebell("dead-letters", "--delete", "lost-rings")
-    assert (found.status, "the queue duebell-lost-rings does not exist" in found.err) == (5, True), found
-
-
-def test_options_that_do_not_go_together(duebell: Duebell) -> None:
-    assert duebell("dead-letters", "--redrive", "intake", "--delete", "intake").status == 2
-    assert duebell("dead-letters", "--id", "x").status == 2
 
 
 def test_the_api_lists_sends_back_and_deletes_them(backend: Backend, session: boto3.Session) -> None:

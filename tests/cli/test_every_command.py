@@ -68,11 +68,3 @@ def test_the_status_tells_of_attempts_that_are_to_be_retried(duebell: Duebell, b
     duebell("add", "fail", "--in", "0s")
     worker.run()
     assert "0 done, 1 to be retried, 0 failed" in " ".join(duebell("status").out.split())
-
-
-def test_problems_are_told_with_ways_out_for_a_terminal(duebell: Duebell, events: Any) -> None:
-    duebell("add", "x", "--in", "1h")
-    events.put_rule(Name="duebell", ScheduleExpression="cron(0 1 1 1 ? 2030)")
-    for command in ("doctor", "status"):
-        assert "`duebell doctor --fix` sets it right" in duebell(command).out
-        assert "Editor" not in duebell(command).out

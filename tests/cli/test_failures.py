@@ -8,7 +8,7 @@ import pytest
 
 from duebell import Editor, Failure
 from duebell_shared.backend import Backend
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.cli.program import Duebell
 from tests.support import NOON
 
@@ -50,10 +50,6 @@ def test_programs_get_json(duebell: Duebell) -> None:
     assert found["is_all"] is True
 
 
-def test_where_nothing_failed_that_is_said(duebell: Duebell) -> None:
-    assert duebell("failures") == (0, "", "no failed tasks\n")
-
-
 @pytest.mark.usefixtures("failed")
 def test_the_status_ends_with_6_and_counts_them(duebell: Duebell) -> None:
     status, out, _ = duebell("status")
@@ -62,14 +58,6 @@ def test_the_status_ends_with_6_and_counts_them(duebell: Duebell) -> None:
     assert "2 tasks" in said["failed"]
     assert "1 task" in said["failing"]
     assert "none" in said["due tonight"] or "task" in said["due tonight"]
-
-
-@pytest.mark.usefixtures("failed")
-def test_lists_are_narrowed_by_error_and_text(duebell: Duebell) -> None:
-    listed = duebell("list", "--status", "failed", "--status", "failing", "--error", "TimeoutError")
-    assert {line.split("\t")[0] for line in listed.out.splitlines()} == {"t 1", "t 2", "hourly"}
-    assert duebell("list", "--status", "failing", "--text", "our").out.startswith("hourly\t")
-    assert duebell("list", "--status", "failed", "--error", "Other").out == ""
 
 
 @pytest.mark.usefixtures("failed")

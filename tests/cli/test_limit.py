@@ -42,12 +42,6 @@ def test_an_action_is_closed_in_some_hours(duebell: Duebell, worker: Worker) -> 
     assert out == "mail: 5 at a time, never closed (its code declares: 5 at a time)\n"
 
 
-def test_as_json_it_is_the_limit(duebell: Duebell, worker: Worker) -> None:
-    _, out, _ = duebell("limit", "act", "--per-second", "0.5", "--json")
-    limit = json.loads(out)
-    assert (limit["action"], limit["per_second"], limit["at_most"]) == ("act", 0.5, None)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

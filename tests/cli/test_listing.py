@@ -9,7 +9,7 @@ from rich.text import Text
 
 from duebell import Editor, Page
 from duebell_editor.cli import tasks as listing
-from duebell_editor.cli.output import Output, console
+from duebell_editor.cli.output import console
 from tests.cli.program import Duebell, fail, lines
 
 
@@ -43,19 +43,6 @@ def test_all_comes_page_after_page(
     assert (outcome.status, outcome.err) == (0, "")
 
 
-@pytest.mark.usefixtures("five")
-def test_all_reads_the_largest_pages_there_are(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
-    find, limits = Editor.list, []
-
-    def listed(editor: Editor, **given: Any) -> Page:
-        limits.append(given["limit"])
-        return find(editor, **given)
-
-    monkeypatch.setattr(Editor, "list", listed)
-    assert duebell("list", "--all").out.count("\n") == 5
-    assert limits == [1_000]
-
-
 @pytest.mark.usefixtures("five", "impatient")
 def test_a_listing_is_never_empty_while_there_are_matches(duebell: Duebell) -> None:
     # When a rare task is looked for in a long queue, and nobody looks on
@@ -63,15 +50,6 @@ def test_a_listing_is_never_empty_while_there_are_matches(duebell: Duebell) -> N
     # Then it is found, however far the search must go
     assert [task["id"] for task in lines(outcome.out)] == ["t5"]
     assert outcome.err == ""
-
-
-@pytest.mark.usefixtures("five", "impatient")
-def test_someone_who_looks_sees_how_far_it_is(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Output, "is_watched", True)
-    status, out, err = duebell("list", "--action", "rare")
-    assert (status, out.split("\t")[0]) == (0, "t5")
-    assert err.startswith("looked as far as 2026-11-21 1")
-    assert "there is more" not in err
 
 
 def test_list_is_a_line_with_tabs_for_each_task_when_nobody_looks(duebell: Duebell, editor: Editor) -> None:
@@ -119,17 +97,6 @@ def test_list_filters_and_goes_on(duebell: Duebell) -> None:
     assert first.err.startswith("there is more: repeat with --cursor ")
     assert ids("--cursor", first.err.split()[-1]) == ["t3"]
     assert [line.split("\t")[0] for line in duebell("list", "--all").out.splitlines()] == ["t1", "t3"]
-
-
-def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Duebell, editor: Editor) -> None:
-    for id in ("a-1", "a-2", "b-1"):
-        duebell("add", "x", "--in", "1h", "--id", id)
-    assert [task["id"] for task in lines(duebell("list", "--prefix", "a-", "--json").out)] == ["a-1", "a-2"]
-    for id in ("b-1", "a-1"):
-        duebell("cancel", id)
-    listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
-    assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
-    assert list(json.loads(listed.err)) == ["cursor"]
 
 
 def test_stored_values_are_no_commands_for_terminals_and_no_formulas_for_spreadsheets(

@@ -90,16 +90,6 @@ def test_the_settings_are_those_of_the_worker(aws: Aws, monkeypatch: pytest.Monk
     )  # fmt: skip
 
 
-def test_variables_count_before_the_worker_if_the_name_is_one_of_them(
-    aws: Aws, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    aws.has("lambda", "get_function_configuration", function())
-    monkeypatch.setenv("DUEBELL_NAME", "sales")
-    monkeypatch.setenv("DUEBELL_TABLE", "another")
-    settings = Context().account.settings
-    assert (settings.table, settings.rule) == ("another", "sales")
-
-
 def test_one_that_is_not_there_says_how_to_find_it(aws: Aws) -> None:
     aws.refuses("lambda", "get_function_configuration", "ResourceNotFoundException")
     with pytest.raises(

@@ -35,21 +35,14 @@ def test_help_does_without_the_sdk_and_the_server() -> None:
     assert (done.returncode, done.stderr) == (0, "\n")
 
 
-@pytest.mark.parametrize("lines", ["1", "1000"])
-def test_it_ends_quietly_when_nobody_reads_on(lines: str) -> None:
+def test_it_ends_quietly_when_nobody_reads_on() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = python(DUEBELL, "preview", "rate(1 minute)", "--count", lines, stdout=writing)
+        done = python(DUEBELL, "preview", "rate(1 minute)", "--count", "1000", stdout=writing)
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_its_help_has_no_colour_in_a_pipe() -> None:
-    done = python(DUEBELL, "--help")
-    assert done.returncode == 0
-    assert "\x1b" not in done.stdout
 
 
 def test_a_program_that_cannot_be_imported_is_one_line(tmp_path: Path) -> None:
@@ -60,33 +53,12 @@ def test_a_program_that_cannot_be_imported_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_profile_that_is_not_there_is_one_line() -> None:
-    done = python(DUEBELL, "--profile", "nope", "list")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "error: The config profile (nope) could not be found: see `aws configure list-profiles`\n"
-    )
-
-
-def test_a_bundle_goes_into_a_folder_that_is_there(tmp_path: Path) -> None:
-    done = python(DUEBELL, "bundle", "--actions", "a:b", "-o", str(tmp_path / "no" / "worker.zip"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no folder" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_what_a_terminal_cannot_show_is_shown_as_escapes() -> None:
     code = "from duebell_editor.cli import program; import typer\nprogram.app = app = typer.Typer()\n"
     code += "@app.command()\ndef say() -> None:\n    print('a\\u21bb')\nprogram.run()"
     with mock.patch.dict(os.environ, {"PYTHONIOENCODING": "ascii"}):
         done = python(code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "a\\u21bb\n", "")
-
-
-def test_it_can_do_without_output() -> None:
-    code = f"import os, sys; os.close(1); sys.stdout = None; {DUEBELL}"
-    done = python(code, "preview", "rate(1 hour)")
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from duebell import Editor
 from duebell_shared.instants import render
-from tests.cli.program import Duebell, fail, lines
+from tests.cli.program import Duebell, lines
 
 
 def test_a_recurring_task(duebell: Duebell) -> None:
@@ -24,21 +24,6 @@ def test_a_recurring_task(duebell: Duebell) -> None:
     assert "scheduled" in duebell("run-now", "r").out
 
 
-def test_occurrences_are_shown(duebell: Duebell, editor: Editor) -> None:
-    duebell("add", "report", "--schedule", "rate(1 hour)", "--id", "r")
-    fail(editor, "r")
-    text = duebell("show", "r").out
-    assert "1, the last 1 failed" in text
-    assert "ValueError: " in text
-    assert "2026-11-21 13:00" in text
-
-
-def test_a_schedule_and_a_due_date_do_not_go_together(duebell: Duebell) -> None:
-    status, _, err = duebell("add", "report", "--schedule", "rate(1 hour)", "--in", "1h")
-    assert status == 2
-    assert "give --schedule, or --due or --in, not both" in err
-
-
 def test_preview(duebell: Duebell) -> None:
     arguments = (
         "cron(30 2 * * ? *)",
@@ -56,12 +41,6 @@ def test_preview(duebell: Duebell) -> None:
     [document] = lines(duebell("preview", *arguments, "--json").out)
     assert document["occurrences"] == ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]
     assert document["starts_by"] == ["2027-03-28T01:03:30.000Z", "2027-03-29T00:33:30.000Z"]
-
-
-def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:
-    status, out, err = duebell("preview", "cron(0 9 * * *)")
-    assert (status, out) == (2, "")
-    assert "cron(…) needs six fields" in err
 
 
 def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:

@@ -17,8 +17,7 @@ from duebell import AwsRefused, Calendar, Editor, Settings, Status, Then, Worker
 from duebell_editor.cli.account import Account
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.run_notes import Fullest, LastRun, RestingLane
+from duebell_shared.bell.arming import GRACE, Fullest, LastRun, RestingLane
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.tasks.new_task import new_task
 from tests.cli.program import Duebell, fail

@@ -118,40 +118,6 @@ def test_only_on_this_machine_alone_it_is_this_user_who_changes_things(
     assert asked == [by]
 
 
-def test_a_header_that_holds_a_secret_is_refused(duebell: Duebell) -> None:
-    status, out, err = duebell("editor", "--identity-header", "Authorization")
-    assert (status, out) == (2, "")
-    assert err.startswith("error: --identity-header: Authorization holds a secret")
-
-
-def test_verbose_tells_of_a_change_in_full(duebell: Duebell) -> None:
-    root, before = logging.getLogger(), logging.getLogger().handlers
-    root.handlers = []
-    level = logging.getLogger("duebell").level
-    try:
-        err = duebell("add", "x", "--in", "1h", "--id", "a", "--verbose").err
-    finally:
-        root.handlers = before
-        logging.getLogger("duebell").setLevel(level)
-    assert "duebell.audit: changed what=add where=" in err
-
-
-def test_the_editor_is_served_on_a_port(duebell: Duebell, editor: Editor) -> None:
-    with mock.patch("duebell_editor.http.serve") as serve:
-        serve.side_effect = lambda _, *, port, started, **__: started(f"http://127.0.0.1:{port}/")
-        outcome = duebell("editor", "--port", "8200")
-    assert serve.call_args.args == (editor,)
-    given = {name: value for name, value in serve.call_args.kwargs.items() if name not in {"port", "started"}}
-    assert given == {
-        "host": "127.0.0.1",
-        "token": None,
-        "allowed_hosts": (),
-        "read_only": False,
-        "identity_header": None,
-    }
-    assert outcome == (0, "duebell is at http://127.0.0.1:8200/ (Ctrl-C ends it)\n", "")
-
-
 def test_the_editor_takes_its_token_from_the_environment(
     duebell: Duebell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,32 +59,6 @@ def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: boo
     assert ("a run came at" in said.get()) is is_told
 
 
-@pytest.mark.parametrize(("is_armed", "said"), [(True, "yes"), (False, "no")])
-def test_status_says_whether_the_rule_is_armed(is_armed: bool, said: str) -> None:
-    console = Console(width=200)
-    with console.capture() as printed:
-        console.print(status_facts(SchedulerStatus(table="t", rule="r", armed=is_armed), NOON))
-    assert ["armed", said] in [line.split() for line in printed.get().splitlines()]
-
-
-@pytest.mark.parametrize("kind", list(BellKind))
-def test_status_names_the_bell(kind: BellKind) -> None:
-    console = Console(width=200)
-    with console.capture() as said:
-        status = SchedulerStatus(table="t", rule="r", bell=kind, region="eu-central-1")
-        console.print(status_facts(status, NOON))
-    assert [line.split() for line in said.get().splitlines()][2] == [kind.value, "r", "(disabled)"]
-
-
-def test_a_rule_that_is_gone_is_not_called_disabled(duebell: Duebell, session: boto3.Session) -> None:
-    session.client("events").remove_targets(Rule="duebell", Ids=["worker"])
-    session.client("events").delete_rule(Name="duebell")
-    out = duebell("status").out
-    assert "duebell (cannot be read)" in out
-    assert ["armed", "no"] in [line.split() for line in out.splitlines()]
-    assert ["rings", "never"] in [line.split() for line in out.splitlines()]
-
-
 def test_with_a_schedule_status_and_doctor_speak_of_that(
     duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

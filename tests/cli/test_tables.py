@@ -1,13 +1,9 @@
 """Tables in terminals of several widths: ids are whole, and what says least gives way."""
 
-from datetime import timedelta
-
 import pytest
 from rich.console import Console
 
 from duebell import Editor
-from duebell_editor.cli.output import relative
-from duebell_editor.cli.show import attempts_table, occurrences_table, times_table
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
@@ -64,36 +60,6 @@ def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell
     assert heading.split() == ["id", "status", "action", "due", "ended", "error"]
     assert r"2026-11-21 13:00  ValueError: \x1b[2Jgone [red]" in bad
     assert gone.endswith("2026-11-21 12:00")
-
-
-def test_a_retry_says_when_it_is_and_what_recurs_is_marked(duebell: Duebell, editor: Editor) -> None:
-    duebell("add", "x", "--in", "1h", "--spread", "20m", "--id", "later")
-    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "again")
-    tasks = [editor.get("later"), editor.get("again")]
-    heading, later, again = drawn(tasks_table(tasks, NOON), 140)
-    assert "next look" in heading
-    assert later.count("2026-11-21 13:") == 2
-    assert tasks[0].queued
-    assert tasks[0].queued > tasks[0].due
-    assert relative(tasks[0].queued, NOON) in later
-    assert "scheduled ↻" in again
-    assert "(recurring)" in drawn(tasks_table(tasks, NOON, encoding="ascii"), 140)[2]
-
-
-def test_attempts_and_occurrences_tell_their_reason(duebell: Duebell, editor: Editor) -> None:
-    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "bad")
-    fail(editor, "bad")
-    task = editor.get("bad")
-    for table in (attempts_table(task.failures), occurrences_table(task.occurrences)):
-        assert r"ValueError: \x1b[2Jgone [red]" in drawn(table, 140)[1]
-
-
-@pytest.mark.usefixtures("duebell")  # in UTC
-@pytest.mark.parametrize("width", [30, 60, 120])
-def test_times_to_come_are_never_cut(width: int) -> None:
-    lines = drawn(times_table([NOON + timedelta(days=1)], "America/New_York", NOON), width)
-    assert lines[0].startswith("America/New_York")
-    assert "Sun 2026-11-22 07:00:00 -0500" in lines[1]
 
 
 def test_a_list_on_a_terminal_is_a_table(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:

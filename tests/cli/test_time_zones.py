@@ -54,10 +54,3 @@ def test_a_zone_of_the_machine_alone_is_refused(duebell: Duebell) -> None:
         outcome = duebell("add", "x", "--due", "2026-12-31T09:00", "--timezone", zone)
         assert outcome.status == 2
         assert "is no IANA time zone" in " ".join(outcome.err.split())
-
-
-@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Pacific/Kiritimati"])
-def test_a_due_date_at_the_beginning_of_the_calendar_is_told(duebell: Duebell, zone: str) -> None:
-    status, out, _ = duebell("add", "x", "--due", "0001-01-01T00:00Z", "--timezone", zone, "--id", zone)
-    assert status == 0
-    assert f"{zone}: scheduled" in out

@@ -6,7 +6,7 @@ import pytest
 
 from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.cli.program import Duebell, lines
 from tests.support import NOON
@@ -73,30 +73,6 @@ def test_a_delivery_is_listed_with_what_it_is_sent_to(duebell: Duebell, worker: 
         assert row in listed
 
 
-def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Editor) -> None:
-    assert lines(duebell("actions", "--json").out) == [{"worker": None, "limits": []}]
-    assert "no worker has made itself known yet" in duebell("actions").out
-    worker = Worker(backend=editor._backend)
-    worker.action("act")(lambda: None)
-    worker.register()
-    [told] = lines(duebell("actions", "--json").out)
-    assert told["worker"]["actions"] == [
-        {
-            "name": "act",
-            "attempts": 5,
-            "schema": None,
-            "converts": False,
-            "recurring": [],
-            "kind": "function",
-            "to": None,
-            "at_most": None,
-            "per_second": None,
-            "closed": None,
-        }
-    ]
-    assert told["worker"]["started_at"] == "2026-11-21T12:00:00.000Z"
-
-
 def test_a_worker_that_cannot_start_is_never_called_healthy(
     duebell: Duebell, editor: Editor, worker: Worker
 ) -> None:
@@ -115,20 +91,6 @@ def test_a_worker_that_cannot_start_is_never_called_healthy(
     status, out, _ = duebell("actions")
     assert status == 6
     assert 'File "/var/task/sales/actions.py", line 3' in out
-
-
-def test_what_follows_from_a_worker_that_cannot_start_says_so(
-    editor: Editor, worker: Worker, clock: object
-) -> None:
-    editor.add("report", due=NOON)
-    editor._backend.sleep(3600)
-    before = [problem.kind for problem in editor.status().problems]
-    assert before == ["not_armed", "overdue"]
-    break_down(editor)
-    status = editor.status()
-    assert [problem.kind for problem in status.problems] == ["worker", *before]
-    assert not any(problem.mendable for problem in status.problems)
-    assert {problem.way_out for problem in status.problems[1:]} == {"it follows from the first problem"}
 
 
 @pytest.mark.usefixtures("worker")

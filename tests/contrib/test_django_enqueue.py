@@ -5,7 +5,7 @@ from tests.contrib.project import HOUR, SHOP, signals
 
 # isort: split
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -38,17 +38,6 @@ def test_a_task_is_enqueued_and_runs(rehearsal: Rehearsal) -> None:
     assert result.started_at <= result.finished_at
     assert result.worker_ids == [rehearsal.editor.get(result.id).run]
     assert tasks.mail.get_result(result.id) == result
-
-
-def test_run_after_is_when_it_is_due(rehearsal: Rehearsal) -> None:
-    at = rehearsal.now + timedelta(days=3)
-    result = tasks.mail.using(run_after=at).enqueue(7)
-    assert rehearsal.editor.get(result.id).due == at
-    rehearsal.let_time_pass(timedelta(days=2))
-    assert CALLS == []
-    assert tasks.mail.get_result(result.id).task.run_after == at
-    rehearsal.let_time_pass(timedelta(days=2))
-    assert CALLS == [(7, "hello")]
 
 
 def test_a_naive_run_after_is_in_djangos_time_zone(rehearsal: Rehearsal) -> None:

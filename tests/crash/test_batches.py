@@ -60,6 +60,11 @@ def one_by_one(editor: Editor) -> object:
     return editor.close_batch("b")
 
 
+def of_what_is_there(editor: Editor) -> object:
+    """Of which the first has ended when the batch is made."""
+    return editor.batch("b", wait_for=[f"b/{number}" for number in (1, 2, 3)], then=Then("report"))
+
+
 def insist(world: World, call: Callable[[Editor], object]) -> None:
     """Repeat a call that has died, as a user would; one that is reserved is free after its time."""
     for _ in range(5):
@@ -81,12 +86,16 @@ def all_is_well(world: World) -> None:
     assert world.processes.expression() == SENTINEL
 
 
-@pytest.mark.parametrize("make", [batch, one_by_one])
+@pytest.mark.parametrize("make", [batch, one_by_one, of_what_is_there])
 def test_an_editor_that_dies_while_it_makes_a_batch(
     world: Callable[[], World], make: Callable[[Editor], object]
 ) -> None:
     for number, moment in ((number, moment) for number in range(1, MOST_CALLS) for moment in Moment):
         now = world()
+        if make is of_what_is_there:
+            for place, due in enumerate((0, 20, 90), 1):
+                now.editor.add("work", due=timedelta(minutes=due), payload=due, id=f"b/{place}")
+            assert now.lambda_.invoke(now.processes.connect(now.clock))
         has_died = now.processes.dies(now.clock, make, number, moment)
         if has_died:
             insist(now, make)

@@ -9,7 +9,7 @@ from duebell import AwsError, Editor, NotArmed, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
-from duebell_worker.process.process import Process
+from duebell_worker.process import Process
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import NOON, Clock
 

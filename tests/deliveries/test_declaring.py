@@ -32,14 +32,6 @@ def test_an_action_and_a_delivery_cannot_have_the_same_name(worker: Worker) -> N
         worker.deliver("act", to=QUEUE)
 
 
-def test_what_cannot_be_delivered_is_refused_when_it_is_declared(worker: Worker) -> None:
-    with pytest.raises(InvalidSettings, match=r"^to: "):
-        worker.deliver("remind", to="orders")
-    with pytest.raises(InvalidSettings, match=r"^name: .*duebell's own"):
-        worker.deliver("duebell.remind", to=QUEUE)
-    assert worker.deliveries == ()
-
-
 def test_a_delivery_cannot_be_called(worker: Worker) -> None:
     remind = worker.deliver("remind", to=QUEUE)
     with pytest.raises(TypeError, match="a delivery is sent when its task is due"):

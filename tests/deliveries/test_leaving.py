@@ -88,25 +88,6 @@ def test_deliveries_that_wait_leave_the_places_to_others(
     assert all(one.finished_at and one.finished_at < NOON + timedelta(seconds=30) for one in acts)
 
 
-def test_no_more_tasks_are_claimed_than_memory_has_room_for(
-    editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    stage = Stage(clock)
-    most = 0
-    remind(editor, 200)
-
-    class Counting(Slow):
-        def __call__(self, tasks: Sequence[tuple[Delivery, Task]]) -> list[None]:
-            nonlocal most
-            running = editor.list(status=Status.RUNNING, limit=200).tasks
-            most = max(most, len(running))
-            return super().__call__(tasks)
-
-    worker = make(backend, stage, Counting(stage, 60))
-    assert worker.run(time_left=15 * MINUTE).done == 200
-    assert 25 <= most <= 102
-
-
 def test_a_worker_that_only_sends_batches_claims_in_full_calls(
     editor: Editor, backend: Backend, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 """What AWS does not accept: what is tried again, and what fails at once, with the way out."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +9,11 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell import Editor, Worker
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.deliveries.kinds import Answer
 from duebell_shared.tasks.status import Status
 from duebell_worker.deliveries.deliverer import concerns_all, fault_of, fault_of_call
-from duebell_worker.run.outcome import Undeliverable, Undelivered
+from duebell_worker.run.attempt import Undeliverable, Undelivered
 from tests.deliveries.test_services import HOUR, make_queue, received, run_at
 from tests.support import REGION, Calls, Clock
 
@@ -235,19 +234,6 @@ def test_events_that_failed_are_told_by_their_place(
     assert editor.get("good").status is Status.DONE
 
 
-def test_attempts_are_used_up_as_those_of_a_function_are(
-    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
-) -> None:
-    _, _, arn = make_queue()
-    worker.deliver("remind", to=arn, attempts=2)
-    throttled = ClientError({"Error": {"Code": "RequestThrottled", "Message": ""}}, "SendMessageBatch")
-    refuse(session, "sqs.SendMessageBatch", lambda _: throttled)
-    editor.add("remind", due=HOUR, id="one")
-    assert run_at(worker, clock).retried == 1
-    assert run_at(worker, clock, timedelta(minutes=2)).failed == 1
-    assert editor.get("one").attempt == 2
-
-
 def test_large_messages_go_in_calls_of_their_own(
     worker: Worker, editor: Editor, clock: Clock, calls: Calls
 ) -> None:
@@ -258,14 +244,3 @@ def test_large_messages_go_in_calls_of_their_own(
     assert run_at(worker, clock).done == 5
     assert calls["SendMessageBatch"] == 3  # two of them fit into one
     assert len(received(sqs, url)) == 5
-
-
-def test_a_payload_that_is_no_object_cannot_be_an_event(
-    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
-) -> None:
-    worker.deliver("expire", to=f"arn:aws:events:{REGION}:123456789012:event-bus/shop", form="payload")
-    malformed = {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
-    answer = {"Entries": [malformed], "ResponseMetadata": {"HTTPStatusCode": 200}}
-    refuse(session, "events.PutEvents", lambda _: answer)
-    editor.add("expire", due=HOUR, payload=[1])
-    assert run_at(worker, clock).failed == 1

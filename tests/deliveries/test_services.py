@@ -119,20 +119,6 @@ def test_a_fifo_queue_drops_what_is_sent_twice(worker: Worker, editor: Editor, c
     assert message["Attributes"]["MessageGroupId"].startswith("t-sk-1-")
 
 
-def test_a_group_that_is_given_is_that_of_all_messages(worker: Worker, editor: Editor, clock: Clock) -> None:
-    sqs, url, arn = make_queue("orders.fifo", FifoQueue="true")
-    worker.deliver("remind", to=arn, group="all")
-    editor.add("remind", due=HOUR, id="one")
-    editor.add("remind", due=HOUR, id="two")
-    run_at(worker, clock)
-    groups = set()
-    while messages := sqs.receive_message(QueueUrl=url, AttributeNames=["All"]).get("Messages"):
-        for one in messages:
-            groups.add(one["Attributes"]["MessageGroupId"])
-            sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
-    assert groups == {"all"}
-
-
 def test_the_client_is_one_of_the_targets_region(
     worker: Worker, editor: Editor, clock: Clock, calls: Calls
 ) -> None:
@@ -156,15 +142,6 @@ def test_a_topic_gets_messages_in_batches(worker: Worker, editor: Editor, clock:
     assert sorted(json.loads(one["Body"])["number"] for one in messages) == list(range(12))
     assert messages[0]["MessageAttributes"]["duebell-action"]["StringValue"] == "tell"
     assert calls["PublishBatch"] == 2
-
-
-def test_a_fifo_topic_gets_a_group(worker: Worker, editor: Editor, clock: Clock) -> None:
-    sns = boto3.client("sns", region_name=REGION)
-    attributes = {"FifoTopic": "true", "ContentBasedDeduplication": "false"}
-    topic = sns.create_topic(Name="news.fifo", Attributes=attributes)["TopicArn"]
-    worker.deliver("tell", to=topic)
-    editor.add("tell", due=HOUR)
-    assert run_at(worker, clock).done == 1
 
 
 def test_a_bus_gets_envelopes(worker: Worker, editor: Editor, clock: Clock, calls: Calls) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor, Snooze, Then, Worker
+from duebell import Editor, Then, Worker
 from duebell_shared.queue.items import item_of, task_of
 from tests.deliveries.test_https import endpoint  # noqa: F401
-from tests.deliveries.test_services import make_queue, received
+from tests.deliveries.test_services import RUN, TASK_DEFINITION, ecs, make_queue, received  # noqa: F401
 from tests.support import REGION, Clock
 
 HOUR = timedelta(hours=1)
@@ -85,18 +85,6 @@ def test_an_attempt_is_a_span_linked_to_that_of_the_add(
     assert bill.links[0].context.span_id == int(added.split("-")[2], 16)
 
 
-def test_a_snooze_is_no_error(worker: Worker, editor: Editor, clock: Clock, spans: Any) -> None:
-    @worker.action("wait")
-    def wait() -> None:
-        raise Snooze(HOUR)
-
-    editor.add("wait", due=HOUR)
-    clock.advance(HOUR)
-    worker.run()
-    [span] = attempts(spans)
-    assert (span.status.is_unset, list(span.links)) == (True, [])
-
-
 def test_without_a_valid_span_nothing_is_stored(worker: Worker, editor: Editor, clock: Clock) -> None:
     worker.action("mail")(lambda: None)
     task = editor.add("mail", due=HOUR, id="one")
@@ -146,6 +134,34 @@ def test_deliveries_pass_the_attempts_trace_on(
     assert all(one in message["Body"] for one, message in zip(told, messages, strict=True))
     [(_, headers, _)] = endpoint.posted
     assert headers["Traceparent"] == sent["process post"][0]
+
+
+def test_a_run_of_ecs_gets_the_trace_of_the_add_and_an_execution_that_of_the_attempt(
+    worker: Worker,
+    clock: Clock,
+    spans: Any,
+    session: boto3.Session,
+    ecs: list[dict[str, Any]],  # noqa: F811
+) -> None:
+    # Given deliveries; a repeated call of RunTask must be the same, so it cannot name the attempt
+    started: list[Any] = []
+    emitter: Any = session.events
+    emitter.register("before-parameter-build.sfn.StartExecution", lambda params, **_: started.append(params))
+    worker.deliver("report", to=TASK_DEFINITION, run=RUN)
+    worker.deliver("begin", to=f"arn:aws:states:{REGION}:123456789012:stateMachine:none")
+    added = add_in_a_span(worker.editor, "report")
+    add_in_a_span(worker.editor, "begin")
+    worker.editor.add("report", due=HOUR, id="without")
+    # When they are sent
+    clock.advance(HOUR)
+    worker.run()
+    # Then
+    environments = [one["overrides"]["containerOverrides"][0]["environment"] for one in ecs]
+    told = [{one["name"]: one["value"] for one in environment} for environment in environments]
+    assert sorted(str(one.get("TRACEPARENT")) for one in told) == sorted([added, "None"])
+    [attempt] = [span for span in attempts(spans) if span.name == "process begin"]
+    _, id, span, _ = parent_of(attempt).split("-")
+    assert started[0]["traceHeader"] == f"Root=1-{id[:8]}-{id[8:]};Parent={span};Sampled=1"
 
 
 @pytest.mark.usefixtures("spans")

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from duebell_infra.deploy import deploy as module
-from duebell_infra.deploy.artifacts import Artifacts
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import DeployFailed
@@ -34,17 +33,6 @@ def retries(deployer: Deployer) -> int:
     return target["RetryPolicy"]["MaximumRetryAttempts"]
 
 
-def test_an_armed_rule_is_left_alone(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    armed = deployer.rule
-    assert armed == SetFor(LATER)
-
-    deployer.deploy(MemorySize="1024", Timeout="60")
-
-    assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == armed
-
-
 def test_cloudformation_itself_leaves_the_rule_alone(deployer: Deployer) -> None:
     deployer.deploy()
     events = deployer.session.client("events")
@@ -53,27 +41,6 @@ def test_cloudformation_itself_leaves_the_rule_alone(deployer: Deployer) -> None
     apply(deployer, template_text(), MemorySize="1024")
 
     assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == SetFor(LATER)
-
-
-def test_a_rule_that_was_moved_is_set_right(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    deployer.session.client("events").put_rule(Name=deployer.name, ScheduleExpression=SENTINEL)
-
-    deployer.deploy()
-
-    assert deployer.rule == SetFor(LATER)
-
-
-def test_a_failed_update_leaves_the_rule_armed(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
-    editor = deployer.deploy()
-    editor.add("succeed", due=LATER)
-    with monkeypatch.context() as patch:
-        patch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/missing.zip")
-        with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
-            deployer.deploy()
-
-    assert editor.status().healthy
     assert deployer.rule == SetFor(LATER)
 
 

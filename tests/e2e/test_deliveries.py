@@ -76,43 +76,6 @@ def test_a_task_that_is_added_by_the_command_line_arrives_in_a_queue(
     assert "queue reminders" in listed
 
 
-def test_what_was_deployed_stays_until_it_is_taken_away(deployer: Deployer, tmp_path: Path) -> None:
-    first, second = queue(deployer.session, "first"), queue(deployer.session, "second")
-    in_code = queue(deployer.session, "in-code")
-    (tmp_path / "jobs.py").write_text(
-        f"from duebell import Worker\nworker = Worker.from_env()\nworker.deliver('coded', to={in_code!r})\n"
-    )
-
-    def sent_to() -> set[str]:
-        """The queues that the worker's role may send to, but for that of failed runs."""
-        iam = deployer.session.client("iam")
-        document: Any = iam.get_role_policy(RoleName=deployer.role, PolicyName="sending")["PolicyDocument"]
-        document = json.loads(document) if isinstance(document, str) else document
-        [several] = [one["Resource"] for one in document["Statement"] if one["Sid"] == "DeliverToQueues"]
-        return set(several)
-
-    # Given deliveries of the deployment and of the code
-    given = {"remind": {"to": first}, "end": {"to": second}}
-    deployer.deploy(folder=tmp_path, actions="jobs:worker", deliver=given)
-    assert sent_to() == {first, second, in_code}
-    # Then they stay, also where the code is not named again
-    deployer.deploy(folder=tmp_path, actions=None)
-    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-    assert deployer.parameter("Worker") == "jobs:worker"
-    # And one that is taken away takes its permission with it
-    editor = deployer.deploy(folder=tmp_path, actions=None, deliver={"end": None})
-    assert sent_to() == {first, in_code}
-    worker = editor.worker()
-    assert worker
-    assert {one.name: one.to for one in worker.actions} == {"remind": first, "coded": in_code}
-    assert editor.doctor().status.healthy
-    # And what is not known, for the code was not imported, stays permitted
-    deployer.deploy(folder=tmp_path, actions=None, imported=False)
-    assert sent_to() == {first, in_code}
-    deployer.deploy(actions="", deliver={})
-    assert sent_to() == {first}
-
-
 def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path) -> None:
     session = deployer.session
     kinds = [to_fifo_queue, to_topic, to_bus, to_function, to_state_machine]
@@ -134,18 +97,6 @@ def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path
         assert signature == hmac.new(b"key", signed_text, hashlib.sha256).hexdigest()
     # All of them are there, and so the doctor says nothing
     assert editor.doctor().status.healthy
-
-
-def test_a_target_that_is_gone_is_a_problem_and_fails_its_tasks_at_once(deployer: Deployer) -> None:
-    gone = f"arn:aws:sqs:{HERE}:never-made"
-    editor = deployer.deploy(actions="", deliver={"remind": {"to": gone}})
-    [problem] = editor.doctor().status.problems
-    assert f"the delivery 'remind' goes to {gone}, and there is no such queue" in problem.what
-    editor.add("remind", due=timedelta(0), id="lost")
-    wait_for(lambda: editor.get("lost").status.is_finished)
-    failed = editor.get("lost")
-    assert (failed.status, failed.attempt) == (Status.FAILED, 1)
-    assert gone in str(failed.failure)
 
 
 def test_duebell_local_keeps_a_delivery_that_it_was_given(tmp_path: Path) -> None:

@@ -2,18 +2,16 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
-from duebell import Status, TaskNotFound
+from duebell import Status
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.deploy.template import template_text
-from duebell_infra.errors import DeployFailed, InfraError
+from duebell_infra.errors import DeployFailed
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.settings import Settings
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON
@@ -71,20 +69,6 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
     assert tags == [{"Key": "duebell", "Value": "bundles"}]
 
 
-def test_deploying_again_changes_nothing(deployer: Deployer) -> None:
-    deployer.deploy()
-    deployer.deploy()
-
-    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-
-
-def test_what_is_not_given_stays_as_it_was(deployer: Deployer) -> None:
-    deployer.deploy(MemorySize="1024")
-    deployer.deploy(Timeout="60")
-
-    assert (deployer.function["MemorySize"], deployer.function["Timeout"]) == (1024, 60)
-
-
 def test_a_failure_gives_the_reasons_and_a_way_out(
     deployer: Deployer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,52 +100,6 @@ def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
     deployer.deploy()
     assert deployer.table["DeletionProtectionEnabled"] is False
     assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-
-
-def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) -> None:
-    editor = deployer.deploy(History="none", RetentionDays="3", KeptPayload="0")
-
-    settings = editor._backend.settings
-    assert (settings.history, settings.retention.days, settings.kept_payload) == ("none", 3, 0)
-    variables = deployer.function["Environment"]["Variables"]  # type: ignore[index]
-    assert Settings.from_env(variables).retention_policy == settings.retention_policy
-    # And a task that is done is gone
-    editor.add("succeed", due=SOON, id="done")
-
-    def is_gone() -> bool:
-        deployer.run()
-        try:
-            editor.get("done")
-        except TaskNotFound:
-            return True
-        return False
-
-    wait_for(is_gone)
-
-
-def test_capacity_is_provisioned_if_asked_for(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a template without what scales it: the emulator does not know that
-    scaling = r"(Type: AWS::ApplicationAutoScaling::\w+\n    Condition: )\w+"
-    text = re.sub(scaling, r"\1IsWatched", template_text())
-    monkeypatch.setattr("duebell_infra.deploy.deploy.template_text", lambda: text)
-
-    deployer.deploy(Capacity="provisioned", MinWriteUnits="25")
-
-    table: Any = deployer.table
-    for one in (table, table["GlobalSecondaryIndexes"][0]):
-        assert int(one["ProvisionedThroughput"]["WriteCapacityUnits"]) == 25
-
-
-@pytest.mark.parametrize(
-    ("parameters", "why"),
-    [
-        ({"MemorySize": "1"}, "MemorySize"),
-        ({"Memory": "1024"}, "no parameter Memory; it has .*MemorySize"),
-    ],
-)
-def test_a_wrong_parameter_is_named(deployer: Deployer, parameters: dict[str, str], why: str) -> None:
-    with pytest.raises(InfraError, match=why):
-        deployer.deploy(**parameters)  # type: ignore[arg-type]  # none of them is the folder
 
 
 def test_all_that_is_optional(deployer: Deployer) -> None:
@@ -197,19 +135,6 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     assert deployer.why_failed(editor, "told") == "hello"
     attached = session.client("iam").list_attached_role_policies(RoleName=deployer.role)["AttachedPolicies"]
     assert [one["PolicyArn"] for one in attached] == [policy]
-
-
-def test_a_kept_queue_is_taken_up_again(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER, id="kept")
-    deployer.destroy()
-    assert "--delete-table" in deployer.said[-1]
-
-    editor = deployer.deploy()
-
-    assert editor.get("kept").due == LATER
-    assert deployer.rule == SetFor(LATER)
-    deployer.deploy(MemorySize="1024")
-    assert editor.get("kept").due == LATER
 
 
 def test_a_restored_queue_goes_on_under_its_own_name(deployer: Deployer, stack: EmbeddedStack) -> None:

@@ -8,15 +8,12 @@ import stat
 import subprocess
 import tempfile
 import textwrap
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.session import Session
 
@@ -41,8 +38,7 @@ def stranger(stack: EmbeddedStack, service: str, key: str) -> Any:
     return session.create_client(service, region_name="us-east-1", endpoint_url=stack.endpoint_url)
 
 
-@pytest.mark.parametrize("key", ["test", "000000000000"])
-def test_without_the_key_no_service_does_anything(stack: EmbeddedStack, key: str) -> None:
+def test_without_the_key_no_service_does_anything(stack: EmbeddedStack) -> None:
     for service, call, arguments in [
         ("dynamodb", "list_tables", {}),
         ("dynamodb", "delete_table", {"TableName": "duebell"}),
@@ -55,7 +51,7 @@ def test_without_the_key_no_service_does_anything(stack: EmbeddedStack, key: str
         ("cloudformation", "describe_stacks", {}),
     ]:
         with pytest.raises(ClientError, match="the access key is not this stack's") as refused:
-            getattr(stranger(stack, service, key), call)(**arguments)
+            getattr(stranger(stack, service, "000000000000"), call)(**arguments)
         assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
     assert Editor(stack.settings, session=stack.session).status().healthy
 
@@ -64,13 +60,8 @@ def test_without_the_key_no_service_does_anything(stack: EmbeddedStack, key: str
     ("method", "path"),
     [
         ("POST", "/_ministack/reset"),
-        ("POST", "/_ministack/config"),
-        ("GET", "/_ministack/ready"),
         ("GET", "/_ministack/health"),
-        ("GET", "/_localstack/health"),
-        ("GET", "/health"),
         ("GET", "/_ministack/lambda-code/000000000000/us-east-1/duebell"),
-        ("PUT", "/_ministack/cfn-response/x"),
         ("GET", "/duebell-000000000000-us-east-1"),
         ("OPTIONS", "/"),
     ],
@@ -103,19 +94,6 @@ def test_what_no_client_of_ours_sends_is_refused(stack: EmbeddedStack, request_t
         connection.sendall(request_text.format(host=address.netloc, signed=signed).encode())
         status_line = connection.makefile("rb").readline()
     assert status_line.split()[1] in {b"400", b"403"}
-
-
-def test_a_presigned_url_is_answered(stack: EmbeddedStack) -> None:
-    for version in ("s3v4", "s3"):
-        config = Config(signature_version=version, s3={"addressing_style": "path"})
-        s3 = stack.session.client("s3", config=config)
-        s3.create_bucket(Bucket="presigned")
-        s3.put_object(Bucket="presigned", Key="key", Body=b"hello")
-        url = s3.generate_presigned_url("get_object", Params={"Bucket": "presigned", "Key": "key"})
-        with urllib.request.urlopen(url) as answer:
-            assert answer.read() == b"hello"
-        with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(url.replace("DUEBELL", "DUEBELL0"))
 
 
 class OpenFolder:

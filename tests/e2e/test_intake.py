@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 from duebell import Editor, Status
 from duebell_editor.status.health import ProblemKind
 from duebell_infra.deploy.parameters import settings_of
-from duebell_infra.verify import Result, verify
 from tests.e2e.deployer import Deployer
 from tests.e2e.support import local_command, wait_for
 from tests.e2e.test_deliveries import one_in, queue
@@ -56,17 +54,6 @@ def test_a_message_waits_in_duebell_and_comes_out_of_another_queue(deployer: Dep
     status = editor.doctor().status
     assert (status.intake_waiting, status.intake_dead_letters) == (0, 0)
     assert status.healthy
-
-
-def test_verify_sees_a_message_become_a_task(deployer: Deployer) -> None:
-    deployer.deploy(Intake="yes")
-    settings = settings_of(deployer.name, {"Intake": "yes"})
-    with closing(verify(deployer.session, settings)) as findings:
-        found = next(one for one in findings if one.check == "intake")
-    assert (found.result, found.lacks) == (Result.OK, None), found
-    # And it leaves nothing
-    items = deployer.session.client("dynamodb").scan(TableName=settings.table)["Items"]
-    assert [one["id"]["S"] for one in items if one["id"]["S"].startswith("duebell-verify-")] == []
 
 
 def test_events_of_a_bus_add_and_cancel(deployer: Deployer) -> None:

@@ -16,7 +16,7 @@ import pytest
 from duebell import Editor, Status
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.instants import utc_now
-from tests.e2e.support import ACTIONS, HERE, wait_for
+from tests.e2e.support import HERE, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -153,24 +153,3 @@ def test_an_editor_killed_in_the_middle_of_add_many(stack: EmbeddedStack, tmp_pa
     scene.wait_till_done(report.added)
     assert {id for id, _ in scene.started()} == set(report.added)
     assert scene.duplicates() == 0
-
-
-def test_a_stack_stopped_in_the_middle_of_a_batch(tmp_path: Path) -> None:
-    # Given a run that is in the middle of a batch
-    state = tmp_path / "state"
-    with EmbeddedStack(state, actions=ACTIONS, folder=HERE) as stack:
-        scene = Scene(stack, tmp_path, "stack-stopped")
-        ids = add_small_batch(scene)
-        scene.ring()
-        wait_for(scene.is_in_the_middle)
-
-    # When the whole stack is stopped, orderly, and started again
-    scene.gate.touch()
-    with EmbeddedStack(state, actions=ACTIONS, folder=HERE) as stack:
-        scene.stack = stack
-
-        # Then every task comes to its end
-        scene.wait_till_done(ids)
-        assert {id for id, _ in scene.started()} == set(ids)
-        assert scene.duplicates() <= PLACES
-        wait_for(lambda: scene.editor.status().rings_at is None)

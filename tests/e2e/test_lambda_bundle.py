@@ -66,8 +66,9 @@ def test_it_needs_nothing_but_the_runtime(tmp_path: Path) -> None:
     assert done.stdout.count(str(bundle)) == 2
 
 
-@pytest.mark.parametrize("python", ["3.12", "3.13", "3.14"])
-@pytest.mark.parametrize("architecture", list(Architecture))
+@pytest.mark.parametrize(
+    ("architecture", "python"), [(Architecture.ARM64, "3.14"), (Architecture.X86_64, "3.12")]
+)
 def test_it_is_small_and_for_its_own_processor_whatever_builds_it(
     architecture: Architecture, python: str
 ) -> None:

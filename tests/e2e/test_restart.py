@@ -28,14 +28,6 @@ def is_done(editor: Editor, id: str) -> bool:
     return editor.get(id).status is Status.DONE
 
 
-def test_it_runs_when_its_minute_comes_after_the_start(tmp_path: Path) -> None:
-    with started(tmp_path) as stack:
-        editor_of(stack).add("succeed", due=NOW, id="later")
-
-    with started(tmp_path) as stack:
-        wait_for(lambda: is_done(editor_of(stack), "later"))
-
-
 def test_it_runs_when_its_minute_passed_before_the_start(tmp_path: Path) -> None:
     with started(tmp_path) as stack:
         editor = editor_of(stack)

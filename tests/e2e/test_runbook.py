@@ -95,7 +95,7 @@ def errors(deployer: Deployer, tmp_path: Path) -> Scene:
 #: How each fault is made, and what happens after the command, by the name of its row.
 SCENES: dict[str, Callable[[Deployer, Path], Scene]] = {
     scene.__name__: scene
-    for scene in (worker, table, past_index, intake, delivery, silence, tzdata, lateness, errors)
+    for scene in (worker, table, intake, delivery, silence, tzdata, lateness, errors, past_index)
 }
 
 
@@ -111,6 +111,15 @@ def problems(deployer: Deployer, words: dict[str, str]) -> set[str]:
     environment = {name: word for name, word in words.items() if name.startswith("DUEBELL_")}
     diagnosis = Editor(backend=backend_of(deployer, **environment)).doctor()
     return {one.kind.value for one in (*diagnosis.status.problems, *diagnosis.advice)}
+
+
+@pytest.fixture(scope="module")
+def deployer(stack: EmbeddedStack) -> Iterator[Deployer]:
+    """One stack, which each line puts right."""
+    deployer = Deployer(stack, "runbook")
+    deployer.deploy(DeletionProtection="no", SavedQueries="no")  # the emulator has none
+    yield deployer
+    deployer.destroy(delete_table=True)
 
 
 @pytest.fixture
@@ -142,7 +151,6 @@ def play(
 def test_deploying_as_the_runbook_says_ends_the_fault(
     name: str, deployer: Deployer, tmp_path: Path, play: Callable[..., None]
 ) -> None:
-    deployer.deploy(DeletionProtection="no", SavedQueries="no")  # the emulator has none
     # Given the fault, which the doctor names
     scene = SCENES[name](deployer, tmp_path)
     words = next(scene)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-import boto3
 import pytest
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError
@@ -66,14 +65,3 @@ def test_the_sdks_own_client_confirms_a_task_after_a_run_has_seen_it(
     with pytest.raises(ClientError, match="TransactionCanceled"):
         dynamodb.transact_write_items(TransactItems=[other, reservation.confirm])
     assert trials.scan()["Count"] == 1
-
-
-def test_emulated_dynamodb_answers_a_repeated_transaction_as_the_first_time(
-    stack: EmbeddedStack, stack_editor: Editor
-) -> None:
-    session: boto3.Session = stack.session
-    dynamodb = session.client("dynamodb")
-    reservation = stack_editor.reserve("succeed", due=timedelta(days=1), id="tx-again")
-    for _ in range(2):
-        dynamodb.transact_write_items(TransactItems=[reservation.confirm], ClientRequestToken="t" * 32)
-    assert stack_editor.cancel("tx-again").rev == 3

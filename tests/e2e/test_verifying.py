@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
-from tests.e2e.support import COMMAND, wait_for
+from tests.e2e.support import COMMAND
 
 pytestmark = pytest.mark.e2e
 
@@ -52,18 +51,4 @@ def test_the_embedded_stack_does_all_that_is_relied_on(stack: EmbeddedStack, sta
     assert skipped - NOT_HERE <= {"rule", "probe"}, found
     if results["probe"] == "ok":
         assert found["probe"]["figures"]["lateness_seconds"] >= 0
-    assert own_items(stack) == []
-
-
-def test_ctrl_c_leaves_nothing(stack: EmbeddedStack) -> None:
-    process = verify(stack)
-    assert process.stdout
-    for line in process.stdout:
-        if json.loads(line)["check"] == "claim":
-            break
-    wait_for(lambda: own_items(stack))
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-
-    assert process.returncode == 130
     assert own_items(stack) == []

@@ -6,7 +6,7 @@ import pytest
 
 from duebell import Editor, InvalidTask
 from duebell_infra.local.stack import EmbeddedStack
-from duebell_shared.bell.function import lanes_in
+from duebell_worker.worker import lanes_in
 from tests.support import NOON
 
 pytestmark = pytest.mark.e2e

@@ -5,10 +5,8 @@ from typing import Literal
 
 import pytest
 
-from duebell import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
+from duebell import Editor, IfExists, NotArmed, Status, Task, TaskExists, TaskNotFound
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor
@@ -30,12 +28,6 @@ def test_a_task_is_returned_as_it_is_stored(editor: Editor) -> None:
     assert task == editor.get("trial-expiry:XYZ123")
     assert (task.action, task.due, task.payload) == ("remind", NOON + HOUR, {"user": 7})
     assert (task.status, task.attempt, task.created_at) == (Status.SCHEDULED, 0, NOON)
-
-
-def test_without_an_id_each_gets_its_own(editor: Editor) -> None:
-    ids = {editor.add("remind", due=HOUR).id for _ in range(50)}
-    assert len(ids) == 50
-    assert all(editor.get(id).due == NOON + HOUR for id in ids)
 
 
 @pytest.mark.parametrize("payload", [0, "", [], False, {}])
@@ -101,16 +93,6 @@ def test_replacing_makes_it_the_new_one_with_nothing_of_the_old(scheduler: Sched
     assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
-def test_replacing_what_runs_makes_its_outcome_void(scheduler: Scheduler) -> None:
-    # Given a task that a run is at work on
-    running = scheduler.become(scheduler.editor.add("old", due=HOUR, id="one"), Status.RUNNING)
-    # When it is replaced
-    task = scheduler.editor.add("new", due=2 * HOUR, id="one", if_exists="replace")
-    # Then what the run writes does not apply any more
-    assert not scheduler.store.save(running, running.done(now=NOON, keep=RetentionPolicy(retention=KEEP)))
-    assert scheduler.editor.get("one") == task
-
-
 @pytest.mark.parametrize("if_exists", EVERY_POLICY)
 def test_history_that_has_expired_counts_as_deleted_whether_it_is_or_not(
     scheduler: Scheduler, if_exists: Literal["fail", "keep", "replace"]
@@ -126,26 +108,7 @@ def test_history_that_has_expired_counts_as_deleted_whether_it_is_or_not(
     assert scheduler.editor.get("one") == task
 
 
-def test_one_that_keeps_changing_is_given_up_on(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scheduler.editor.add("old", due=HOUR, id="one")
-    monkeypatch.setattr(scheduler.store, "save", lambda *_: False)
-    with pytest.raises(TaskConflict, match="task 'one' kept changing while this was tried: look at it and"):
-        scheduler.editor.add("new", due=HOUR, id="one", if_exists="replace")
-
-
 # When the rule cannot be armed.
-
-
-def test_a_task_that_is_stored_and_not_armed_is_told_so(scheduler: Scheduler) -> None:
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(
-        NotArmed, match=r"^task 'one' is stored, but the rule could not be set: .*AccessDenied"
-    ):
-        scheduler.editor.add("act", due=HOUR, id="one")
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-    assert scheduler.events.expression == SENTINEL
 
 
 @pytest.mark.parametrize("mend", ["ensure_armed", "another add", "resume"])

@@ -1,13 +1,13 @@
 """Adding many tasks at once: checked together, written side by side, armed once, reported one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
 
-from duebell import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
+from duebell import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
 from duebell_shared.tasks.task import Task
@@ -42,12 +42,6 @@ def test_large_payloads_go_in_smaller_batches(editor: Editor, calls: Calls) -> N
     # Then no call carries more
     assert report.added == tuple(f"task-{number}" for number in range(7))
     assert calls["BatchExecuteStatement"] == 3
-
-
-def test_progress_is_told_of_each(editor: Editor) -> None:
-    told: list[int] = []
-    editor.add_many([GOOD] * 60, progress=told.append)
-    assert told == list(range(1, 61))
 
 
 def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) -> None:
@@ -93,26 +87,7 @@ def test_the_first_of_several_bad_ones_is_named_and_the_others_are_counted(edito
         editor.add_many([GOOD, GOOD | {"due": 1}, GOOD | {"due": 2}, GOOD, GOOD | {"action": ""}])
 
 
-def test_an_iterable_that_fails_has_written_nothing(editor: Editor) -> None:
-    def broken() -> Iterator[dict[str, Any]]:
-        yield GOOD
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        editor.add_many(broken())
-    assert editor.list().tasks == ()
-
-
 # What fails while writing.
-
-
-def test_what_is_there_already_is_reported_beside_what_is_added(editor: Editor) -> None:
-    editor.add("act", due=DUE, id="two")
-    report = editor.add_many(GOOD | {"id": id} for id in ("one", "two", "three"))
-    assert report.added == ("one", "three")
-    [failure] = report.failures
-    assert (failure.index, failure.id) == (1, "two")
-    assert isinstance(failure.error, TaskExists)
 
 
 @pytest.mark.parametrize(("if_exists", "action"), [("keep", "old"), ("replace", "act")])

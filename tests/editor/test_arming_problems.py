@@ -4,12 +4,11 @@ from datetime import timedelta
 
 from duebell import Editor, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane
-from duebell_shared.instants import NEVER
+from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.tasks.task import STARTS_WITHIN
 from tests.editor.health import DUE, MINUTE, problem, write
 from tests.shared.on_moto import swap
-from tests.support import NOON, Calls, Clock
+from tests.support import NOON, Clock
 
 
 def test_a_rule_that_is_not_confirmed(editor: Editor, backend: Backend) -> None:
@@ -55,17 +54,6 @@ def test_an_overdue_task_of_which_the_record_does_not_know(
     )
 
 
-def test_a_task_whose_ring_brought_no_run_is_overdue_at_once(editor: Editor, clock: Clock) -> None:
-    # Given two tasks of which one is due at the ring, and one after it
-    editor.add("act", due=DUE)
-    editor.add("act", due=DUE + GRACE)
-    clock.now = DUE + GRACE
-    assert editor.status().overdue == 0
-    # When the ring counts as missed, then nothing comes for either
-    clock.advance(timedelta(seconds=1))
-    assert editor.status().overdue == 2
-
-
 def test_what_the_repair_did_not_solve_says_what_to_do_now(
     editor: Editor, backend: Backend, clock: Clock
 ) -> None:
@@ -100,17 +88,3 @@ def test_a_run_that_died_and_was_not_followed(editor: Editor, backend: Backend, 
     assert kinds == {ProblemKind.LEASE_EXPIRED, ProblemKind.NOT_ARMED}
     # And once mended, the rule rings for a run to follow
     assert editor.ensure_armed().rings_at == until + 4 * MINUTE
-
-
-def test_ensure_armed_does_no_harm(editor: Editor, calls: Calls) -> None:
-    editor.add("act", due=DUE)
-    before = editor.ensure_armed()
-    calls.clear()
-    assert editor.ensure_armed() == before == editor.status()
-    assert (calls["PutRule"], calls["PutItem"]) == (0, 0)
-
-
-def test_ensure_armed_finds_all_that_the_record_lacks(editor: Editor, backend: Backend) -> None:
-    write(backend, DUE)
-    swap(backend, lambda record: ArmingRecord(lanes=(Lane(due=NEVER),) * 4, rev=record.rev))
-    assert editor.ensure_armed().rings_at == DUE

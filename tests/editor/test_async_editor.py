@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -18,9 +17,6 @@ from duebell import (
     InvalidSettings,
     Page,
     Task,
-    TaskExists,
-    UnknownAction,
-    Worker,
 )
 from tests.editor.memory import Scheduler
 
@@ -107,12 +103,6 @@ def test_each_method_is_the_editors_as_a_coroutine(name: str) -> None:
     assert ours.__qualname__ == f"AsyncEditor.{name}"
 
 
-@pytest.mark.parametrize("name", ["acting_as", "export_tasks"])
-def test_the_others_take_what_the_editors_take(name: str) -> None:
-    ours, theirs = getattr(AsyncEditor, name), getattr(Editor, name)
-    assert inspect.signature(ours).parameters == inspect.signature(theirs).parameters
-
-
 @running
 async def test_a_task_is_added_changed_and_found() -> None:
     scheduler = Scheduler.start()
@@ -125,16 +115,6 @@ async def test_a_task_is_added_changed_and_found() -> None:
         assert_type(page, Page)
         assert [one.changed_by for one in page.tasks] == ["anna"]
         assert editor.changed_by is None
-
-
-@running
-async def test_the_errors_are_the_editors_own() -> None:
-    async with AsyncEditor(Scheduler.start().editor) as editor:
-        await editor.add("act", due=HOUR, id="one")
-        with pytest.raises(TaskExists, match="one"):
-            await editor.add("act", due=HOUR, id="one")
-        with pytest.raises(TypeError, match="unexpected keyword argument 'name'"):
-            await editor.get(name="one")  # type: ignore[call-arg]
 
 
 @running
@@ -185,30 +165,6 @@ async def test_a_call_that_was_cancelled_after_it_had_begun_takes_effect() -> No
 
 
 @running
-async def test_the_loop_goes_on_while_it_is_closed() -> None:
-    held = Held.start()
-    held.add("act", due=HOUR, id="one")
-    editor = AsyncEditor(held)
-    shutdown = editor._pool.shutdown
-
-    def wait() -> None:
-        assert current_thread() is not main_thread(), "this would block the event loop"
-        shutdown()
-
-    editor._pool.shutdown = wait  # type: ignore[assignment,method-assign]
-    call = asyncio.create_task(editor.cancel("one"))
-    await has_begun(held, call)
-    closing = asyncio.create_task(editor.aclose())
-    await asyncio.sleep(0)
-    assert not closing.done()
-    held.let_go.set()
-    await closing
-    assert (await call).status == "cancelled"
-    with pytest.raises(RuntimeError, match="shutdown"):
-        await editor.get("one")
-
-
-@running
 async def test_an_export_is_read_in_threads_and_can_be_imported() -> None:
     threads: list[str] = []
 
@@ -245,37 +201,7 @@ async def test_a_call_sees_the_context_variables_of_the_coroutine() -> None:
     assert seen == ["r-1"]
 
 
-@running
-async def test_a_warning_is_placed_at_the_line_that_called() -> None:
-    scheduler = Scheduler.start()
-    Worker(backend=scheduler.backend).register()
-    editor = AsyncEditor(scheduler.editor)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        await editor.add("unknown", due=HOUR)  # this line
-    [warning] = caught
-    assert warning.category is UnknownAction
-    assert warning.filename == __file__
-    assert (
-        "# this line"
-        in inspect.getsource(inspect.getmodule(public) or public).splitlines()[warning.lineno - 1]
-    )
-
-
-def test_several_event_loops_may_use_it() -> None:
-    editor = AsyncEditor(Scheduler.start().editor)
-    asyncio.run(editor.add("act", due=HOUR, id="one"))
-    assert asyncio.run(editor.get("one")).id == "one"
-    asyncio.run(editor.aclose())
-
-
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "many", None])
 def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
     with pytest.raises(InvalidSettings, match="threads: must be a number of threads, 1 or more, not "):
         AsyncEditor(Scheduler.start().editor, threads=threads)
-
-
-def test_it_is_set_up_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_REGION", "eu-central-1")
-    monkeypatch.setenv("DUEBELL_CHANGED_BY", "shop")
-    assert AsyncEditor.from_env(threads=3).changed_by == "shop"

@@ -9,21 +9,18 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from duebell import AwsRefused, AwsUnavailable, Editor, InvalidSettings, NotArmed, NotDeployed, Settings
-from duebell_shared.aws.endpoints import way_out
+from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT
-from tests.support import REGION, Calls, Clock
+from tests.support import REGION, Clock
 from tests.worker.hooks import Hooks
 
 HOUR = timedelta(hours=1)
 
 CALLS: dict[str, Callable[[Editor], object]] = {
     "add": lambda editor: editor.add("act", due=HOUR),
-    "add_many": lambda editor: editor.add_many([{"action": "act", "due": HOUR}]),
     "get": lambda editor: editor.get("one"),
     "list": lambda editor: editor.list(),
-    "move": lambda editor: editor.move("one", due=HOUR),
-    "cancel": lambda editor: editor.cancel("one"),
     "ensure_armed": lambda editor: editor.ensure_armed(),
 }
 
@@ -151,34 +148,11 @@ def test_without_a_region_it_says_which_variable_to_set(monkeypatch: pytest.Monk
     assert raised.value.__suppress_context__
 
 
-@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
-def test_either_variable_names_the_region(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    for each in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(each)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    monkeypatch.setenv(name, "ap-south-1")
-    rule = Editor.from_env()._backend.rule
-    assert rule._client.meta.region_name == "ap-south-1"
-
-
 @pytest.mark.parametrize("url", ["localhost:4566", "nonsense"])
 def test_an_endpoint_that_is_no_url_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     with pytest.raises(InvalidSettings, match=f"AWS settings: .*{url}"):
         Editor.from_env()
-
-
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DUEBELL_TABLE", "queue")
-    monkeypatch.setenv("DUEBELL_RULE", "bell")
-    backend = Editor.from_env()._backend
-    assert (backend.settings.table, backend.settings.rule) == ("queue", "bell")
-    assert backend.rule.name == "bell"
-
-
-def test_making_an_editor_calls_nothing(backend: Backend, calls: Calls) -> None:
-    Editor(backend=backend)
-    assert not calls
 
 
 def test_a_call_to_the_rule_is_made_once_and_within_its_limit(backend: Backend) -> None:

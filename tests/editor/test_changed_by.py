@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, InvalidSettings, InvalidTask, NewTask, NotArmed, Settings, Status, TaskExists
+from duebell import Editor, InvalidSettings, InvalidTask, NewTask, Settings, Status
 from duebell_shared.audit import from_place
-from duebell_shared.log_lines import to_stdout
-from duebell_shared.queue.changes import ItemUpdate, change_of
 from duebell_shared.queue.items import item_of, task_of
-from duebell_shared.retention import RetentionPolicy
 from tests.editor.memory import Scheduler
-from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 
@@ -113,17 +109,6 @@ def test_a_change_by_nobody_known_takes_the_name_away(scheduler: Scheduler, what
     assert task.changed_by is None
 
 
-def test_what_changes_nothing_says_nothing(scheduler: Scheduler, told: Callable[[], Told]) -> None:
-    editor = a_queue(scheduler).acting_as("ben")
-    told()
-    assert editor.add("x", due=HOUR, id="a", if_exists="keep").changed_by is None
-    assert editor.add_many([NewTask(action="x", due=HOUR, id="a")], if_exists="keep").there_already == ("a",)
-    with pytest.raises(TaskExists):
-        editor.add("x", due=HOUR, id="a")
-    assert editor.get("a").changed_by is None
-    assert told() == []
-
-
 def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], Told]) -> None:
     editor = a_queue(scheduler).acting_as("ben")
     told()
@@ -136,18 +121,6 @@ def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], T
         ("c", "add", "ben"),
     ]
     assert {editor.get(id).changed_by for id in "abc"} == {"ben"}
-
-
-def test_a_change_is_told_when_it_is_stored_though_it_could_not_be_armed(
-    scheduler: Scheduler, told: Callable[[], Told], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise NotArmed("the rule is away")
-
-    monkeypatch.setattr(scheduler.backend.armer, "ensure", refuse)
-    with pytest.raises(NotArmed):
-        scheduler.editor.acting_as("ben").add("x", due=HOUR, id="a")
-    assert [line["id"] for line in told()] == ["a"]
 
 
 def test_an_import_keeps_who_changed_what(scheduler: Scheduler, told: Callable[[], Told]) -> None:
@@ -172,15 +145,6 @@ def test_an_import_keeps_who_changed_what(scheduler: Scheduler, told: Callable[[
     }
 
 
-def test_an_import_checks_who_changed_what(scheduler: Scheduler) -> None:
-    [line] = [line for line in a_queue(scheduler).export_tasks() if b'"id":"a"' in line]
-    for odd in (b'"x\\u0007"', b'"' + b"x" * 129 + b'"', b'""', b"5"):
-        with pytest.raises(InvalidTask, match="line 1"):
-            Scheduler.start().editor.import_tasks(
-                [line.replace(b'"changed_by":null', b'"changed_by":' + odd)]
-            )
-
-
 @pytest.mark.parametrize("odd", ["", "x" * 129, "a\nb", "a\x1b[2J", 5, b"x"])
 def test_who_changes_tasks_is_a_short_printable_text(scheduler: Scheduler, odd: Any) -> None:
     with pytest.raises(InvalidTask, match="changed_by"):
@@ -201,39 +165,6 @@ def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:
     assert Settings.from_env({"DUEBELL_CHANGED_BY": ""}).changed_by is None
 
 
-def test_acting_as_another_leaves_the_editor_alone_and_shares_all_else(scheduler: Scheduler) -> None:
-    editor = scheduler.editor
-    anna, ben = editor.acting_as("anna"), editor.acting_as("ben")
-    assert (editor.changed_by, anna.changed_by, ben.changed_by) == (None, "anna", "ben")
-    assert anna.queue is ben.queue is editor.queue
-    assert type(anna) is Editor
-
-
-def test_runs_leave_it_as_it_is(scheduler: Scheduler, told: Callable[[], Told]) -> None:
-    editor = scheduler.editor.acting_as("anna")
-    task = editor.add("x", due=timedelta(0), id="a")
-    told()
-    running = scheduler.become(task, Status.RUNNING)
-    done = running.done(now=NOON, keep=RetentionPolicy(retention=HOUR))
-    assert (running.changed_by, done.changed_by) == ("anna", "anna")
-    # And nothing of it is written: an outcome costs what it cost
-    update = change_of(running, done)
-    assert isinstance(update, ItemUpdate)
-    assert "changed_by" not in {*update.sets, *update.removes}
-    assert told() == []
-
-
-def test_a_change_by_the_same_writes_it_once(scheduler: Scheduler) -> None:
-    editor = scheduler.editor.acting_as("anna")
-    added = editor.add("x", due=HOUR, id="a")
-    paused = editor.pause("a")
-    assert item_of(added)["changed_by"] == {"S": "anna"}
-    update = change_of(added, paused)
-    assert isinstance(update, ItemUpdate)
-    assert "changed_by" not in update.sets
-    assert "changed_by" not in item_of(scheduler.editor.add("x", due=HOUR, id="b"))
-
-
 @pytest.mark.parametrize(
     ("stored", "read"),
     [
@@ -252,19 +183,3 @@ def test_what_is_none_in_the_table_does_the_task_no_harm(
     item = item_of(scheduler.editor.add("x", due=HOUR, id="a"))
     assert task_of(item).changed_by is None  # as written before there was such a thing
     assert task_of({**item, "changed_by": stored}).changed_by == read
-
-
-def test_lines_are_json_with_the_product_s_keys(
-    scheduler: Scheduler, capsys: pytest.CaptureFixture[str]
-) -> None:
-    logger = logging.getLogger("duebell.audit")
-    before = logger.handlers, logger.level, logger.propagate
-    try:
-        to_stdout(logger)
-        scheduler.editor.acting_as('an"na').add("x", due=HOUR, id="a", payload="4111-1111")
-    finally:
-        logger.handlers, logger.level, logger.propagate = before
-    assert capsys.readouterr().out.partition(", ")[2] == (
-        f'"level": "INFO", "event": "changed", "what": "add", "who": "an\\"na", "where": "{HERE}", '
-        '"id": "a", "action": "x", "to_status": "scheduled", "to_rev": 1}\n'
-    )

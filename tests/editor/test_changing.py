@@ -8,7 +8,7 @@ import pytest
 from duebell import Editor, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON, SetFor
 
@@ -40,13 +40,6 @@ def expression(scheduler: Scheduler) -> str:
 # Moving.
 
 
-def test_an_earlier_date_has_the_rule_follow(scheduler: Scheduler, one: Task) -> None:
-    moved = scheduler.editor.move("one", due=NOON + HOUR)
-    assert moved == scheduler.editor.get("one")
-    assert (moved.due, moved.queued, moved.rev) == (NOON + HOUR, NOON + HOUR, one.rev + 1)
-    assert expression(scheduler) == SetFor(NOON + HOUR)
-
-
 def test_a_later_date_leaves_the_rule_alone_until_a_run_finds_nothing(
     scheduler: Scheduler, one: Task
 ) -> None:
@@ -76,26 +69,7 @@ def test_a_paused_task_is_moved_and_waits_to_be_resumed(scheduler: Scheduler, on
     assert expression(scheduler) == SetFor(NOON + HOUR)
 
 
-def test_a_task_is_moved_into_the_past_to_run_at_once(scheduler: Scheduler, one: Task) -> None:
-    assert scheduler.editor.move("one", due=-HOUR).queued == NOON
-    assert expression(scheduler) == SetFor(NOON + timedelta(minutes=1))
-
-
 # Updating.
-
-
-def test_payload_action_and_due_date_change_in_one_step(scheduler: Scheduler, one: Task) -> None:
-    updated = scheduler.editor.update("one", payload={"n": 2}, action="other", due=HOUR)
-    assert updated == scheduler.editor.get("one")
-    assert (updated.payload, updated.action, updated.due) == ({"n": 2}, "other", NOON + HOUR)
-    assert expression(scheduler) == SetFor(NOON + HOUR)
-
-
-def test_what_is_not_given_stays(scheduler: Scheduler, one: Task) -> None:
-    before = len(scheduler.events.put)
-    assert scheduler.editor.update("one", action="other").payload == 1
-    assert scheduler.editor.update("one", payload=0).action == "other"
-    assert len(scheduler.events.put) == before
 
 
 def test_a_failed_task_is_mended_and_retried(scheduler: Scheduler, one: Task) -> None:
@@ -177,16 +151,6 @@ def test_what_is_done_is_not_changed(
     with pytest.raises(TaskConflict, match=r"cannot .* task 'one': it is done, and this needs it"):
         change(scheduler.editor)
     assert scheduler.snapshot() == before
-
-
-@EVERY_CHANGE
-def test_what_has_expired_is_not_there(
-    scheduler: Scheduler, one: Task, change: Callable[[Editor], Task]
-) -> None:
-    scheduler.become(one, Status.FAILED)
-    scheduler.clock.advance(KEEP)
-    with pytest.raises(TaskNotFound):
-        change(scheduler.editor)
 
 
 def test_a_change_that_someone_else_got_in_before_is_made_on_what_is_there_now(

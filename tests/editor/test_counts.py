@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from duebell import AwsUnavailable, InvalidSchedule, PastCounts, Status, Worker
+from duebell import AwsUnavailable, PastCounts, Status, Worker
 from duebell_editor.listing import queue_counts
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning
 from duebell_shared.queue import task_queue
@@ -49,14 +49,6 @@ def test_what_is_overdue_is_not_due_tonight_and_the_next_day_is_neither(schedule
     # And the list finds as many with the same bounds
     tonight = scheduler.editor.list(after=NOON + MINUTE, before=status.tonight_ends).tasks
     assert [task.id for task in tonight] == ["not-due-yet", "soon", "last"]
-
-
-def test_running_tasks_are_counted_and_waiting_ones_are_not(scheduler: Scheduler) -> None:
-    tasks = [scheduler.editor.add("act", due=MINUTE) for _ in range(7)]
-    scheduler.clock.now = NOON + 2 * MINUTE
-    for task in tasks[:3]:
-        scheduler.become(task, Status.RUNNING)
-    assert scheduler.editor.status().running == 3
 
 
 def test_what_is_due_tonight_is_counted_beyond_a_thousand_as_in_the_timeline(scheduler: Scheduler) -> None:
@@ -121,8 +113,3 @@ def test_a_lane_that_cannot_be_read_counts_as_due_and_the_others_are_counted(sch
         status = scheduler.editor.status()
     assert 0 < status.queued < 40
     assert status.next_due == scheduler.clock.now
-
-
-def test_an_unknown_zone_is_refused(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidSchedule, match="no IANA time zone"):
-        scheduler.editor.status(timezone="Mars/Base")

@@ -1,12 +1,9 @@
 """The environment in the status: the scheduler's name, where it is, and what it is called."""
 
 import boto3
-import msgspec
 import pytest
-from rich.console import Console
 
 from duebell import Editor, Settings
-from duebell_editor.cli.show import environment_text
 from duebell_shared.bell.bell import BellState
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Color
@@ -56,15 +53,3 @@ def test_a_label_or_a_colour_that_cannot_be_is_refused(variable: str, value: str
     with pytest.raises(InvalidSettings, match=f"DUEBELL_{variable}: must be "):
         Settings.from_env({f"DUEBELL_{variable}": value})
     assert Settings.from_env({f"DUEBELL_{variable}": ""}).color is None
-
-
-def test_the_command_line_shows_it_in_its_colour(editor: Editor) -> None:
-    status = msgspec.structs.replace(
-        editor.status(), name="sales", region="eu-north-1", account="1", label="production", color=Color.RED
-    )
-    console = Console(force_terminal=True, color_system="standard", width=80)
-    with console.capture() as captured:
-        console.print(environment_text(status))
-    assert captured.get().startswith("\x1b[7;31m production \x1b[0m sales in eu-north-1, account 1")
-    plainly = msgspec.structs.replace(status, label="", color=None, region="", account="")
-    assert environment_text(plainly).plain == "sales"

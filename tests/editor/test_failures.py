@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import Editor, Failure, InvalidQuery, ProblemKind, Task
+from duebell import Failure, Task
 from duebell_editor.listing import failures
-from duebell_shared.backend import Backend
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.editor.paging import all_ids
 from tests.support import NOON
@@ -47,12 +46,6 @@ def scheduler() -> Scheduler:
 
 def listed(scheduler: Scheduler, **which: object) -> list[str]:
     return [task.id for task in scheduler.editor.list(**which).tasks]  # type: ignore[arg-type]
-
-
-def test_the_status_counts_them_and_is_not_healthy(scheduler: Scheduler) -> None:
-    status = scheduler.editor.status()
-    assert (status.failed, status.failing, status.healthy) == (4, 1, False)
-    assert [one.kind for one in status.problems] == [ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS]
 
 
 def test_failures_are_grouped_by_action_and_error_the_largest_first(scheduler: Scheduler) -> None:
@@ -114,38 +107,6 @@ def test_pages_go_on_through_failing_and_failed(
     failing, failed = (found[:4], found[4:]) if latest_first else (found[4:], found[:4])
     assert sorted(failing) == ["also-0", "also-1", "also-2", "hourly"]
     assert failed == (["m-1", "d-1", "t-2", "t-1"] if latest_first else ["t-1", "t-2", "d-1", "m-1"])
-
-
-def test_dynamodb_gives_the_same_pages(editor: Editor, backend: Backend) -> None:
-    for number in range(6):
-        task = editor.add("act", schedule="rate(1 hour)", id=f"failing-{number}")
-        after = task.failed(TIMEOUT, now=NOON, keep=RetentionPolicy(retention=KEEP))
-        assert backend.store.save(task, after)
-    found = all_ids(editor.list, status=["failed", "failing"], latest_first=True, limit=1)
-    assert sorted(found) == [f"failing-{number}" for number in range(6)]
-    [group] = editor.failures().groups
-    assert len(group.failing) == 6
-
-
-def test_the_time_of_a_failing_task_is_that_of_its_last_occurrence(scheduler: Scheduler) -> None:
-    failed_at = NOON + 4 * HOUR
-    assert listed(scheduler, status="failing", after=failed_at, before=failed_at) == ["hourly"]
-    assert not listed(scheduler, status="failing", after=failed_at + HOUR)
-    assert not listed(scheduler, status="failing", before=failed_at - HOUR)
-
-
-def test_an_occurrence_that_is_done_ends_it(scheduler: Scheduler) -> None:
-    task = scheduler.editor.get("hourly")
-    done = task.done(now=scheduler.clock.now, keep=RetentionPolicy(retention=KEEP))
-    assert scheduler.store.save(task, done)
-    assert not listed(scheduler, status="failing")
-    assert scheduler.editor.status().failing == 0
-
-
-def test_a_verb_takes_failing_tasks_where_it_applies_to_them(scheduler: Scheduler) -> None:
-    assert scheduler.editor.select("run_now", status="failing").ids == ("hourly",)
-    with pytest.raises(InvalidQuery, match="to retry a task it must be expired or failed"):
-        scheduler.editor.select("retry", status="failing")
 
 
 def test_tasks_are_found_by_error_and_by_text_in_their_id_or_payload(scheduler: Scheduler) -> None:

@@ -10,9 +10,8 @@ import pytest
 from duebell import Editor, Status
 from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.editor.memory import KEEP, Scheduler
+from tests.editor.memory import Scheduler
 from tests.editor.paging import pages
-from tests.editor.test_listing_pages import OrderOfItsOwn
 from tests.support import Calls
 
 HOUR = timedelta(hours=1)
@@ -57,20 +56,6 @@ def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: 
     assert dict(calls) == {"GetItem": 1, "Query": 4}
 
 
-@pytest.mark.parametrize("latest_first", [False, True])
-def test_a_group_is_listed_in_order_of_time_over_all_pages(
-    scheduler: Scheduler, read: Counter[str], latest_first: bool
-) -> None:
-    add(scheduler, 2_000)
-    for n in range(30):
-        scheduler.editor.add("act", due=HOUR * (30 - n), id=f"{GROUP}{n:02}")
-    found = pages(scheduler.editor.list, prefix=GROUP, limit=7, latest_first=latest_first)
-    names = [f"{GROUP}{n:02}" for n in range(30)]
-    assert [id for page in found for id in page] == (names if latest_first else names[::-1])
-    assert [len(page) for page in found] == [7, 7, 7, 7, 2]
-    assert read == {"tasks": 5 * 30}
-
-
 def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Scheduler) -> None:
     for status in Status:
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}{status}"), status)
@@ -84,36 +69,12 @@ def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Schedule
     ]
 
 
-def test_history_of_a_group_that_has_expired_is_not_listed(scheduler: Scheduler) -> None:
-    scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}1"), Status.DONE)
-    scheduler.clock.now += KEEP
-    assert pages(scheduler.editor.list, prefix=GROUP, status="done") == [[]]
-
-
-def test_tasks_of_one_moment_come_once_each_whatever_order_the_index_has() -> None:
-    scheduler = Scheduler.start(store=OrderOfItsOwn())
-    names = [f"{GROUP}{n:02}" for n in range(40)]
-    for id in names:
-        scheduler.editor.add("act", due=HOUR, id=id)
-    found = pages(scheduler.editor.list, prefix=GROUP, limit=3)
-    assert sorted(id for page in found for id in page) == names
-
-
 def test_a_failing_recurring_task_of_a_group_is_listed_once(scheduler: Scheduler) -> None:
     task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"{GROUP}report")
     scheduler.become(task, Status.FAILED)
     assert pages(scheduler.editor.list, prefix=GROUP, status="failing") == [[f"{GROUP}report"]]
     assert pages(scheduler.editor.list, prefix=GROUP, status=["failing", "scheduled"]) == [[f"{GROUP}report"]]
     assert pages(scheduler.editor.list, prefix=GROUP) == [[f"{GROUP}report"]]
-
-
-def test_the_times_of_a_filter_apply_to_a_group(scheduler: Scheduler) -> None:
-    for n in range(5):
-        scheduler.editor.add("act", due=HOUR * n, id=f"{GROUP}{n}")
-    now = scheduler.clock.now
-    assert pages(scheduler.editor.list, prefix=GROUP, after=now + HOUR, before=now + HOUR * 3) == [
-        [f"{GROUP}{n}" for n in (1, 2, 3)]
-    ]
 
 
 def test_a_page_of_a_large_group_is_read_by_time_when_that_costs_less(
@@ -136,21 +97,6 @@ def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
     assert [task.id for task in page.tasks] == [f"{GROUP}{n:05}" for n in range(10)]
     assert read["tasks"] == 700
     assert read["keys"] <= QUICKLY
-
-
-def test_a_large_group_far_behind_in_a_long_queue_is_found(scheduler: Scheduler) -> None:
-    # Given more tasks before the group than a page reads, and more in the group
-    add(scheduler, 800)
-    add(scheduler, 2_000, prefix=GROUP, due=HOUR * 2)
-    page = scheduler.editor.list(prefix=GROUP, limit=1, most_keys=300)
-    assert [task.id for task in page.tasks] == [f"{GROUP}00000"]
-    assert page.cursor
-
-
-def test_a_rare_text_is_found_far_behind(scheduler: Scheduler) -> None:
-    add(scheduler, 800)
-    scheduler.editor.add("act", due=HOUR * 2, payload="needle")
-    assert scheduler.editor.list(text="needle", limit=1, most_keys=300).tasks
 
 
 def test_a_change_to_a_group_selects_all_of_it(

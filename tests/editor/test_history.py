@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from duebell import Editor, Event, Retry, Snooze, Status, Verb, Worker
 from duebell_infra.testing import InlinePool
-from duebell_shared.queue.item_size import with_fitting_events
-from duebell_shared.queue.items import item_of, task_of
-from duebell_shared.tasks.events import MAX_PACKED_EVENTS, bounded_events, pack_events, unpack_events
+from duebell_shared.queue.items import item_of, task_of, with_fitting_events
+from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack_events, unpack_events
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -141,7 +140,7 @@ _EVENTS = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(events=_EVENTS, size=st.integers(0, 3_000))
 def test_events_never_take_a_write_unit_more(events: tuple[Event, ...], size: int) -> None:
     task = new_task(id="one", action="act", due=NOON, payload="x" * size, now=NOON)

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell import InvalidTask, Status
-from duebell_shared.queue.item_size import MAX_ITEM, size_of
-from duebell_shared.queue.items import item_of
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.packed_occurrences import MAX_OCCURRENCES
+from duebell_shared.queue.items import MAX_ITEM, item_of, size_of
+from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
@@ -66,50 +64,32 @@ def scheduled(**changed: Any) -> dict[str, Any]:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({**LINE, "id": ""}, "id: must be 1 to 256 characters"),
     ({**LINE, "id": "a\nb"}, "id: 'a\\nb' has '\\n' in it"),
-    ({**LINE, "id": 7}, "Expected `str`, got `int` - at `$.id`"),
     ({**LINE, "colour": "red"}, "colour: is not a field of a task"),
     ({**LINE, "action": "x" * 257}, "action: must be 1 to 256 characters"),
-    ({**LINE, "action": "a\x00"}, "action: 'a\\x00' has"),
     ({**LINE, "due": "2026-11-21T13:00:00"}, "with a timezone component - at `$.due`"),
-    ({**LINE, "queued": "2026-11-21T13:00:00"}, "with a timezone component - at `$.queued`"),
-    ({**LINE, "created_at": "2026-11-21T13:00:00"}, "with a timezone component - at `$.created_at`"),
     ({**LINE, "due": FAR}, "due: has a time beyond the ends of the calendar"),
-    ({**LINE, "queued": FAR}, "queued: has a time beyond the ends of the calendar"),
-    ({**LINE, "created_at": FAR}, "created_at: has a time beyond the ends of the calendar"),
     ({**LINE, "due": "2200-01-01T00:00:00Z"}, "due: 2200-01-01 00:00:00+00:00 is after 2199"),
-    ({**LINE, "queued": "2200-01-01T00:00:00Z"}, "queued: 2200-01-01 00:00:00+00:00 is after 2199"),
     ({**LINE, "queued": None}, "queued: is missing: the task is scheduled"),
-    ({**LINE, "status": "running", "queued": None}, "queued: is missing: the task is running"),
     ({**LINE, "status": "paused"}, "queued: goes without: the task is paused"),
     ({**LINE, "expires_at": "2026-12-21T13:00:01Z"}, "expires_at: goes without: the task is scheduled"),
-    ({**LINE, "finished_at": "2026-11-21T12:00:01Z"}, "finished_at: goes without: the task is scheduled"),
     ({**LINE, "status": "archived"}, "Invalid enum value 'archived' - at `$.status`"),
     ({**ENDED, "queued": LINE["queued"]}, "queued: goes without: the task is done"),
     ({**ENDED, "expires_at": None}, "expires_at: is missing: the task is done"),
     ({**ENDED, "finished_at": None}, "finished_at: is missing: the task is done"),
     ({**LINE, "attempt": -1}, "Expected `int` >= 0 - at `$.attempt`"),
-    ({**LINE, "attempt": 10**400}, "at `$.attempt`"),
     ({**ENDED, "lateness_ms": 10**30}, "at `$.lateness_ms`"),
-    ({**ENDED, "run": "r" * 257}, "run: must be 1 to 256 characters"),
     ({**LINE, "payload_json": "{oops"}, "payload: is not JSON: "),
     ({**LINE, "payload_json": '[{"a": 1, "a": 2}]'}, "payload: is not JSON: the name 'a' is twice in one"),
-    ({**LINE, "payload_json": "NaN"}, "payload: payload is nan, which JSON cannot hold"),
-    ({**LINE, "payload_json": '["\\ud800"]'}, "payload: has no JSON form"),
     ({**LINE, "payload_json": DEEP}, "payload: is nested more than 100 levels deep"),
-    ({**LINE, "payload_json": "[" * 100_000}, "payload: is nested more than 100 levels deep"),
     ({**LINE, "payload_json": f'"{"x" * 358_399}"'}, "payload: is 358,401 bytes as JSON, at most 358,400"),
-    ({**LINE, "payload_json": " " * 358_400 + "1"}, "payload: is 358,401 bytes as JSON, at most 358,400"),
     ({**LINE, "spread": "P2D"}, "spread: must be a millisecond or more, and at most 1 day"),
-    ({**LINE, "spread": "-PT1S"}, "spread: must be a millisecond or more"),
     ({**LINE, "expires_after": "P40000D"}, "expires_after: must be a millisecond or more, and at most 36"),
     ({**RECURRING, "expires_after": "PT1H"}, "expires_after: goes without a schedule"),
     (scheduled(expression="every blue moon"), "schedule: 'every blue moon' is no schedule"),
     (scheduled(expression="0," * 600 + "0 9 * * *"), "schedule: must be at most 1,024 characters"),
     (scheduled(timezone="Mars"), "timezone: 'Mars' is no IANA time zone"),
-    (scheduled(start="2026-11-21T13:00:00"), "with a timezone component - at `$.recurrence.schedule.start`"),
     (scheduled(end=FAR), "recurrence: has a time beyond the ends of the calendar"),
     (recurring(max_runs=0), "max_runs: must be a whole number, 1 to 1,000,000,000, not 0"),
-    (recurring(max_runs=10**10), "max_runs: must be a whole number, 1 to 1,000,000,000, not 10000000000"),
     (recurring(runs=-1), "at `$.recurrence.runs`"),
     (recurring(next_due="2200-01-01T00:00:00Z"), "recurrence.next_due: 2200-01-01 00:00:00+00:00 is after"),
     (recurring(pending=[PENDING] * 21), "recurrence.pending: must be 20 at most, not 21"),
@@ -120,16 +100,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (recurring(missed="never"), "Invalid enum value 'never' - at `$.recurrence.missed`"),
     ({**LINE, "occurrences": [OCCURRENCE]}, "occurrences: goes with a recurrence, and there is none"),
     ({**RECURRING, "occurrences": [{**OCCURRENCE, "lateness_ms": 10**400}]}, "at `$.occurrences[0]."),
-    ({**LINE, "failures": [{"attempt": 1}]}, "at `$.failures[0]`"),
     ({**LINE, "failure": {"type": 5}}, "at `$.failure.type`"),
     ({**LINE, "action": ["y" * 10_000]}, "Expected `str`, got `array` - at `$.action`"),
-    ({**LINE, "status": "y" * 10_000}, "- at `$.status`"),
     ({**OWING, "status": "cancelled"}, "owes: goes with a task in the queue that is done or has failed"),
-    ({**OWING, "queued": None}, "owes: goes with a task in the queue that is done or has failed"),
     (owing(queued=LINE["due"]), "owes.queued: goes with a recurrence, and there is none"),
-    (owing(expires_at=None), "owes.expires_at: is missing: the task is done"),
     (owing(at="9999-12-31T00:00:00Z"), "owes.at: 9999-12-31 00:00:00+00:00 is after 2199"),
-    ({**LINE, "limited_since": "2200-01-01T00:00:00Z"}, "limited_since: 2200-01-01 00:00:00+00:00 is after"),
     ({**LINE, "then": {"action": "hear", "payload_json": f'"{"x" * 32_768}"'}}, "then.payload: is 32,770 "),
     ({**LINE, "then": {"action": "hear", "after": "-PT1S"}}, "then.after: must be from 0 to 36,525 days"),
 ]  # fmt: skip
@@ -161,29 +136,6 @@ def test_a_line_that_has_a_field_twice_is_refused(scheduler: Scheduler) -> None:
             with pytest.raises(InvalidTask, match=r"line 1: .* the name '(id|due)' is twice in one object"):
                 scheduler.editor.import_tasks([one])
     assert not scheduler.store.tasks
-
-
-@pytest.mark.parametrize(
-    "line",
-    [LINE, RECURRING, ENDED, {**LINE, "due": "2026-11-21T23:00:00+10:00"}, {**LINE, "status": "running"}],
-)
-def test_a_line_that_is_right_is_stored_as_it_was(scheduler: Scheduler, line: dict[str, Any]) -> None:
-    assert scheduler.editor.import_tasks([json.dumps(line).encode()]).written == 1
-    [task] = scheduler.store.tasks.values()
-    assert (task.due, task.queued) == (NOON + HOUR, None if task.status is Status.DONE else NOON + HOUR)
-    assert (scheduler.editor.status().next_due is None) == (task.status is Status.DONE)
-
-
-@pytest.mark.parametrize("lines", [5, "one line", b"one line", None])
-def test_what_is_no_lines_is_refused(scheduler: Scheduler, lines: Any) -> None:
-    with pytest.raises(InvalidTask, match="lines: must be lines, such as an open file"):
-        scheduler.editor.import_tasks(lines)
-
-
-@pytest.mark.parametrize("line", [5, None, ["{}"]])
-def test_a_line_that_is_no_text_is_refused(scheduler: Scheduler, line: Any) -> None:
-    with pytest.raises(InvalidTask, match="line 1: is no task that was exported: must be text or bytes"):
-        scheduler.editor.import_tasks([line])
 
 
 @pytest.mark.parametrize("status", ["scheduled", "running"])
@@ -290,7 +242,7 @@ def altered(whole: Any, place: tuple[Any, ...], value: Any) -> Any:
     return document
 
 
-@settings(max_examples=1_500, deadline=None, derandomize=True)
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.sampled_from([(whole, place) for whole in (WHOLE, OWING) for place in places(whole)]), ANY)
 def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(
     at: tuple[dict[str, Any], tuple[Any, ...]], value: Any
@@ -325,7 +277,7 @@ def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
             assert size_of(item_of(ended)) < MAX_ITEM
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(ANY | st.binary(max_size=60) | st.text('\ud800\x00{}[]":A', max_size=20))
 def test_whatever_a_line_is_it_is_refused(value: Any) -> None:
     scheduler = Scheduler.start()

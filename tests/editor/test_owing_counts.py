@@ -42,18 +42,6 @@ def test_a_task_that_owes_is_counted_once(scheduler: Scheduler) -> None:
     assert (first.count, first.overdue, [one.count for one in others]) == (1, 1, [1, 0])
 
 
-def test_a_recurring_task_that_owes_waits_for_its_next_time(scheduler: Scheduler) -> None:
-    task = scheduler.editor.add("act", schedule="rate(1 hour)", start=NOON, id="r", then=Then("hear"))
-    scheduler.clock.now = task.due + MINUTE
-    next_due = owe(scheduler, task).due
-    scheduler.clock.now += 10 * MINUTE
-
-    status = scheduler.editor.status()
-    assert (status.owing, status.queued, status.overdue) == (1, 1, 0)
-    assert status.next_due == next_due == task.due + HOUR
-    assert [one.count for one in scheduler.editor.timeline(task.due, count=3)] == [0, 1, 1]
-
-
 def test_what_waits_behind_hundreds_that_owe_is_counted_as_well(scheduler: Scheduler) -> None:
     # Given more that owe than one read of tasks returns, before one that runs
     tasks = [scheduler.editor.add("act", due=MINUTE, then=Then("hear")) for _ in range(230)]

@@ -13,14 +13,6 @@ from tests.support import NOON
 HOUR = timedelta(hours=1)
 
 
-def test_a_task_has_the_priority_that_it_was_given(editor: Editor) -> None:
-    assert editor.add("act", due=HOUR, id="plain").priority == 0
-    assert editor.add("act", due=HOUR, id="urgent", priority=9).priority == 9
-    assert editor.get("urgent").priority == 9
-    editor.add_many([{"action": "act", "due": HOUR, "id": "many", "priority": 4}])
-    assert editor.get("many").priority == 4
-
-
 def test_a_priority_is_changed_and_taken_away(editor: Editor) -> None:
     task = editor.add("act", due=HOUR, id="a")
     changed = editor.update("a", priority=5)

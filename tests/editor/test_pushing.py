@@ -1,6 +1,6 @@
 """Adding with `if_exists="push"`: a task that waits already waits anew, for so long at most."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,12 +17,6 @@ def push(scheduler: Scheduler, *, due: Any = 10 * MINUTE, **options: Any) -> Tas
     return scheduler.editor.add("index", due=due, id="one", if_exists="push", **options)
 
 
-def test_a_first_push_adds_the_task(scheduler: Scheduler) -> None:
-    task = push(scheduler, payload=1)
-    assert (task.rev, task.due, task.payload) == (1, NOON + 10 * MINUTE, 1)
-    assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
-
-
 def test_each_push_gives_the_new_due_date_and_payload(scheduler: Scheduler) -> None:
     push(scheduler, payload=1)
     scheduler.clock.advance(5 * MINUTE)
@@ -32,12 +26,6 @@ def test_each_push_gives_the_new_due_date_and_payload(scheduler: Scheduler) -> N
     assert (task.created_at, task.status, task.rev) == (NOON, Status.SCHEDULED, 2)
     # And the rule is left alone: it rings once for nothing
     assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
-
-
-def test_a_push_to_an_earlier_due_date_arms_the_rule(scheduler: Scheduler) -> None:
-    push(scheduler, due=3 * HOUR)
-    assert push(scheduler, due=HOUR).queued == NOON + HOUR
-    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 def test_pushes_never_go_beyond_max_wait_after_the_first_add(scheduler: Scheduler) -> None:
@@ -81,14 +69,6 @@ def test_a_limit_that_has_passed_makes_it_due_now(scheduler: Scheduler) -> None:
     assert scheduler.events.expression == SetFor(NOON + HOUR + MINUTE)
 
 
-def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler: Scheduler) -> None:
-    first = push(scheduler, due=30 * MINUTE, spread=HOUR)
-    assert first.queued
-    scheduler.clock.advance(MINUTE)
-    task = push(scheduler, due=HOUR, spread=HOUR, max_wait=30 * MINUTE)
-    assert (task.due, task.queued) == (first.due, first.queued)
-
-
 @pytest.mark.parametrize(("action", "stays"), [("index", True), ("other", False)])
 def test_an_overdue_task_keeps_its_place_in_the_line_of_its_limit(
     scheduler: Scheduler, action: str, stays: bool
@@ -108,20 +88,6 @@ def test_an_overdue_task_keeps_its_place_in_the_line_of_its_limit(
     since = NOON + 10 * MINUTE
     assert (task.queued, task.limited_since) == ((place, since) if stays else (scheduler.clock.now, None))
     assert (task.due, task.payload) == (since, 2)
-
-
-@pytest.mark.parametrize("now", [NOON, NOON + HOUR])
-def test_a_push_gives_the_new_priority_too(scheduler: Scheduler, now: datetime) -> None:
-    # Given a task that waits, or is overdue and keeps its time in the queue
-    push(scheduler, priority=3)
-    scheduler.clock.now = now
-    # When it is pushed with another priority, then without one
-    for priority in (7, None):
-        task = push(scheduler, priority=priority, max_wait=10 * MINUTE)
-        # Then its place in the queue is that of this priority
-        assert (task.queued, task.priority) == (NOON + 10 * MINUTE, priority or 0)
-        [key] = scheduler.store.queued(task.lane)
-        assert (key.queued, key.priority) == (task.queued, task.priority)
 
 
 def test_a_paused_task_stays_paused(scheduler: Scheduler) -> None:

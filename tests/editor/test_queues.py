@@ -130,11 +130,6 @@ def test_a_mapping_that_takes_nothing_is_a_problem(connect: Connect, mapping: st
     assert editor.status().healthy
 
 
-@pytest.mark.usefixtures("mapping")
-def test_without_the_functions_name_any_mapping_that_works_will_do(connect: Connect) -> None:
-    assert connect(function=None).doctor().status.healthy
-
-
 @pytest.mark.parametrize(
     ("queue", "field", "what"),
     [

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
+from duebell import InvalidSchedule, InvalidTask, Missed, Status, TaskConflict
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
 
@@ -24,28 +24,6 @@ def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:
     assert scheduler.editor.get("r") == task
 
 
-def test_a_rate_counts_from_when_it_was_added(scheduler: Scheduler) -> None:
-    task = scheduler.editor.add("poll", schedule="rate(2 hours)")
-    assert (task.due, task.recurrence and task.recurrence.schedule.start) == (NOON + 2 * HOUR, NOON)
-
-
-def test_many_can_recur(scheduler: Scheduler) -> None:
-    report = scheduler.editor.add_many(
-        [
-            NewTask(action="a", schedule="rate(1 hour)", id="one", missed="skip"),
-            {"action": "a", "schedule": "0 0 * * *", "id": "two", "max_runs": 3},
-            {"action": "a", "due": HOUR, "id": "three", "expires_after": HOUR},
-        ]
-    )
-    assert report.added == ("one", "two", "three")
-    one, two, three = (scheduler.editor.get(id) for id in report.added)
-    assert one.recurrence
-    assert one.recurrence.missed is Missed.SKIP
-    assert two.recurrence
-    assert two.recurrence.max_runs == 3
-    assert (three.recurrence, three.expires_after) == (None, HOUR)
-
-
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
@@ -62,7 +40,6 @@ def test_many_can_recur(scheduler: Scheduler) -> None:
             InvalidTask,
             "max_runs: must be a whole number, 1 to 1,000,000,000",
         ),
-        ({"schedule": "rate(1 hour)", "max_runs": True}, InvalidTask, "max_runs: must be a whole number"),
         (
             {"schedule": "rate(1 hour)", "expires_after": HOUR},
             InvalidTask,
@@ -74,7 +51,6 @@ def test_many_can_recur(scheduler: Scheduler) -> None:
             InvalidTask,
             "spread: must be a millisecond or more, and at most 1 day",
         ),
-        ({"schedule": "rate(1 hour)", "spread": 60}, InvalidTask, "spread: must be a timedelta, not int"),
         (
             {"due": HOUR, "expires_after": -HOUR},
             InvalidTask,
@@ -86,9 +62,7 @@ def test_many_can_recur(scheduler: Scheduler) -> None:
             "expires_after: must be a millisecond or more",
         ),
         ({"due": HOUR, "timezone": "UTC"}, InvalidTask, "timezone: goes with a schedule, and none is given"),
-        ({"due": HOUR, "missed": "all"}, InvalidTask, "missed: goes with a schedule"),
         ({"due": HOUR, "max_runs": 1}, InvalidTask, "max_runs: goes with a schedule"),
-        ({"due": HOUR, "end": NOON}, InvalidTask, "end: goes with a schedule"),
     ],
 )
 def test_what_cannot_be_right_is_refused_before_anything_is_written(
@@ -138,15 +112,6 @@ def test_a_due_date_and_a_schedule_do_not_go_together(scheduler: Scheduler) -> N
     with pytest.raises(InvalidTask, match="due: goes without a schedule"):
         scheduler.editor.update("r", schedule="rate(1 hour)", due=HOUR)
     assert scheduler.editor.update("r", due=HOUR).due == NOON + HOUR
-
-
-def test_pause_resume_move_and_cancel(scheduler: Scheduler) -> None:
-    editor = scheduler.editor
-    editor.add("report", schedule="rate(5 hours)", id="r")
-    assert editor.pause("r").status is Status.PAUSED
-    assert editor.resume("r").queued == NOON + 5 * HOUR
-    assert editor.move("r", due=HOUR).queued == NOON + HOUR
-    assert editor.cancel("r").status is Status.CANCELLED
 
 
 def test_run_now(scheduler: Scheduler) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -13,13 +12,11 @@ from duebell import (
     NewTask,
     NotArmed,
     Status,
-    TaskChanged,
     TaskConflict,
     TaskExists,
     Verb,
 )
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
@@ -88,12 +85,6 @@ def test_a_call_that_could_not_arm_arms_when_it_is_repeated(scheduler: Scheduler
     assert scheduler.events.expression == SetFor(record.rings_at)
 
 
-def _early(record: ArmingRecord, scheduler: Scheduler) -> Any:
-    assert record.rings_at
-    before = record.rings_at - timedelta(minutes=1)
-    return before if before >= record.target and before > scheduler.clock.now else None
-
-
 @pytest.mark.parametrize(("verb", "status"), [(Verb.RETRY, Status.FAILED), (Verb.RESUME, Status.PAUSED)])
 def test_a_bulk_change_by_filter_that_could_not_arm_arms_when_it_finds_nothing_more(
     scheduler: Scheduler, verb: Verb, status: Status
@@ -156,15 +147,6 @@ def test_two_editors_that_make_the_same_move_both_find_the_rule_armed(
         one.move("one", due=NOON + HOUR)
 
 
-def test_a_change_of_a_task_that_was_changed_arms_and_says_so(scheduler: Scheduler) -> None:
-    scheduler.events.troubles["DescribeRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        scheduler.editor.move("one", due=NOON + HOUR, rev=1)
-    with pytest.raises(TaskChanged):
-        scheduler.editor.move("one", due=NOON + HOUR, rev=1)
-    assert scheduler.events.expression == SetFor(NOON + HOUR)
-
-
 # Run once more, and once only.
 
 
@@ -182,21 +164,6 @@ def test_a_recurring_task_that_waits_to_be_run_once_more_is_not_run_twice(schedu
     done = claimed.done(now=scheduler.clock.now, keep=RetentionPolicy(retention=DAY))
     assert scheduler.store.save(claimed, done)
     assert editor.run_now("daily").rev > done.rev
-
-
-def test_an_extra_occurrence_that_waits_for_its_next_attempt_is_not_what_run_now_asks_for(
-    scheduler: Scheduler,
-) -> None:
-    task = scheduler.editor.run_now("daily")
-    scheduler.editor.move("daily", due=10 * DAY)
-    asked = scheduler.editor.run_now("daily")
-    assert asked.queued == task.queued
-
-
-def test_a_clock_that_is_behind_asks_for_no_second_one(scheduler: Scheduler) -> None:
-    first = scheduler.editor.run_now("daily")
-    scheduler.clock.advance(timedelta(seconds=-50))
-    assert scheduler.editor.run_now("daily") == first
 
 
 def test_a_change_that_made_nothing_says_why_also_when_the_rule_cannot_be_set(scheduler: Scheduler) -> None:

@@ -13,7 +13,6 @@ from pynamodb.transactions import TransactWrite
 from duebell import (
     Editor,
     InvalidTask,
-    NotArmed,
     Reservation,
     Status,
     TaskConflict,
@@ -22,7 +21,6 @@ from duebell import (
     Verb,
 )
 from tests.editor.memory import Scheduler
-from tests.shared.fake_events import refusal
 from tests.support import NOON, REGION, create_trials
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -74,14 +72,6 @@ def test_the_grace_is_ten_seconds_to_an_hour(scheduler: Scheduler, grace: Any, i
     assert scheduler.is_untouched()
 
 
-def test_a_reservation_checks_what_add_checks(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidTask, match="due: is missing"):
-        scheduler.editor.reserve("act")
-    with pytest.raises(InvalidTask, match="odd: is not a field of a task"):
-        scheduler.editor.reserve("act", due=HOUR, odd=1)  # type: ignore[call-arg]
-    assert scheduler.is_untouched()
-
-
 def test_a_dropped_reservation_cannot_be_confirmed(scheduler: Scheduler) -> None:
     reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
     assert reservation.drop()
@@ -89,13 +79,6 @@ def test_a_dropped_reservation_cannot_be_confirmed(scheduler: Scheduler) -> None
     assert not commit(scheduler, reservation)
     with pytest.raises(TaskNotFound):
         scheduler.editor.get("one")
-
-
-def test_a_confirmed_task_is_not_dropped(scheduler: Scheduler) -> None:
-    reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
-    assert commit(scheduler, reservation)
-    assert not reservation.drop()
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
 
 
 def test_a_new_reservation_takes_the_id_over_at_once(scheduler: Scheduler) -> None:
@@ -111,13 +94,6 @@ def test_a_new_reservation_takes_the_id_over_at_once(scheduler: Scheduler) -> No
     assert scheduler.editor.status().rings_at == NOON + HOUR / 2
     assert commit(scheduler, second)
     assert scheduler.editor.get("one").due == NOON + HOUR / 2
-
-
-def test_a_task_that_is_there_is_not_reserved_over(scheduler: Scheduler) -> None:
-    task = scheduler.editor.add("act", due=HOUR, id="one")
-    with pytest.raises(TaskExists):
-        scheduler.editor.reserve("act", due=2 * HOUR, id="one")
-    assert scheduler.editor.get("one") == task
 
 
 @pytest.mark.parametrize("if_exists", ["fail", "keep"])
@@ -186,14 +162,6 @@ def test_reserved_tasks_are_listed_and_not_exported(scheduler: Scheduler) -> Non
     with pytest.raises(InvalidTask, match="status: is reserved"):
         scheduler.editor.import_tasks([line])
     assert scheduler.editor.get("two") == two
-
-
-def test_a_reservation_that_could_not_be_armed_for_is_made_again(scheduler: Scheduler) -> None:
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        scheduler.editor.reserve("act", due=HOUR, id="one")
-    again = scheduler.editor.reserve("act", due=HOUR, id="one")
-    assert commit(scheduler, again)
 
 
 # Other clients.

@@ -3,14 +3,12 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import boto3
 import pytest
 
-from duebell import Editor, Failure, NotArmed, ProblemKind, Settings
+from duebell import Editor, Failure, ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import BellState
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 
@@ -90,33 +88,3 @@ def test_a_rule_that_someone_changed(editor: Editor, events: "EventBridgeClient"
     assert found.what.startswith("the rule is at rate(1 minute) and should ring at 2026-12-31T00:00:00.000Z")
     assert found.mendable
     assert editor.ensure_armed().healthy
-
-
-def test_a_rule_that_is_not_there(session: boto3.Session, clock: Clock) -> None:
-    backend = Backend.connect(Settings(rule="other"), session, clock=clock, sleep=clock.sleep)
-    found = problem(Editor(backend=backend), ProblemKind.RULE)
-    assert found.what == "there is no EventBridge rule 'other' in eu-central-1"
-    assert found.way_out.startswith("run `duebell deploy`, or set DUEBELL_RULE")
-    with pytest.raises(NotArmed, match="no EventBridge rule 'other'"):
-        Editor(backend=backend).ensure_armed()
-
-
-def test_a_problem_that_a_repair_solves_and_another_process_makes_again(
-    editor: Editor, events: "EventBridgeClient", backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a process that sets the rule to its own time again and again
-    editor.add("act", due=DUE)
-    verify = backend.armer.verify
-
-    def verify_for_nothing() -> ArmingRecord:
-        record = verify()
-        events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
-        return record
-
-    events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
-    monkeypatch.setattr(backend.armer, "verify", verify_for_nothing)
-    # Then the repair does not say that another one would help
-    diagnosis = editor.doctor(fix=True)
-    [left] = diagnosis.status.problems
-    assert (diagnosis.mended, left.kind, left.mendable) == ((), ProblemKind.RULE_ELSEWHERE, False)
-    assert left.way_out == "it was set right, and is wrong again: find out who else changes it"

@@ -92,13 +92,3 @@ def test_a_deleted_schedule_is_put_back_with_its_role_and_armed(
     assert (status.healthy, status.armed, status.rings_at) == (True, True, DUE)
     assert schedules.get_schedule(Name="duebell")["Target"] == SCHEDULED
     assert restore(backend) == ()
-
-
-def test_a_schedule_whose_role_is_not_known_is_said(
-    backend: Backend, session: boto3.Session, clock: Clock
-) -> None:
-    assert backend.settings.function
-    settings = Settings(function="duebell", bell=BellKind.SCHEDULE)
-    editor = Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
-    with pytest.raises(AwsRefused, match=r"schedule .duebell. cannot be put back: .*`duebell deploy`"):
-        editor.doctor(fix=True)

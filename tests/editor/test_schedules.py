@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell import Bucket, InvalidQuery, Status
-from duebell_editor.listing import timeline as timelines
 from duebell_editor.listing.recurring import coming
 from duebell_editor.listing.timeline import Step, edges
 from tests.editor.memory import Scheduler
@@ -42,13 +41,6 @@ def test_recurring_tasks_are_listed_those_that_fail_first(scheduler: Scheduler) 
         assert all_ids(scheduler.editor.schedules, limit=limit) == everyone
     assert all_ids(scheduler.editor.schedules, prefix="b-") == ["b-paused"]
     assert scheduler.editor.schedules(limit=4).cursor is None
-
-
-def test_a_paused_recurring_task_is_listed_among_the_paused(scheduler: Scheduler) -> None:
-    furnish(scheduler)
-    for limit in (1, 100):
-        found = all_ids(scheduler.editor.list, status="paused", limit=limit)
-        assert sorted(found) == ["b-paused", "once-paused"]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "WzAsMV0=", "Wy0xLCJhIl0=", "WzMsImEiXQ=="])
@@ -115,16 +107,6 @@ def test_overdue_tasks_of_a_long_queue_are_counted_and_not_estimated(scheduler: 
     assert buckets[0].is_estimate
     assert (buckets[0].count, buckets[0].overdue) == (2, 2)
     assert scheduler.editor.status().overdue == 2
-
-
-def test_of_many_recurring_tasks_some_stand_for_all(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timelines, "_RECURRING", 10)
-    for number in range(40):
-        scheduler.editor.add("sync", schedule="rate(1 hour)", id=f"s{number}")
-    buckets = scheduler.editor.timeline(NOON, count=4)
-    assert [(bucket.count, bucket.is_estimate) for bucket in buckets] == [(0, True)] + 3 * [(40, True)]
 
 
 EXPRESSIONS = [

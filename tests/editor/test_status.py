@@ -13,12 +13,10 @@ from duebell import Editor, Failure, ProblemKind, Settings, Status
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import STARTS_WITHIN
-from tests.editor.health import DUE, MINUTE, problem, write
-from tests.shared.on_moto import swap
-from tests.support import NOON, Calls, Clock, SetFor
+from duebell_shared.tasks.status import RetentionPolicy
+from tests.editor.health import DUE, problem
+from tests.support import NOON, Calls
 
 # When all is well.
 
@@ -29,21 +27,6 @@ def test_a_queue_never_used_is_well(editor: Editor) -> None:
     assert (status.table, status.rule, status.lanes) == ("duebell", "duebell", 4)
     assert (status.expression, status.enabled, status.armed) == (SENTINEL, True, True)
     assert (status.rings_at, status.next_due, status.running) == (None, None, 0)
-
-
-def test_with_tasks_it_says_what_comes_next(editor: Editor) -> None:
-    editor.add("act", due=DUE + MINUTE)
-    editor.add("act", due=DUE + timedelta(milliseconds=1))
-    status = editor.status()
-    assert status.healthy
-    assert (status.next_due, status.rings_at) == (DUE + timedelta(milliseconds=1), DUE + MINUTE)
-    assert (status.expression, status.armed) == (SetFor(DUE + MINUTE), True)
-
-
-def test_a_run_at_work_is_counted_by_the_lanes_it_holds(editor: Editor, backend: Backend) -> None:
-    swap(backend, lambda record: record.claimed("run", now=NOON, until=NOON + 2 * MINUTE))
-    backend.armer.ensure()
-    assert (editor.status().lanes_held, editor.status().healthy) == (4, True)
 
 
 def test_a_status_writes_nothing(editor: Editor, calls: Calls) -> None:
@@ -68,17 +51,6 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
     assert found.what == what
     assert "`duebell list --status failed`" in found.way_out
     assert editor.list(status=Status.FAILED, limit=1).tasks
-
-
-@pytest.mark.parametrize(("ago", "count"), [(STARTS_WITHIN - timedelta(seconds=1), 0), (STARTS_WITHIN, 3)])
-def test_overdue_tasks_are_counted(
-    editor: Editor, backend: Backend, clock: Clock, ago: timedelta, count: int
-) -> None:
-    for lane in range(3):
-        write(backend, NOON, lane=lane)
-    write(backend, NOON + timedelta(days=1), lane=3)
-    clock.now = NOON + ago
-    assert editor.status().overdue == count
 
 
 @pytest.mark.parametrize(

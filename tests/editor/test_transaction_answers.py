@@ -19,7 +19,7 @@ from duebell import (
 )
 from duebell_infra.testing import MemoryStore
 from duebell_shared.errors import ItemRefusal
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 from tests.shared.fake_events import refusal
@@ -119,13 +119,6 @@ def test_a_rule_that_cannot_be_set_keeps_the_transaction_from_being_made(schedul
     assert scheduler.editor.get("one").status is Status.SCHEDULED
 
 
-def test_what_aws_refuses_leaves_no_reservation() -> None:
-    scheduler = troubled(AwsRefused("AccessDenied"))
-    with pytest.raises(AwsRefused):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
 def test_a_busy_item_is_tried_again_with_the_same_token() -> None:
     scheduler = troubled(BUSY, BUSY)
     start_trial(scheduler.editor)
@@ -149,12 +142,6 @@ def test_a_lost_answer_of_a_committed_transaction_is_no_error(kind: type[Trouble
     start_trial(scheduler.editor)
     assert scheduler.editor.get("one").status is Status.SCHEDULED
     assert len(scheduler.store.others) == 1
-
-
-def test_a_transaction_whose_every_answer_is_lost_is_found_committed_by_its_tasks() -> None:
-    scheduler = troubled(*["lost"] * 9)
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
 
 
 def test_a_transaction_of_which_nothing_is_known_keeps_its_reservations() -> None:

@@ -13,7 +13,6 @@ import pytest
 from boto3.dynamodb.conditions import Attr
 
 from duebell import (
-    AwsRefused,
     DuebellError,
     Editor,
     InvalidTask,
@@ -215,14 +214,6 @@ def test_a_transaction_over_a_table_of_the_user(editor: Editor, session: boto3.S
             tx.add("expire", due=HOUR, id="two")
     with pytest.raises(TaskNotFound):
         editor.get("two")
-
-
-@pytest.mark.moto
-def test_a_table_that_is_not_there_is_named(editor: Editor) -> None:
-    with pytest.raises(AwsRefused, match="trials"):
-        start_trial(editor)
-    with pytest.raises(TaskNotFound):
-        editor.get("one")
 
 
 @pytest.mark.moto

@@ -6,8 +6,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell import InvalidTask, ProblemKind, Status
-from duebell_shared.bell.expression import SENTINEL
+from duebell import ProblemKind, Status
 from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
@@ -61,23 +60,6 @@ def test_an_import_can_be_repeated(here: Scheduler, there: Scheduler) -> None:
     report = there.editor.import_tasks([*lines, "", "\n"])
     assert (report.written, report.there) == (len(lines) - 3, 3)
     assert before.items() <= there.store.tasks.items()
-
-
-def test_a_task_that_is_in_it_twice_is_written_once(there: Scheduler, here: Scheduler) -> None:
-    lines = list(here.editor.export_tasks())
-    report = there.editor.import_tasks(lines * 2)
-    assert (report.written, report.there, report.failures) == (len(lines), len(lines), ())
-
-
-def test_a_line_that_is_no_task_stops_it_and_what_was_before_is_armed(
-    there: Scheduler, here: Scheduler
-) -> None:
-    good = [line for line in here.editor.export_tasks() if b'"id":"recurring"' in line]
-    for wrong in ("{}", "oops", '{"id": 7}'):
-        with pytest.raises(InvalidTask, match="line 2: is no task that was exported"):
-            there.editor.import_tasks([*good, wrong])
-    assert there.editor.get("recurring").queued
-    assert there.events.expression != SENTINEL
 
 
 def test_progress_is_told_and_failures_are_reported(

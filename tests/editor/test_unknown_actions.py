@@ -7,7 +7,7 @@ import pytest
 from duebell import Editor, Problem, ProblemKind, Worker
 from duebell_editor.status import status as module
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 
 HOUR = timedelta(hours=1)
 
@@ -51,14 +51,6 @@ def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
     worker.action("sell")(lambda: None)
     worker.register()
     assert found(editor) is None
-
-
-def test_the_action_that_was_probably_meant_is_named(editor: Editor, worker: Worker) -> None:
-    editor.add("tikc", due=HOUR, id="a")
-    worker.register()
-    problem = found(editor)
-    assert problem
-    assert problem.what.endswith("waiting tasks: 'tikc' (did you mean tick?) of the task 'a'")
 
 
 def test_the_read_is_bounded_and_says_so(

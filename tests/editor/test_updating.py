@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from duebell import Editor, InvalidTask, Task, TaskChanged
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -107,11 +107,6 @@ def test_a_moved_occurrence_does_not_come_twice_when_the_rules_change(editor: Ed
     assert changed.recurrence.next_due == task.due + timedelta(days=1)
 
 
-def test_another_schedule_begins_with_its_own_first(editor: Editor) -> None:
-    editor.add("x", schedule="0 9 * * *", id="r")
-    assert editor.update("r", schedule="30 9 * * *").due == NOON + timedelta(hours=21, minutes=30)
-
-
 def backed_off(scheduler: Scheduler, **when: Any) -> Task:
     """A task whose second attempt has failed a moment ago, and that is to be retried in five minutes."""
     task = scheduler.editor.add("x", id="a", **when)
@@ -151,10 +146,3 @@ def test_a_task_that_is_to_be_retried_is_retried_when_it_would_have_been(
     # Then
     assert (after.due, after.queued, after.attempt) == (before.due, before.queued, 2)
     assert after.failure == before.failure
-
-
-def test_another_due_date_makes_all_attempts_anew() -> None:
-    scheduler = Scheduler.start()
-    backed_off(scheduler, **ONCE)
-    moved = scheduler.editor.update("a", payload=1, due=timedelta(hours=3))
-    assert (moved.due, moved.queued, moved.attempt) == (moved.due, moved.due, 0)

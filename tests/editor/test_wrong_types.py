@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell import Calendar, DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
+from duebell import Calendar, DuebellError, Editor, InvalidInput, InvalidQuery, Missed, Status
 from duebell_shared.quoting import MOST_QUOTED
 from tests.editor.memory import Scheduler
 from tests.support import NOON
@@ -74,7 +74,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "why": {"id": "one"},
     "history": {"id": "one"},
     "changes": {},
-    "batch": {"id": "batch", "tasks": [{"action": "act", "due": HOUR}]},
+    "batch": {"id": "batch", "tasks": [{"action": "act", "due": HOUR}], "wait_for": ["one"]},
     "close_batch": {"id": "one"},
     "backfill": {"id": "recurring", "start": NOON - HOUR, "end": NOON},
     "simulate": {"until": HOUR},
@@ -157,7 +157,7 @@ KINDS = st.sampled_from(ODD)
 ADDED = dict.fromkeys(parameters("add"), KINDS)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.fixed_dictionaries({}, optional=ADDED), st.sampled_from(["one", "recurring"]))
 def test_several_odd_values_at_once_are_refused_too(arguments: dict[str, Any], id: str) -> None:
     scheduler = Scheduler.start()
@@ -196,27 +196,3 @@ def test_a_listing_says_which_argument_is_of_the_wrong_kind(
         scheduler.editor.list(**wrong)
     assert str(refused.value).startswith(said)
     assert len(str(refused.value)) < 200
-
-
-UNFIT: list[tuple[dict[str, Any], str]] = [
-    ({"spread": 10**400}, "spread: must be a timedelta, not int"),
-    ({"start": 0, "schedule": "rate(2 hours)"}, "start: must be a datetime with a time zone, not 0"),
-    ({"end": "", "schedule": "rate(2 hours)"}, "end: must be a datetime with a time zone, not ''"),
-    ({"schedule": 0}, "schedule: must be text, not int"),
-    ({"schedule": "at(" + " " * 2_000}, "schedule: must be at most 1,024 characters, not 2,003"),
-    (
-        {"schedule": "rate(2 hours)", "max_runs": 10**400},
-        "max_runs: must be a whole number, 1 to 1,000,000,000, not 1000000",
-    ),
-    ({"rev": "1", "if_exists": "replace"}, "rev: must be a whole number"),
-]
-
-
-@pytest.mark.parametrize(("wrong", "said"), UNFIT, ids=range(len(UNFIT)))
-def test_an_add_says_which_argument_is_of_the_wrong_kind(wrong: dict[str, Any], said: str) -> None:
-    scheduler = Scheduler.start()
-    due: dict[str, Any] = {} if "schedule" in wrong else {"due": HOUR}
-    with pytest.raises(InvalidTask) as refused:
-        scheduler.editor.add("act", **due, **wrong)
-    assert str(refused.value).startswith(said)
-    assert scheduler.is_untouched()

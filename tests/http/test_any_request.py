@@ -32,7 +32,7 @@ CHECKS = [
 ]
 
 #: Requests for each operation, of each kind; there are sixteen operations and two kinds.
-EACH = 50
+EACH = 6
 
 #: It never ends, so it is tested elsewhere.
 ENDLESS = "/api/changes"
@@ -70,7 +70,7 @@ def test_whatever_is_asked_the_answer_is_one_that_is_described(url: str) -> None
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             with contextlib.suppress(Unsatisfiable):  # nothing can be wrong where nothing is given
                 for_each(operation.as_strategy(generation_mode=mode), ask, EACH)
-    assert answers.total() >= 1_000
+    assert answers.total() >= 300
     assert {200, 201, 404, 409, 422} <= set(answers)
 
 

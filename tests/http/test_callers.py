@@ -35,13 +35,6 @@ def test_a_header_that_is_not_named_does_not_count(editor: Editor) -> None:
     assert client_of(editor).post("/api/tasks", json=NEW, headers=given).json()["changed_by"] == "http"
 
 
-def test_without_a_name_it_is_as_the_editor_says(editor: Editor) -> None:
-    client = client_of(editor.acting_as("night shift"), identity_header=HEADER)
-    assert client.post("/api/tasks", json=NEW).json()["changed_by"] == "night shift"
-    changed = client.post("/api/tasks/a/pause", headers={HEADER: "anna"})
-    assert changed.json()["changed_by"] == "anna"
-
-
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

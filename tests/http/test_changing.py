@@ -1,35 +1,10 @@
 """Changes to a task over HTTP: fields that are given, left out, or null."""
 
-from datetime import timedelta
-
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import Editor, Status
-from duebell_shared.tasks.task import QueueKey
+from duebell import Editor
 from tests.http.asking import add
-from tests.support import NOON
-
-
-def test_a_task_can_be_changed_in_one_request(client: TestClient) -> None:
-    add(client, id="sale")
-    changed = client.patch(
-        "/api/tasks/sale", json={"payload": [1], "action": "discount", "due": "2027-01-01T00:00:00Z"}
-    ).json()
-    assert (changed["payload"], changed["action"], changed["due"]) == (
-        [1],
-        "discount",
-        "2027-01-01T00:00:00.000Z",
-    )
-    assert client.get("/api/tasks/sale").json() == changed
-
-
-def test_what_is_left_out_of_a_change_stays_and_an_empty_value_does_not(client: TestClient) -> None:
-    add(client, id="sale", payload={"item": 42})
-    assert client.patch("/api/tasks/sale", json={"due": "2027-01-01T00:00Z"}).json()["payload"] == {
-        "item": 42
-    }
-    assert client.patch("/api/tasks/sale", json={"payload": 0}).json()["payload"] == 0
 
 
 def test_null_takes_away(client: TestClient) -> None:
@@ -67,36 +42,8 @@ def test_what_a_task_cannot_do_without_cannot_be_taken_away(client: TestClient, 
     assert (response.status_code, response.json()["field"]) == (422, field)
 
 
-def test_a_change_that_is_only_half_allowed_writes_nothing(client: TestClient, editor: Editor) -> None:
-    # Given a task that may be moved while it runs, but not updated
-    task = editor.add("x", due=timedelta(days=1), id="busy")
-    editor._store.claim(
-        QueueKey(NOON + timedelta(days=1), task.id, task.lane), run="r", now=NOON, status=Status.SCHEDULED
-    )
-    # When both are asked for
-    response = client.patch("/api/tasks/busy", json={"payload": 1, "due": "2027-01-01T00:00Z"})
-    # Then neither is done
-    assert response.status_code == 409
-    assert "running" in response.json()["detail"]
-    assert editor.get("busy").due == task.due
-
-
-def test_a_change_of_nothing_is_refused(client: TestClient) -> None:
-    add(client, id="sale")
-    response = client.patch("/api/tasks/sale", json={})
-    assert (response.status_code, response.json()["field"]) == (422, "change")
-
-
 def test_a_task_is_moved(client: TestClient, editor: Editor) -> None:
     add(client, id="a/b")
     moved = client.post("/api/tasks/a%2Fb/move", json={"due": "2027-01-01T00:00:00Z"})
     assert moved.json()["due"] == "2027-01-01T00:00:00.000Z"
     assert client.post("/api/tasks/a%2Fb/move", json={}).json()["field"] == "due"
-
-
-def test_a_priority_is_changed_and_taken_away(client: TestClient) -> None:
-    add(client, id="urgent", priority=9)
-    assert client.get("/api/tasks/urgent").json()["priority"] == 9
-    assert client.patch("/api/tasks/urgent", json={"priority": 3}).json()["priority"] == 3
-    assert client.patch("/api/tasks/urgent", json={"priority": None}).json()["priority"] == 0
-    assert client.patch("/api/tasks/urgent", json={"priority": 10}).status_code == 422

@@ -72,20 +72,13 @@ def test_a_connection_that_says_nothing_is_closed_without_a_word(url: str) -> No
         assert all_of(client) == b""
 
 
-@pytest.mark.parametrize("text", ["GET /api/status HTTP/1.1\r\n", f"GET / HTTP/1.1\r\n{HOST}X-Long: "])
-def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str, text: str) -> None:
+def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str) -> None:
     with connect(url) as client:
-        got = trickle(client, text)
+        got = trickle(client, f"GET / HTTP/1.1\r\n{HOST}X-Long: ")
     assert got in {
         deadlines._SLOW_CLIENT,
         b"",
     }  # what was sent to a closed connection may take the answer away
-
-
-def test_half_a_head_is_answered_with_408(url: str) -> None:
-    with connect(url) as client:
-        client.sendall(b"GET /api/status HTTP/1.1\r\nHo")
-        assert all_of(client) == deadlines._SLOW_CLIENT
 
 
 def test_the_second_request_of_a_connection_has_a_deadline_too(url: str) -> None:
@@ -110,9 +103,8 @@ def test_a_body_that_comes_a_byte_at_a_time_is_not_waited_for(url: str) -> None:
         assert b"408" in trickle(client, POST)[:12]
 
 
-@pytest.mark.parametrize("path", ["/", "/api/nowhere", "/api/status"])
-def test_a_body_that_nobody_reads_does_not_keep_the_connection(url: str, path: str) -> None:
-    request = POST.replace("POST /api/preview", f"GET {path}")
+def test_a_body_that_nobody_reads_does_not_keep_the_connection(url: str) -> None:
+    request = POST.replace("POST /api/preview", "GET /api/nowhere")
     with connect(url) as client:
         client.sendall(request.encode())
         assert trickle(client, "").startswith(b"HTTP/1.1 ")
@@ -153,18 +145,6 @@ def test_more_connections_than_there_can_be_are_refused(
             assert client.recv(1)
         with connect(url) as third:
             assert all_of(third) == deadlines._TOO_MANY
-
-
-def test_an_idle_connection_can_be_used_again(url: str) -> None:
-    request = f"HEAD /openapi.json HTTP/1.1\r\n{HOST}\r\n".encode()
-    with connect(url) as client:
-        for _ in range(2):
-            client.sendall(request)
-            assert client.recv(65_536).startswith(b"HTTP/1.1 200 OK")
-            client.settimeout(2 * SOON)
-            with pytest.raises(TimeoutError):  # it is not closed
-                client.recv(1)
-            client.settimeout(30)
 
 
 def test_a_stream_has_no_deadline(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

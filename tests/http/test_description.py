@@ -44,55 +44,8 @@ def test_every_operation_says_what_its_answers_carry(client: TestClient) -> None
     assert all("_" in name for name in names)
 
 
-def test_every_answer_and_header_is_described_by_fields_of_openapi(client: TestClient) -> None:
-    document = client.get("/openapi.json").json()
-    operations = [one for path in document["paths"].values() for one in path.values()]
-    answers = [answer for operation in operations for answer in operation["responses"].values()]
-    headers = [header for answer in answers for header in answer.get("headers", {}).values()]
-    # https://spec.openapis.org/oas/v3.1.0#response-object, and #header-object
-    assert {field for answer in answers for field in answer} <= {"description", "headers", "content"}
-    assert {field for header in headers for field in header} <= {"description", "schema"}
-    assert all(one["description"] for one in [*answers, *headers])
-
-
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
-    assert set(document["paths"]) == {
-        "/api/audit",
-        "/api/batches",
-        "/api/bulk",
-        "/api/dead-letters",
-        "/api/dead-letters/{queue}/delete",
-        "/api/dead-letters/{queue}/redrive",
-        "/api/calendars",
-        "/api/calendars/{name}",
-        "/api/changes",
-        "/api/counts",
-        "/api/doctor",
-        "/api/failures",
-        "/api/find",
-        "/api/worker",
-        "/api/history",
-        "/api/limits",
-        "/api/limits/{action}",
-        "/api/preview",
-        "/api/simulate",
-        "/api/schedules",
-        "/api/status",
-        "/api/tasks",
-        "/api/tasks/{id}",
-        "/api/tasks/{id}/backfill",
-        "/api/tasks/{id}/close",
-        "/api/tasks/{id}/history",
-        "/api/tasks/{id}/move",
-        "/api/tasks/{id}/pause",
-        "/api/tasks/{id}/resume",
-        "/api/tasks/{id}/retry",
-        "/api/tasks/{id}/run_now",
-        "/api/tasks/{id}/why",
-        "/api/timeline",
-        "/api/timezones",
-    }
     for operations in document["paths"].values():
         for operation in operations.values():
             for status, answer in operation["responses"].items():

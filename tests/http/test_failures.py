@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from duebell import Failure, Status
 from duebell_editor.http import create_app
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 
 HOUR = timedelta(hours=1)
@@ -84,11 +84,3 @@ def test_tasks_are_found_by_the_beginning_of_their_ids(client: TestClient) -> No
     assert ids(client, "find", prefix="sale-", limit=1, cursor=first["cursor"]) == ["sale-hourly"]
     for wrong in ("", "?prefix=", "?prefix=a&limit=0", "?prefix=a&cursor="):
         assert client.get(f"/api/find{wrong}").status_code == 422
-
-
-def test_a_group_is_retried_with_one_request(client: TestClient, scheduler: Scheduler) -> None:
-    where = {"status": ["failed"], "action": "charge", "error": "TimeoutError"}
-    counted = client.post("/api/bulk", json={"do": "retry", "where": where, "dry_run": True}).json()
-    assert (counted["found"], counted["ids"]) == (1, ["sale-1"])
-    assert client.post("/api/bulk", json={"do": "retry", "where": where}).json()["changed"] == ["sale-1"]
-    assert scheduler.editor.get("sale-1").status is Status.SCHEDULED

@@ -98,13 +98,6 @@ def test_bodies_that_are_not_json_are_refused(client: TestClient, editor: Editor
     assert editor.list().tasks == ()
 
 
-def test_a_post_without_a_body_needs_no_kind_but_an_empty_form_is_one(client: TestClient) -> None:
-    client.post("/api/tasks", content=BODY, headers=JSON)
-    assert client.post("/api/tasks/a/pause").status_code == 200
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    assert client.post("/api/tasks/a/resume", headers=form).status_code == 415
-
-
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_change_that_the_browser_says_comes_from_elsewhere_is_refused(
     client: TestClient, editor: Editor, site: str
@@ -115,11 +108,6 @@ def test_a_change_that_the_browser_says_comes_from_elsewhere_is_refused(
     assert editor.get("a").rev == 1
     # And a link elsewhere may lead here
     assert client.get("/", headers={"Sec-Fetch-Site": site}).status_code == 200
-
-
-def test_json_may_name_its_charset(client: TestClient) -> None:
-    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert client.post("/api/tasks", content=BODY, headers=headers).status_code == 201
 
 
 def test_every_answer_has_the_headers_that_browsers_heed(client: TestClient, editor: Editor) -> None:

@@ -36,12 +36,6 @@ def test_an_action_is_closed_in_some_hours(client: TestClient) -> None:
     assert (limit["closed"], limit["declared_closed"], limit["per_second"]) == ("22:00-06:00 UTC", None, 10)
 
 
-def test_what_is_not_given_stays_and_null_is_as_declared(client: TestClient) -> None:
-    client.patch("/api/limits/shop%2Fmail", json={"at_most": 5, "per_second": 0})
-    limit = client.patch("/api/limits/shop%2Fmail", json={"per_second": None}).json()
-    assert (limit["at_most"], limit["per_second"], limit["paused"]) == (5, 10, False)
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [

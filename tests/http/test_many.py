@@ -8,8 +8,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import AwsUnavailable, Editor, NotArmed, Status
-from duebell_editor.listing import listing
-from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
 
 
@@ -47,63 +45,6 @@ def bulk(client: TestClient, **body: Any) -> Any:
     return response.json()
 
 
-@pytest.mark.parametrize("limit", [1, 3, 7, 100])
-def test_a_search_finds_each_once_in_order_whatever_the_page(
-    client: TestClient, scheduler: Scheduler, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a search that looks at little at a time
-    monkeypatch.setattr(listing, "QUICKLY", 8)
-    monkeypatch.setattr(listing, "BATCH", 2)
-    # And tasks in the queue and out of it
-    ids = fill(scheduler.editor)
-    others = fill(scheduler.editor, prefix="other")
-    for id in ids[3:6]:
-        scheduler.become(scheduler.editor.get(id), Status.FAILED)
-    waiting = [id for id in ids if id not in ids[3:6]]
-
-    def in_order(found: list[str]) -> list[str]:
-        """The ids, sorted, if they are in due order: those of one moment come page by page as they like."""
-        hours = [int(id[-2:]) // 3 for id in found]
-        assert hours == sorted(hours)
-        return sorted(found)
-
-    # Then
-    assert in_order(listed(client, limit=limit, prefix="t-")) == waiting
-    assert sorted(listed(client, limit=limit)) == sorted(waiting + others)
-    assert in_order(listed(client, limit=limit, prefix="t-", action="odd")) == [
-        id for id in waiting if int(id[-2:]) % 2
-    ]
-    both = listed(client, limit=limit, prefix="t-", status=["scheduled", "failed"])
-    assert sorted(both[:3]) == ids[3:6]  # they have ended by now, and the others are due later
-    assert in_order(both[3:]) == waiting
-    assert sorted(listed(client, limit=limit, prefix="t-", status="failed")) == ids[3:6]
-    assert listed(client, limit=limit, prefix="nope") == []
-
-
-def test_a_search_for_what_is_rare_looks_at_so_much_and_no_more(
-    client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "QUICKLY", 5)
-    monkeypatch.setattr(listing, "BATCH", 5)
-    monkeypatch.setattr(listing, "_SEARCH", 2)
-    fill(editor)
-    page = client.get("/api/tasks", params={"text": "nope"}).json()
-    assert page["tasks"] == []
-    assert page["cursor"]
-
-
-def test_what_ended_last_can_come_first(client: TestClient, scheduler: Scheduler) -> None:
-    for id in fill(scheduler.editor, 6):
-        scheduler.become(scheduler.editor.get(id), Status.DONE)
-        scheduler.clock.advance(timedelta(minutes=1))
-    order = [f"t-{n:02}" for n in range(6)]
-    for limit in (1, 4, 100):
-        assert listed(client, status="done", limit=limit, latest_first=True) == order[::-1]
-        assert listed(client, status="done", limit=limit) == order
-    stretch = {"after": "2026-11-21T12:01:00Z", "before": "2026-11-21T12:03:00Z"}
-    assert listed(client, status="done", latest_first=True, **stretch) == order[3:0:-1]
-
-
 def test_a_brief_list_has_no_payloads(client: TestClient, editor: Editor) -> None:
     editor.add("report", schedule="rate(2 hours)", payload={"secret": 1}, id="a")
     task = client.get("/api/tasks", params={"brief": True}).json()["tasks"][0]
@@ -131,35 +72,6 @@ def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor
     assert listed(client) == ids
 
 
-def test_a_task_that_moves_between_two_pages_is_found_once(
-    client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a search that looks at little at a time, and a task that is due later when the next page is read
-    monkeypatch.setattr(listing, "QUICKLY", 2)
-    monkeypatch.setattr(listing, "BATCH", 2)
-    ids = fill(scheduler.editor, 6)
-    queued = scheduler.store.queued
-
-    def queued_later(lane: int, **bounds: Any) -> Any:
-        if isinstance(bounds.get("after"), QueueKey) and scheduler.editor.get(ids[0]).rev == 1:
-            scheduler.editor.move(ids[0], due=timedelta(days=1))
-        return queued(lane, **bounds)
-
-    monkeypatch.setattr(scheduler.store, "queued", queued_later)
-    # Then it is changed once
-    done = bulk(client, do="run_now", where={"prefix": "t-"})
-    assert sorted(done["changed"]) == ids
-    assert done["found"] == len(ids)
-
-
-def test_a_dry_run_does_not_count_what_is_forgotten(client: TestClient, scheduler: Scheduler) -> None:
-    task = scheduler.editor.add("x", due=timedelta(0), id="failed")
-    scheduler.become(task, Status.FAILED)
-    assert bulk(client, do="retry", ids=["failed", "nope"], dry_run=True)["found"] == 1
-    scheduler.clock.advance(timedelta(days=31))
-    assert bulk(client, do="retry", ids=["failed"], dry_run=True)["found"] == 0
-
-
 def test_what_is_stored_is_no_failure_when_the_rule_can_be_set_after_all(
     client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,13 +94,6 @@ def test_when_aws_is_away_the_rest_of_many_is_not_tried(
     refused = client.post("/api/bulk", json={"do": "pause", "ids": [f"t-{n}" for n in range(1000)]})
     assert (refused.status_code, refused.json()["type"]) == (503, "urn:duebell:aws-unavailable")
     assert away.call_count < 100
-
-
-def test_a_bulk_change_has_a_limit(client: TestClient, editor: Editor) -> None:
-    fill(editor)
-    done = bulk(client, do="cancel", where={}, limit=7)
-    assert (done["found"], len(done["changed"]), done["is_all"]) == (7, 7, False)
-    assert len(listed(client)) == 13
 
 
 def test_a_bulk_change_is_about_those_that_it_applies_to(client: TestClient, scheduler: Scheduler) -> None:

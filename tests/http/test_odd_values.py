@@ -1,8 +1,6 @@
 """Whatever the API is given, it takes it or says what is wrong; it never fails inside."""
 
-import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,7 +40,7 @@ def nested(levels: int) -> bytes:
     return b"[" * levels + b"]" * levels
 
 
-@pytest.mark.parametrize("levels", [100, 101, 254, 256, 500, 100_000])
+@pytest.mark.parametrize("levels", [100, 101, 100_000])
 def test_a_payload_of_more_than_100_levels_is_refused_and_nothing_is_stored(
     client: TestClient, scheduler: Scheduler, levels: int
 ) -> None:
@@ -65,17 +63,12 @@ def test_a_payload_of_more_than_100_levels_is_refused_and_nothing_is_stored(
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"spread": HUGE}, "spread", "seconds are too many"),
-    ({"spread": -HUGE}, "spread", "seconds are too many"),
-    ({"spread": 10**300}, "spread", "seconds are too many"),
-    ({"spread": "1"}, "spread", "must be a number of seconds"),
-    ({"expires_after": HUGE}, "expires_after", "seconds are too many"),
     (
         {"due": None, "schedule": "rate(1 hour)", "max_runs": HUGE},
         "max_runs",
         "must be a whole number, 1 to 1,000,000,000",
     ),
     ({"due": None, "schedule": "x" * 1_025}, "schedule", "must be at most 1,024 characters, not 1,025"),
-    ({"due": None, "schedule": "y" * 1_000}, "schedule", "is no schedule"),
     (
         {"due": None, "schedule": "rate(1 hour)", "timezone": "y" * 500_000},
         "timezone",
@@ -83,7 +76,6 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"due": "y" * 500_000}, "due", "is not an ISO-8601 time"),
     ({"id": "\ud800"}, "id", "only printable characters"),
-    ({"action": "\ud800"}, "action", "only printable characters"),
     ({"payload": ["\ud800"]}, "payload", "has no JSON form"),
     ({"y" * 500_000: 1}, "y" * 80 + "…", "is not known here"),
 ]
@@ -112,11 +104,8 @@ ODD: list[Any] = [
 BODIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "add": ("POST", "/api/tasks", {"action": "act", "due": DUE}),
     "change": ("PATCH", "/api/tasks/recurring", {}),
-    "move": ("POST", "/api/tasks/one/move", {"due": DUE}),
     "preview": ("POST", "/api/preview", {"schedule": "rate(1 day)"}),
     "bulk by id": ("POST", "/api/bulk", {"do": "pause", "ids": ["one"]}),
-    "bulk by filter": ("POST", "/api/bulk", {"do": "pause", "where": {}}),
-    "bulk, counted": ("POST", "/api/bulk", {"do": "resume", "ids": ["one"], "dry_run": True}),
 }
 
 #: What any of them may be given.
@@ -124,22 +113,6 @@ FIELDS = (
     "action", "due", "schedule", "timezone", "start", "end", "missed", "max_runs", "spread", "expires_after",
     "in", "payload", "id", "if_exists", "count", "do", "where", "ids", "limit", "dry_run",
 )  # fmt: skip
-
-QUERIES = {
-    "/api/tasks": (
-        "status",
-        "action",
-        "prefix",
-        "after",
-        "before",
-        "latest_first",
-        "brief",
-        "limit",
-        "cursor",
-    ),
-    "/api/timeline": ("start", "step", "count", "timezone"),
-    "/api/history": ("start", "step", "count", "timezone"),
-}
 
 
 @pytest.mark.parametrize("kind", BODIES)
@@ -150,45 +123,3 @@ def test_a_body_with_a_value_of_any_kind_is_answered(client: TestClient, kind: s
             answer = ask(client, method, path, {**right, field: value})
             assert answer.status_code < 500, (field, str(value)[:80], answer.text)
     assert client.get("/api/tasks?status=scheduled&status=paused").status_code == 200
-
-
-@pytest.mark.parametrize("field", ["action", "prefix", "after", "before", "status"])
-def test_a_filter_with_a_value_of_any_kind_is_answered(client: TestClient, field: str) -> None:
-    for value in ODD:
-        answer = ask(client, "POST", "/api/bulk", {"do": "pause", "where": {field: value}, "dry_run": True})
-        assert answer.status_code < 500, (str(value)[:80], answer.text)
-
-
-def texts() -> Iterator[str]:
-    """The same as they stand in an address."""
-    for value in ODD:
-        yield (value if isinstance(value, str) else json.dumps(value)).encode(errors="replace").decode()
-
-
-@pytest.mark.parametrize("path", QUERIES)
-def test_a_query_with_a_value_of_any_kind_is_answered(client: TestClient, path: str) -> None:
-    right = {} if path == "/api/tasks" else {"start": DUE}
-    for field in QUERIES[path]:
-        for value in texts():
-            answer = client.get(path, params={**right, field: value})
-            assert answer.status_code < 500, (field, value[:80], answer.text)
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        ["0001-01-01T00:00:00+14:00", False, 0, "one"],
-        ["9999-12-31T23:59:59.9999Z", False, 0, "one"],
-        ["2026-12-31T00:00:00", False, 0, "one"],
-        ["2026-12-31T00:00:00Z", False, 10**400, "one"],
-        ["2026-12-31T00:00:00Z", False, 0, "\U0001d11e" * 1_000],
-        ["2026-12-31T00:00:00Z", True, 0, ""],
-        [],
-        7,
-    ],
-)
-def test_a_cursor_that_someone_made_up_is_refused_or_goes_on_there(client: TestClient, place: Any) -> None:
-    cursor = base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
-    for status in ("scheduled", "done", "paused"):
-        answer = client.get("/api/tasks", params={"cursor": cursor, "status": status})
-        assert answer.status_code in {200, 422}, answer.text

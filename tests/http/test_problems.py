@@ -39,26 +39,14 @@ def post(client: TestClient, body: str | bytes) -> Any:
     [
         ({"due": DUE}, "action", "is missing"),
         ({"action": "x"}, "due", "is missing: say when it shall run, or give a `schedule`"),
-        ({"action": "", "due": DUE}, "action", "must be 1 to 256 characters"),
-        ({"action": 1, "due": DUE}, "action", "must be text"),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
-        ({"action": "x", "due": "2026-12-31"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
-        ({"action": "x", "due": 1798675200}, "due", "must be text"),
-        ({"action": "x", "due": None}, "due", "is missing"),
-        ({"action": "x", "due": "2200-01-01T00:00:00Z"}, "due", "2199"),
         ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
-        ({"action": "x", "due": DUE, "id": ""}, "id", "must be 1 to 256 characters"),
-        ({"action": "x", "due": DUE, "id": "x" * 257}, "id", "must be 1 to 256 characters"),
-        ({"action": "x", "due": DUE, "id": "a\nb"}, "id", "printable"),
-        ({"action": "x", "due": DUE, "if_exists": "maybe"}, "if_exists", "'keep'"),
         ({"action": "x", "due": DUE, "dues": 1}, "dues", "is not known here"),
         ({"action": "x", "due": DUE, "payload": "x" * 400_000}, "payload", "is 400,002 bytes"),
         (7, "body", "valid dictionary"),
         ({"action": "x", "in": 1, "due": DUE}, "in", "goes without a due date"),
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
-        ({"action": "x", "in": 1e300}, "in", "seconds are too many"),
-        ({"action": "x", "in_": 1}, "in_", "is not known here"),
     ],
 )
 def test_what_cannot_be_right_is_named_with_the_reason(
@@ -70,16 +58,10 @@ def test_what_cannot_be_right_is_named_with_the_reason(
     assert client.get("/api/tasks").json()["tasks"] == []
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
 def test_a_payload_with_a_number_that_json_has_not_is_refused(client: TestClient, number: str) -> None:
     body = f'{{"action": "x", "due": "{DUE}", "payload": {{"n": {number}}}}}'
     assert problem(post(client, body), 422)["field"] == "payload"
-
-
-def test_half_a_surrogate_pair_is_refused(client: TestClient) -> None:
-    body = f'{{"action": "x", "due": "{DUE}", "payload": "\\ud800"}}'
-    assert problem(post(client, body), 422)["field"] == "payload"
-    assert problem(post(client, f'{{"action": "\\ud800", "due": "{DUE}"}}'), 422)["field"] == "action"
 
 
 def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
@@ -87,15 +69,10 @@ def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
     assert [one["field"] for one in document["errors"]] == ["action", "due"]
 
 
-def test_a_body_that_is_missing_is_refused(client: TestClient) -> None:
-    assert problem(post(client, ""), 422)["field"] == "body"
-
-
 @pytest.mark.parametrize(
     ("body", "why"),
     [
         (b"{", "Expecting property name enclosed in double quotes at character 1"),
-        (b"{'a': 1}", "Expecting property name enclosed in double quotes at character 1"),
         (b'{"action": "\xff"}', "it is not UTF-8"),
         (b'{"payload": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
         (b"[" * 100_000, "it is nested too deeply"),
@@ -120,10 +97,8 @@ def test_a_body_that_can_be_read_in_no_way_or_in_two_is_refused(
     ("query", "field"),
     [
         ("limit=0", "limit"),
-        ("limit=many", "limit"),
         ("status=lost", "status[0]"),
         ("after=2026-12-31T00:00:00", "after"),
-        ("before=soon", "before"),
         ("cursor=nonsense", "cursor"),
         ("actoin=x", "actoin"),
     ],
@@ -153,10 +128,8 @@ def test_a_change_that_the_status_does_not_allow_is_a_conflict(client: TestClien
 @pytest.mark.parametrize(
     ("error", "status", "type"),
     [
-        (errors.InvalidQuery("limit", "is odd"), 422, "invalid-query"),
         (errors.TaskNotFound("a"), 404, "task-not-found"),
         (errors.TaskExists("a"), 409, "task-exists"),
-        (errors.TaskConflict("no"), 409, "task-conflict"),
         (errors.NotArmed("stored, but no"), 503, "not-armed"),
         (errors.NotDeployed("no table"), 503, "not-deployed"),
         (errors.QueueFull("a", 3), 507, "queue-full"),
@@ -225,11 +198,6 @@ def test_head_is_answered_as_get_without_the_body(client: TestClient, path: str)
     assert dict(head.headers) == dict(get.headers)
 
 
-def test_the_stream_has_no_head(client: TestClient) -> None:
-    refused = client.head("/api/changes")
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
-
-
 def test_an_answer_does_not_grow_with_what_was_wrong(client: TestClient) -> None:
     for body in (
         {"action": "x", "due": "2" * 1_000_000},
@@ -240,12 +208,6 @@ def test_an_answer_does_not_grow_with_what_was_wrong(client: TestClient) -> None
         refused = post(client, json.dumps(body))
         problem(refused, 422)
         assert len(refused.content) < 20_000
-
-
-@pytest.mark.parametrize(("field", "value"), [("max_runs", True), ("max_runs", "5"), ("max_runs", 1.0)])
-def test_what_is_of_another_type_is_not_made_to_fit(client: TestClient, field: str, value: object) -> None:
-    body = {"action": "x", "schedule": "0 9 * * *", field: value}
-    assert problem(post(client, json.dumps(body)), 422)["field"] == field
 
 
 @pytest.mark.parametrize("id", [".", ".."])

@@ -38,11 +38,6 @@ def test_a_recurring_task_tells_its_next_occurrences(
     assert task["recurrence"]["upcoming"] == [f"2026-11-{day}T09:00:00.000Z" for day in days]
 
 
-def test_after_the_last_occurrence_there_is_none(client: TestClient) -> None:
-    task = add(client, due=None, schedule="0 9 * * *", end="2026-11-22T12:00:00Z")
-    assert (task["due"], task["recurrence"]["upcoming"]) == ("2026-11-22T09:00:00.000Z", [])
-
-
 @pytest.mark.parametrize("wrong", ["3", 3.0, True, 0, 101])
 def test_the_count_of_a_preview_is_a_whole_number_in_its_limits(client: TestClient, wrong: object) -> None:
     refused = client.post("/api/preview", json={"schedule": "0 9 * * *", "count": wrong})

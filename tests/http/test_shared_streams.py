@@ -10,7 +10,6 @@ from http.client import HTTPResponse
 
 import pytest
 
-from duebell import AwsUnavailable
 from duebell_editor.http.routes import changes
 from duebell_editor.http.routes.changes import SharedReadings
 from duebell_shared.bell.arming import ArmingRecord
@@ -61,46 +60,6 @@ def test_who_goes_away_first_takes_nothing_from_the_others() -> None:
         assert (await second).value is True
 
     asyncio.run(act())
-
-
-def test_an_error_is_shared_and_does_not_stay() -> None:
-    now = 0.0
-
-    def fail() -> int:
-        raise AwsUnavailable("throttled")
-
-    async def act() -> None:
-        nonlocal now
-        readings = SharedReadings(lambda: now)
-        for _ in range(2):
-            with pytest.raises(AwsUnavailable):
-                await readings.get("a", fail, max_age=2)
-        assert len(readings._readings) == 1
-        now += 2
-        assert (await readings.get("a", lambda: 7, max_age=2)).value == 7
-        # What nobody asks for any more is dropped
-        now += 1000
-        await readings.get("b", lambda: 8, max_age=2)
-        assert set(readings._readings) == {"b"}
-
-    asyncio.run(act())
-
-
-def test_a_reading_that_another_loop_has_left_behind_is_made_anew() -> None:
-    readings = SharedReadings()
-    may_end = threading.Event()
-
-    async def leave() -> None:
-        asyncio.get_running_loop().call_soon(may_end.set)
-        task = asyncio.create_task(readings.get("a", may_end.wait, max_age=60))
-        await asyncio.sleep(0)
-        task.cancel()
-
-    async def act() -> bool:
-        return (await readings.get("a", lambda: True, max_age=60)).value
-
-    asyncio.run(leave())
-    assert asyncio.run(act()) is True
 
 
 class Counting(SharedStore):

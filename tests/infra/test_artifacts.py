@@ -111,15 +111,6 @@ def test_what_a_deployment_that_was_broken_off_left_out_is_made_up_for(
     getattr(s3, f"get_{setting}")(Bucket=OURS)
 
 
-def test_settings_that_someone_made_stay(session: boto3.Session, s3: "S3Client") -> None:
-    artifacts(session).upload(bundle(), stack="duebell")
-    s3.put_bucket_tagging(Bucket=OURS, Tagging={"TagSet": [{"Key": "owner", "Value": "me"}]})
-
-    artifacts(session).upload(bundle(), stack="duebell")
-
-    assert s3.get_bucket_tagging(Bucket=OURS)["TagSet"] == [{"Key": "owner", "Value": "me"}]
-
-
 def test_who_may_only_upload_to_the_bucket_deploys_all_the_same(
     session: boto3.Session, s3: "S3Client"
 ) -> None:
@@ -145,15 +136,6 @@ def test_a_given_bucket_that_one_may_not_list_gets_the_bundle(
 
     assert asked == ["HeadObject"]
     assert keys(s3, "mine") == [key]
-
-
-def test_a_given_bucket_is_given_no_settings(session: boto3.Session, s3: "S3Client") -> None:
-    s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-
-    artifacts(session, bucket="mine").upload(bundle(), stack="duebell")
-
-    with pytest.raises(ClientError, match="NoSuchBucketPolicy"):
-        s3.get_bucket_policy(Bucket="mine")
 
 
 def test_a_given_bucket_that_is_not_there_is_told(session: boto3.Session) -> None:

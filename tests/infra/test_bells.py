@@ -9,8 +9,7 @@ import pytest
 
 from duebell import Editor
 from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
-from duebell_infra.deploy.parameters import environment_of, settings_of
-from duebell_infra.errors import DeployFailed, InvalidDeployment
+from duebell_infra.errors import DeployFailed
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
@@ -89,16 +88,6 @@ def test_which_bell_is_kept() -> None:
     assert next_step({"Bell": "schedule", "OtherBell": "no"}) is None
 
 
-def test_the_old_bell_is_not_removed_at_once(deployed: Any) -> None:
-    def apply() -> None:
-        raise AssertionError("nothing is applied")
-
-    asked = {"Bell": "schedule", "OtherBell": "no"}
-    with pytest.raises(InvalidDeployment, match="OtherBell: cannot be no while Bell changes") as refused:
-        deployed(apply, before=UPDATE, parameters=asked)
-    assert refused.value.field == "OtherBell"
-
-
 def test_the_queue_is_armed_by_the_bell_that_stays_before_the_other_is_removed(
     deployed: Any, editor: Editor, schedule: Callable[[], str], rule: Callable[[], str]
 ) -> None:
@@ -159,10 +148,3 @@ def test_arming_by_a_bell_does_not_take_the_other_ones_word(
     )
     with pytest.raises(NotArmed, match="the schedule was set by others each time"):
         arm_by(backend)
-
-
-def test_editors_are_told_of_a_schedule_only() -> None:
-    assert "DUEBELL_BELL" not in environment_of(settings_of("shop", {}))
-    given = environment_of(settings_of("shop", {"Bell": "schedule"}))
-    assert (given["DUEBELL_BELL"], given["DUEBELL_RULE"]) == ("schedule", "shop")
-    assert Settings.from_env(given).bell is BellKind.SCHEDULE

@@ -22,59 +22,6 @@ HERE = Target.this_machine()
 WORKER = "from duebell import Worker\nworker = Worker()\n"
 
 
-def test_it_holds_the_core_its_libraries_and_the_actions(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text(WORKER)
-    built = build("jobs:worker", HERE, folder=tmp_path)
-
-    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
-        names = archive.namelist()
-    assert {"jobs.py", "duebell_worker/entry.py", "msgspec/__init__.py", "pynamodb/__init__.py"} <= set(names)
-    assert names == sorted(names)
-    assert (built.actions, built.files) == ("jobs:worker", len(names))
-
-
-def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text(WORKER)
-    first = build("jobs:worker", HERE, folder=tmp_path)
-    (tmp_path / "jobs.py").touch()
-    second = build("jobs:worker", HERE, folder=tmp_path)
-    (tmp_path / "jobs.py").write_text(f"{WORKER}# changed")
-    third = build("jobs:worker", HERE, folder=tmp_path)
-
-    assert first.data == second.data
-    assert first.hash == second.hash != third.hash
-
-
-def test_there_is_a_worker_without_actions() -> None:
-    assert build(None, HERE).actions == ""
-
-
-def test_its_size_is_told() -> None:
-    assert re.match(r"[12]\.\d MB \([345]\.\d MB unpacked, \d+ files\) for Python", str(build(None, HERE)))
-
-
-def test_what_lambda_would_refuse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", 1000)
-
-    with pytest.raises(BundleFailed, match="unpacked"):
-        build(None, HERE)
-
-
-def test_it_says_its_version_which_is_that_of_its_contents(tmp_path: Path) -> None:
-    def version() -> dict[str, str]:
-        built = build("jobs:worker", HERE, folder=tmp_path)
-        with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
-            told: dict[str, str] = json.loads(archive.read(BUNDLE_FILE))
-            return told
-
-    (tmp_path / "jobs.py").write_text(WORKER)
-    first = version()
-    assert first["duebell"] == duebell_release()
-    assert version() == first
-    (tmp_path / "jobs.py").write_text(f"{WORKER}# changed")
-    assert version()["version"] != first["version"]
-
-
 def unpacked(built: bundle.Bundle, folder: Path) -> Path:
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
         archive.extractall(folder)
@@ -85,34 +32,59 @@ def compiled(name: str) -> str:
     return f"__pycache__/{name}.{sys.implementation.cache_tag}.pyc"
 
 
-def test_it_holds_compiled_files_beside_the_sources(tmp_path: Path) -> None:
+def test_it_holds_the_core_its_libraries_and_the_actions_with_compiled_files(tmp_path: Path) -> None:
     (tmp_path / "jobs.py").write_text(WORKER)
-    made = unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made")
-    # Then Python takes the compiled ones without a look at the sources
+    built = build("jobs:worker", HERE, folder=tmp_path)
+    assert re.match(r"[12]\.\d MB \([345]\.\d MB unpacked, \d+ files\) for Python", str(built))
+    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+        names = archive.namelist()
+    assert {"jobs.py", "duebell_worker/entry.py", "msgspec/__init__.py", "pynamodb/__init__.py"} <= set(names)
+    assert names == sorted(names)
+    assert (built.actions, built.files) == ("jobs:worker", len(names))
+    # Python takes the compiled ones without a look at the sources
+    made = unpacked(built, tmp_path / "made")
     for name in ("jobs", "duebell_worker/entry", "msgspec/__init__", "pynamodb/models"):
         file = made / name
         content = (file.parent / compiled(file.name)).read_bytes()
         assert content[:4] == MAGIC_NUMBER
         assert int.from_bytes(content[4:8], "little") == 0b01  # checked by hash, but never
         assert file.with_suffix(".py").is_file()
-
-
-def test_tracebacks_show_the_sources_where_lambda_has_them(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text(WORKER)
-    made = unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made")
+    # Tracebacks show the sources where Lambda has them
     code = marshal.loads((made / compiled("jobs")).read_bytes()[16:])
     assert code.co_filename == "/var/task/jobs.py"
-
-
-def test_a_compiled_file_is_what_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text(WORKER)
-    made = unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made")
+    # And a compiled file is what is imported
     (made / "jobs.py").write_text("raise RuntimeError")
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import jobs; print(jobs.worker)"
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import jobs; print(jobs.worker)"
     done = subprocess.run(
-        [sys.executable, "-c", code, made], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-c", program, made], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert "Worker" in done.stdout
+
+
+def test_the_same_inputs_give_the_same_bytes_and_the_same_version(tmp_path: Path) -> None:
+    def version(built: bundle.Bundle) -> dict[str, str]:
+        with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+            told: dict[str, str] = json.loads(archive.read(BUNDLE_FILE))
+            return told
+
+    (tmp_path / "jobs.py").write_text(WORKER)
+    first = build("jobs:worker", HERE, folder=tmp_path)
+    (tmp_path / "jobs.py").touch()
+    second = build("jobs:worker", HERE, folder=tmp_path)
+    (tmp_path / "jobs.py").write_text(f"{WORKER}# changed")
+    third = build("jobs:worker", HERE, folder=tmp_path)
+    assert first.data == second.data
+    assert first.hash == second.hash != third.hash
+    assert version(first) == version(second)
+    assert version(first)["duebell"] == duebell_release()
+    assert version(third)["version"] != version(first)["version"]
+
+
+def test_what_lambda_would_refuse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", 1000)
+
+    with pytest.raises(BundleFailed, match="unpacked"):
+        build(None, HERE)
 
 
 def test_what_cannot_be_compiled_is_in_it_as_it_is(tmp_path: Path) -> None:

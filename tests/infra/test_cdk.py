@@ -32,7 +32,6 @@ from aws_cdk.aws_secretsmanager import Secret
 from aws_cdk.aws_sns import Topic
 from aws_cdk.aws_sqs import Queue
 
-import duebell.cdk
 from duebell.cdk import Scheduler
 from duebell_infra.deploy import cdk
 
@@ -231,13 +230,6 @@ def test_the_app_of_the_how_to_is_synthesised(tmp_path: Path) -> None:
     assert {one["Properties"].get("FunctionName") for one in functions} == {"shop", None}
 
 
-def test_a_stack_may_have_two(stack: Stack) -> None:
-    for name in ("first", "second"):
-        Scheduler(stack, name, name=name, actions="jobs:worker")
-    # Each has its rule, and that of its heartbeat, if it were asked for
-    assert len(of_type(synthesised(stack), "AWS::Events::Rule")) == 4
-
-
 def test_what_cannot_be_right_is_refused(stack: Stack) -> None:
     with pytest.raises(InvalidDeployment, match="3 to 30 letters"):
         Scheduler(stack, "One", name="my_queue", actions="jobs:worker")
@@ -260,10 +252,6 @@ def test_each_condition_that_something_is_given_is_known(template: Any) -> None:
         )
     }
     assert {name: one for name, one in given.items() if name != "IsWarmed"} == cdk.GIVEN
-
-
-def test_it_is_the_one_name() -> None:
-    assert duebell.cdk.__all__ == ["Scheduler"]
 
 
 def test_a_worker_that_starts_from_a_snapshot_is_another_version_with_each_change(tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
 """The program `duebell`, as far as it needs no AWS."""
 
-import io
-import re
 import socket
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,27 +17,6 @@ from tests.e2e.support import duebell
 pytestmark = pytest.mark.slow
 
 
-def test_it_has_the_commands_about_tasks_and_about_the_stack(tmp_path: Path) -> None:
-    done = duebell("--help", folder=tmp_path)
-
-    commands = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")}
-    assert {"add", "list", "status", "local", "bundle", "deploy", "verify", "destroy"} <= commands
-    assert done.returncode == 0
-
-
-def test_bundle_writes_the_same_zip_each_time(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("from duebell import Worker\nworker = Worker()")
-    for name in ("one.zip", "two.zip"):
-        done = duebell("bundle", "--actions", "jobs:worker", "--this-machine", "-o", name, folder=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert re.match(rf"{name}: [12]\.\d MB ", done.stdout)
-
-    one = (tmp_path / "one.zip").read_bytes()
-    assert one == (tmp_path / "two.zip").read_bytes()
-    with zipfile.ZipFile(io.BytesIO(one)) as archive:
-        assert "jobs.py" in archive.namelist()
-
-
 def test_an_error_is_one_line(tmp_path: Path) -> None:
     done = duebell("bundle", "--actions", "no-module", folder=tmp_path)
 
@@ -54,14 +30,6 @@ def test_a_name_that_no_stack_can_have_is_refused_before_anything_is_asked(tmp_p
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be named 'my_queue': 3 to 30 letters" in done.stderr
-
-
-def test_the_stack_and_the_editor_need_two_ports(tmp_path: Path) -> None:
-    done = duebell("local", "--port", "8200", "--editor-port", "8200", folder=tmp_path)
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot both have port 8200: choose another with --port or --editor-port" in done.stderr
-    assert not (tmp_path / ".duebell").exists()
 
 
 def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(tmp_path: Path) -> None:

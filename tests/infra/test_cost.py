@@ -1,14 +1,15 @@
 """`duebell cost`: dollars a month, computed without a call."""
 
 import json
-import subprocess
-import sys
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from bench.costs import rows, scheduler_cost
 from msgspec.structs import replace
+from typer.testing import CliRunner
 
+from duebell_editor.cli.program import app
 from duebell_editor.simulation.cost import (
     PRICES,
     Units,
@@ -22,9 +23,8 @@ from duebell_editor.simulation.cost import (
 from duebell_shared.settings import Precision
 
 
-def duebell(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    program = [sys.executable, "-c", "from duebell_infra.cli import main; main()", *arguments]
-    return subprocess.run(program, capture_output=True, text=True, check=False)
+def duebell(*arguments: str) -> Any:
+    return CliRunner().invoke(app, arguments)
 
 
 HOUR = timedelta(hours=1)
@@ -86,7 +86,7 @@ def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twic
 
 def test_the_command_says_dollars_a_month() -> None:
     done = duebell("cost", "--tasks", "100000", "--at-a-time", "10")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[0] == "100,000 tasks in 10,000 runs a month"
 
 
@@ -110,7 +110,7 @@ def test_the_command_says_what_the_page_says_of_the_same_tasks(at_a_time: int) -
 
 
 def test_what_is_no_number_of_tasks_is_wrong_usage() -> None:
-    assert duebell("cost", "--tasks", "0").returncode == 2
+    assert duebell("cost", "--tasks", "0").exit_code == 2
 
 
 def test_a_snapshot_is_paid_for_by_the_month_and_by_each_start_from_it() -> None:
@@ -133,7 +133,7 @@ def test_a_snapshot_is_paid_for_by_the_month_and_by_each_start_from_it() -> None
 def test_the_command_adds_the_intake_if_there_is_one() -> None:
     def told(*options: str) -> dict[str, float]:
         done = duebell("cost", "--tasks", "100000", "--json", *options)
-        assert done.returncode == 0, done.stderr
+        assert done.exit_code == 0, done.stderr
         found: dict[str, float] = json.loads(done.stdout)["usd_a_month"]
         return found
 

@@ -316,7 +316,3 @@ def test_a_deleted_rule_is_put_back_with_its_target_and_permission(
     assert policy["Statement"][0]["Principal"] == {"Service": "events.amazonaws.com"}
     # And once it is back, nothing more is said of it
     assert not [line for line in deployed(unchanged, before=UPDATE) if "put back" in line]
-
-
-def test_a_worker_that_cannot_be_looked_at_is_said(deployed: Any) -> None:
-    assert any("could not be looked at" in line for line in deployed(unchanged, before=UPDATE))

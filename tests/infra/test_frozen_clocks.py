@@ -44,14 +44,6 @@ def test_actions_and_the_test_see_the_time_of_the_rehearsal(worker: Worker, froz
     assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 4, tzinfo=UTC)
 
 
-def test_a_rehearsal_can_begin_at_the_frozen_time(worker: Worker, frozen: FrozenClock) -> None:
-    @worker.action("act")
-    def act() -> None: ...
-
-    Rehearsal(worker, now=datetime.now(UTC))
-    assert act.using(due=HOUR).add().due == MORNING + HOUR
-
-
 def test_times_in_payloads_and_schedules_are_as_ever(worker: Worker, frozen: FrozenClock) -> None:
     seen = []
 

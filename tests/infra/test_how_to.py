@@ -28,17 +28,11 @@ def test_the_test_of_the_tutorial_passes(tmp_path: Path) -> None:
     assert "1 passed" in pytest_in(tmp_path)
 
 
-@pytest.mark.parametrize("pages", [("test",), ("test", "fastapi")])
+@pytest.mark.parametrize("pages", [("test", "fastapi")])
 def test_the_tests_that_it_shows_pass(tmp_path: Path, pages: tuple[str, ...]) -> None:
     for page in pages:
         written(page, tmp_path)
     assert f"{len(pages) + 1} passed" in pytest_in(tmp_path)
-
-
-def test_the_worker_may_be_named_in_the_environment(tmp_path: Path) -> None:
-    written("test", tmp_path)
-    (tmp_path / "pyproject.toml").unlink()
-    assert "2 passed" in pytest_in(tmp_path, DUEBELL_WORKER="actions:worker")
 
 
 @pytest.mark.e2e
@@ -55,15 +49,7 @@ def test_the_stack_runs_what_is_deployed(tmp_path: Path) -> None:
     assert "welcome bob" in said
 
 
-@pytest.mark.e2e
-def test_without_actions_that_can_be_bundled_the_stack_says_why(tmp_path: Path) -> None:
-    written("test", tmp_path)
-    said = pytest_in(tmp_path, "test_stack.py", "-o", "duebell_worker=nowhere:worker")
-    assert "duebell_stack: there is no module 'nowhere'" in said
-    assert "Traceback" not in said
-
-
-@pytest.mark.parametrize("name", ["", "actions", "actions:nothing", "trials:active"])
+@pytest.mark.parametrize("name", ["", "trials:active"])
 def test_without_a_worker_the_fixture_says_what_to_do(tmp_path: Path, name: str) -> None:
     written("test", tmp_path)
     (tmp_path / "pyproject.toml").unlink()
@@ -78,9 +64,3 @@ def test_pytest_loads_nothing_of_duebell_before_a_test_asks_for_it(tmp_path: Pat
         "    assert not {'boto3', 'duebell_editor', 'duebell_worker', 'duebell_shared'} & set(sys.modules)\n"
     )
     assert "1 passed" in pytest_in(tmp_path)
-
-
-@pytest.mark.parametrize(("page", "file"), [("lambda", "orders.py"), ("django", "reminders/services.py")])
-def test_its_other_files_can_be_compiled(tmp_path: Path, page: str, file: str) -> None:
-    written(page, tmp_path)
-    assert run(tmp_path, "-m", "py_compile", file).returncode == 0

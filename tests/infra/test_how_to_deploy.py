@@ -1,6 +1,5 @@
 """The files of docs/how-to for other tools that deploy, held against the template and the command line."""
 
-import ast
 import json
 import re
 import shlex
@@ -68,37 +67,6 @@ def test_serverless(tmp_path: Path, template: Any) -> None:
     assert provider["environment"] == wanted
     [policy] = provider["iam"]["role"]["managedPolicies"]
     assert policy == {"Fn::GetAtt": ["Scheduler", "Outputs.EditorPolicyArn"]}
-
-
-def test_pulumi(tmp_path: Path, template: Any) -> None:
-    program = ast.parse(file_of("pulumi", tmp_path).read_text())
-    [given] = [
-        keyword.value
-        for node in ast.walk(program)
-        if isinstance(node, ast.Call)
-        for keyword in node.keywords
-        if keyword.arg == "parameters"
-    ]
-    assert isinstance(given, ast.Dict)
-    names = {one.value: one.value for one in given.keys if isinstance(one, ast.Constant)}
-    fits({**names, "Name": "shop"}, template)
-    used = {
-        node.slice.value
-        for node in ast.walk(program)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
-    }
-    assert used == {*ENVIRONMENT.values(), "EditorPolicyArn"} <= set(template["Outputs"])
-    assert 'NAME = "shop"' in text_of("pulumi")
-    for name in ENVIRONMENT:
-        assert f'"{name}"' in text_of("pulumi")
-
-
-def test_github_actions(tmp_path: Path) -> None:
-    read = yaml.safe_load(file_of("github-actions", tmp_path).read_text())
-    steps = read["jobs"]["deploy"]["steps"]
-    runs = [step["run"] for step in steps if "run" in step]
-    assert [run.split()[0] for run in runs] == ["pip", "pytest", "duebell", "duebell"]
-    assert read["permissions"]["id-token"] == "write"
 
 
 def _command(name: str) -> Any:

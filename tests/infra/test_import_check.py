@@ -63,14 +63,11 @@ def test_what_can_run_is_built(built: Built) -> None:
          "here with pytest: name pytest among the requirements (--requirements FILE)"),
         ("import nowhere_at_all", "there is no 'nowhere_at_all' in .*, and none is installed here"),
         ("import duebell_infra", "No module named 'duebell_infra'"),
-        ("from boto3 import nothing", "ImportError: cannot import name 'nothing'"),
         ("x = (", r"jobs.py, line \d: SyntaxError"),
         ("open('rates.json')", "FileNotFoundError.*rates.json"),
         ("import os; os.environ['MISSING']", "jobs.py, line 1: KeyError: 'MISSING'"),
         (f"{WORKER}@worker.recurring('cron(0 9)')\n@worker.action\ndef tick(): ...",
          r"bundle cannot be imported: InvalidSchedule: schedule: [^/]*of the action 'tick', jobs.py:3)$"),
-        ("raise ValueError('a\\nb')", "ValueError: a b"),
-        ("import sys; sys.exit(3)", "jobs.py, line 1: SystemExit: 3"),
         ("import os; os._exit(3)", "importing jobs:worker ends the interpreter with status 3"),
     ],
 )  # fmt: skip
@@ -128,9 +125,7 @@ def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, t
             "import botocore.exceptions as e; raise e.ClientError({'Error': {'Code': 'Denied'}}, 'Query')",
             "ClientError.*network and AWS",
         ),
-        ("raise TimeoutError", "TimeoutError.*network and AWS"),
         ("raise ConnectionRefusedError", "ConnectionRefusedError.*network and AWS"),
-        ("import socket; raise socket.gaierror(1, 'no')", "gaierror.*network and AWS"),
     ],
 )
 def test_what_needs_the_place_where_it_runs_is_built_and_told(built: Built, lines: str, why: str) -> None:
@@ -177,10 +172,6 @@ def test_no_credentials_and_nothing_else_of_this_environment_is_there(
     )
 
 
-def test_a_bundle_for_this_machine_finds_what_is_installed_here(built: Built) -> None:
-    assert built("import pytest", target=HERE) == ""
-
-
 def test_it_is_not_imported_if_that_is_not_wanted(built: Built) -> None:
     assert built("raise ValueError", surroundings=None) == ""
 
@@ -194,7 +185,3 @@ def test_it_is_not_imported_if_that_is_not_wanted(built: Built) -> None:
 )
 def test_what_the_module_starts_does_not_hold_it_up(built: Built, lines: str) -> None:
     assert built(lines) == ""
-
-
-def test_what_the_module_prints_does_no_harm(built: Built) -> None:
-    assert built("import sys; print('{}'); print('error', file=sys.stderr)") == ""

@@ -1,6 +1,5 @@
 """The process of `duebell local`, seen from another one: its note, waiting for it, ending it."""
 
-import itertools
 import os
 import signal
 import subprocess
@@ -12,13 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
 from duebell_infra.local.service import clear, registered, start, stop, wait, ways_in
 from duebell_infra.local.state import StateFolder
-from tests.e2e.support import duebell
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
 HOLDER = """
@@ -127,12 +124,6 @@ def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPa
             stop(state)
 
 
-def test_a_wait_is_over_when_its_time_is(state: Path) -> None:
-    ticks = itertools.count()
-    with pytest.raises(EmbeddedStackFailed, match=r"after 3 seconds: `duebell local --detach` starts one"):
-        wait(state, limit=3, clock=lambda: float(next(ticks)))
-
-
 def test_one_that_is_starting_is_not_ready(state: Path) -> None:
     with StateFolder(state), registered(state):
         with pytest.raises(EmbeddedStackFailed):
@@ -165,16 +156,6 @@ def test_a_second_start_says_that_it_runs_already(state: Path, monkeypatch: pyte
     # And one that is not ready yet is said to be starting
     with StateFolder(state), registered(state), pytest.raises(AlreadyRunning, match="is starting already"):
         start(state, [])
-
-
-def test_a_second_start_prints_the_ways_in_again(state: Path) -> None:
-    with running(state):
-        done = duebell("local", "--state", str(state), folder=state)
-    assert done.returncode == Exit.CONFLICT
-    assert done.stderr.startswith("error: the stack in ")
-    assert done.stderr.count("\n") == 1
-    assert done.stdout.splitlines() == list(ways_in(state, {"AWS_REGION": "here"}))
-    assert done.stdout.endswith("  export AWS_REGION=here\n")
 
 
 def test_the_ways_to_reach_it_are_said(monkeypatch: pytest.MonkeyPatch) -> None:

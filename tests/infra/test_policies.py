@@ -4,7 +4,6 @@ import inspect
 import json
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -14,11 +13,10 @@ from msgspec.structs import replace
 
 from duebell import Calendar, Editor, Worker, WorkerNotStarted
 from duebell_editor.intake import Intake
-from duebell_infra.deploy.template import template_file
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.retention import History
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
 from tests.intake.conftest import ARN, Queues
 from tests.support import NOON, REGION, SCHEDULED, Clock, create_schedule
@@ -304,7 +302,3 @@ def test_nobody_may_do_more(resources: Any, service: Any, call: str, arguments: 
 def test_no_statement_is_for_every_resource(resources: Any) -> None:
     for document in (worker_document(resources), resources["EditorPolicy"]["Properties"]["PolicyDocument"]):
         assert all("*" not in statement["Resource"] for statement in statements_of(document))
-
-
-def test_the_template_is_the_one_in_the_repository() -> None:
-    assert template_file() == Path(__file__).parents[2] / "infra" / "template.yaml"

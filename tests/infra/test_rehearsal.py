@@ -40,24 +40,6 @@ def test_nothing_runs_before_its_time(worker: Worker, expired: list[str]) -> Non
     assert rehearsal.editor.status().healthy
 
 
-def test_what_fails_is_retried_when_its_time_has_come(worker: Worker, expired: list[str]) -> None:
-    rehearsal = Rehearsal(worker)
-    rehearsal.editor.add("expire", due=HOUR, payload={"user": "eve", "fails": "yes"})
-    rehearsal.let_time_pass(HOUR)
-    assert expired == []
-    rehearsal.let_time_pass(5 * MINUTE)
-    assert expired == ["eve"]
-
-
-def test_recurring_tasks_recur(worker: Worker, expired: list[str]) -> None:
-    rehearsal = Rehearsal(worker, now=datetime(2026, 3, 28, tzinfo=UTC))
-    rehearsal.editor.add(
-        "expire", schedule="30 2 * * *", timezone="Europe/Berlin", payload={"user": "daily"}, id="daily"
-    )
-    rehearsal.let_time_pass(7 * DAY)
-    assert len(expired) == 7
-
-
 def test_an_action_that_is_closed_waits_for_its_opening() -> None:
     worker, rehearsed = Worker(), []
 

@@ -142,19 +142,6 @@ def test_the_schedule_is_as_the_rule_and_keeps_its_retries(template: Any, module
     assert their_target["role_arn"] == "${aws_iam_role.bell[0].arn}"
 
 
-def test_each_bell_is_there_if_it_is_the_one_or_the_other_is_kept(template: Any) -> None:
-    conditions = template["Conditions"]
-    assert conditions["IsBySchedule"] == {"Fn::Equals": [{"Ref": "Bell"}, "schedule"]}
-    for name, is_it in (
-        ("HasRule", {"Fn::Equals": [{"Ref": "Bell"}, "rule"]}),
-        ("HasSchedule", {"Condition": "IsBySchedule"}),
-    ):
-        assert conditions[name] == {"Fn::Or": [is_it, {"Condition": "KeepsOtherBell"}]}
-    ours = {name: one.get("Condition") for name, one in template["Resources"].items()}
-    assert {name for name in ours if ours[name] == "HasRule"} == {"Rule", "Permission"}
-    assert {name for name in ours if ours[name] == "HasSchedule"} == {"Schedule", "BellRole"}
-
-
 def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     ours, theirs = properties(template, "Function"), module["resource"]["aws_lambda_function"]["worker"]
     assert ours["Handler"] == theirs["handler"]

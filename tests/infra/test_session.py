@@ -24,8 +24,3 @@ def test_the_environment_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (credentials := session.get_credentials())
     # The key is the token, too: MiniStack gives functions its own token, and wants the same from all
     assert (credentials.access_key, credentials.token) == (KEY, KEY)
-
-
-def test_a_given_endpoint_wins() -> None:
-    client = embedded_session(HERE, KEY).client("s3", endpoint_url="http://127.0.0.1:4598")
-    assert client.meta.endpoint_url == "http://127.0.0.1:4598"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.deploy.parameters import settings_of, version_parameter
+from duebell_infra.deploy.parameters import version_parameter
 from duebell_infra.deploy.template import template_text
 from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties
@@ -27,18 +27,9 @@ def test_each_change_publishes_another_version_and_nothing_else_does() -> None:
     assert len({key(), *changes, other_template}) == 5
 
 
-def test_without_it_there_is_no_version() -> None:
-    assert key(SnapStart="no") == ""
-
-
 def test_a_python_without_snapshots_is_refused_before_anything_is_written() -> None:
     with pytest.raises(InvalidDeployment, match=r"3\.12 or newer, and the worker is for 3\.11: give"):
         key(Runtime="python3.11")
-
-
-def test_editors_call_the_alias() -> None:
-    assert settings_of("duebell", ON).function == "duebell:live"
-    assert settings_of("duebell", {}).function == "duebell"
 
 
 def test_all_that_call_or_wake_the_worker_do_so_by_the_alias(template: Any) -> None:

@@ -63,18 +63,6 @@ def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
     assert settle(session, older, TableSettings()) == []
 
 
-def test_the_index_comes_with_the_units_that_the_table_has(
-    session: boto3.Session, dynamodb: "DynamoDBClient", older: str
-) -> None:
-    changed = settle(session, older, SCALED)
-
-    assert changed == ["provisioned capacity", "the index past-index"]
-    table = described(dynamodb, older)
-    for one in (table, table["GlobalSecondaryIndexes"][0]):
-        units = one["ProvisionedThroughput"]
-        assert (units["ReadCapacityUnits"], units["WriteCapacityUnits"]) == (7, 9)
-
-
 def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
     assert settle(session, "duebell", SCALED) == ["provisioned capacity"]
     units: Any = {"ReadCapacityUnits": 70, "WriteCapacityUnits": 90}
@@ -82,13 +70,6 @@ def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDB
 
     assert settle(session, "duebell", SCALED) == []
     assert described(dynamodb, "duebell")["ProvisionedThroughput"]["ReadCapacityUnits"] == 70
-
-
-def test_it_goes_back_to_on_demand(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
-    settle(session, "duebell", SCALED)
-
-    assert settle(session, "duebell", TableSettings()) == ["capacity on demand"]
-    assert described(dynamodb, "duebell")["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
 def test_table_and_index_are_warmed_and_never_cooled(session: boto3.Session) -> None:

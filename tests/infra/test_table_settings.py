@@ -63,14 +63,6 @@ def test_settling_twice_changes_nothing(session: boto3.Session) -> None:
     assert settle(session) == []
 
 
-def test_a_protection_that_is_not_wanted_any_more_goes(
-    session: boto3.Session, dynamodb: "DynamoDBClient"
-) -> None:
-    settle(session)
-    assert settle(session, is_protected=False) == ["deletion protection off"]
-    assert dynamodb.describe_table(TableName="duebell")["Table"]["DeletionProtectionEnabled"] is False
-
-
 Asked = list[dict[str, Any]]
 
 
@@ -114,14 +106,6 @@ def test_without_a_key_it_is_encrypted_with_the_one_that_costs_nothing(
     changed = settle(session, name)
     assert encryptions == [{"Enabled": False}]
     assert "encryption with the key that DynamoDB owns" in changed
-
-
-def test_a_key_that_is_there_already_is_not_set_again(
-    session: boto3.Session, encryptions: Asked, key: str
-) -> None:
-    name = encrypted(session, key)
-    settle(session, name, key=key)
-    assert encryptions == []
 
 
 def test_the_key_of_a_table_is_found_if_it_is_the_customers(session: boto3.Session, key: str) -> None:

@@ -67,11 +67,6 @@ def test_nothing_but_the_name_and_snap_start_can_ever_change_the_rule(template: 
     assert "RoleName" not in template["Resources"]["BellRole"]["Properties"]
 
 
-def test_the_worker_learns_of_the_schedule_after_it_is_made(template: Any) -> None:
-    environment = template["Resources"]["Function"]["Properties"]["Environment"]["Variables"]
-    assert environment["DUEBELL_RULE"] == {"Fn::If": ["IsBySchedule", {"Ref": "Schedule"}, {"Ref": "Name"}]}
-
-
 def test_the_rule_is_created_parked(template: Any) -> None:
     rule = template["Resources"]["Rule"]["Properties"]
     assert (rule["ScheduleExpression"], rule["State"]) == (SENTINEL, "ENABLED")

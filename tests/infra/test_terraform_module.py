@@ -52,10 +52,6 @@ run "with" {
 """
 
 
-def test_the_intake_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
-    assert "2 passed, 0 failed" in output_of(INTAKE, tmp_path)
-
-
 CAPACITY = """
 run "on_demand" {
   command = plan
@@ -98,10 +94,6 @@ run "provisioned" {
   }
 }
 """
-
-
-def test_capacity_is_provisioned_and_scaled_if_asked_for(tmp_path: Path) -> None:
-    assert "2 passed, 0 failed" in output_of(CAPACITY, tmp_path)
 
 
 PLACED = """
@@ -164,10 +156,6 @@ run "half_placed" {
 """
 
 
-def test_it_goes_where_it_is_wanted_and_tells_who_is_to_be_told(tmp_path: Path) -> None:
-    assert "3 passed, 0 failed" in output_of(PLACED, tmp_path)
-
-
 BELLS = """
 run "rule" {
   command = plan
@@ -223,8 +211,9 @@ run "bogus" {
 """
 
 
-def test_the_bell_is_the_rule_or_the_schedule_or_both_are_there(tmp_path: Path) -> None:
-    assert "4 passed, 0 failed" in output_of(BELLS, tmp_path)
+def test_each_part_is_made_if_it_is_asked_for_and_not_otherwise(tmp_path: Path) -> None:
+    output = output_of(INTAKE + CAPACITY + PLACED + BELLS, tmp_path)
+    assert "11 passed, 0 failed" in output, output
 
 
 def test_the_example_names_all_that_editors_need() -> None:

@@ -133,10 +133,6 @@ run "too_many" {
 """
 
 
-def test_the_worker_may_do_what_its_deliveries_need_and_no_more(tmp_path: Path) -> None:
-    assert "3 passed, 0 failed" in output_of(DELIVERING, tmp_path)
-
-
 SNAPSHOT = """
 run "by_default" {
   command = plan
@@ -203,6 +199,8 @@ run "too_old" {
 """
 
 
-def test_the_worker_starts_from_a_snapshot_if_asked_for(tmp_path: Path) -> None:
-    output = output_of(SNAPSHOT, tmp_path)
-    assert "3 passed, 0 failed" in output, output
+def test_the_worker_may_do_what_its_deliveries_need_and_starts_from_a_snapshot_if_asked_for(
+    tmp_path: Path,
+) -> None:
+    output = output_of(DELIVERING + SNAPSHOT, tmp_path)
+    assert "6 passed, 0 failed" in output, output

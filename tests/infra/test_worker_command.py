@@ -21,7 +21,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
-from duebell_worker.process.process import Health, Process, State
+from duebell_worker.process import Health, Process, State
 from tests.e2e.support import duebell
 from tests.infra.policies import Guarded, statements_of
 from tests.support import REGION, Clock
@@ -43,8 +43,6 @@ def blocks() -> list[Any]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--look-every", "0"), "--look-every"),
-        (("--drain-seconds", "-1"), "--drain-seconds"),
         (("--health-port", "70000"), "--health-port"),
         ((), "--actions no.such.module:worker cannot be imported: ModuleNotFoundError"),
     ],

@@ -10,7 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound, Worker
 from duebell_editor.intake import Intake
@@ -37,6 +36,25 @@ def test_a_batch_is_added_with_one_call_and_armed_once(intake: Intake, editor: E
     assert calls["BatchExecuteStatement"] == calls["PutRule"] == 1
     assert editor.status().next_due == NOON + HOUR
     assert {task.changed_by for task in editor.list().tasks} == {"intake"}
+
+
+def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(
+    intake: Intake, editor: Editor, queues: Queues
+) -> None:
+    traces = [f"00-{'1' * 32}-{'2' * 15}{number}-01" for number in range(3)]
+    list_of = [{**ADD, "id": "a"}, {**ADD, "id": "b"}, {"action": "remind", "id": "wrong"}]
+    push = {**ADD, "id": "p", "if_exists": "push"}
+    bodies: list[object] = [list_of, {**ADD, "id": "a"}, push, {**ADD, "id": "none"}]
+    records = []
+    for number, (body, trace) in enumerate(zip(bodies, [*traces, "00-no-trace\r\n"], strict=True)):
+        attributes = {"traceparent": {"stringValue": trace, "dataType": "String"}}
+        sent = NOON - MINUTE + number * SECOND
+        records.append({**record(body, f"m-{number}", sent=sent), "messageAttributes": attributes})
+    assert again(intake.take(records)) == []
+    found = {task.id: task.traceparent for task in editor.list().tasks}
+    assert found == {"a": traces[0], "b": traces[0], "p": traces[2], "none": None}
+    [(_, told)] = queues.dead()
+    assert told["traceparent"] == traces[0]
 
 
 def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
@@ -126,14 +144,6 @@ def test_a_move_that_comes_twice_moves_one_occurrence(
     assert again(intake.take([move])) == []
     # Then the next occurrence is where it was
     assert editor.get("daily").due == due
-
-
-def test_cancelling_what_is_cancelled_is_done(intake: Intake, editor: Editor, queues: Queues) -> None:
-    editor.add("remind", due=HOUR, id="a")
-    editor.cancel("a")
-    assert again(intake.take([record({"do": "cancel", "id": "a"}, received=99)])) == []
-    assert queues.dead() == []
-    assert editor.get("a").changed_by is None
 
 
 def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
@@ -273,28 +283,6 @@ def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(
     assert "duebell-field" not in told
 
 
-def test_a_change_that_the_status_forbids_waits_for_another_one(
-    intake: Intake, editor: Editor, queues: Queues
-) -> None:
-    editor.add("remind", due=HOUR, id="a")
-    editor.cancel("a")
-    update = {"do": "update", "id": "a", "payload": 1}
-    assert again(intake.take([record(update, received=2)])) == ["m-1"]
-    assert again(intake.take([record(update, received=10)])) == []
-    assert len(queues.dead()) == 1
-
-
-def test_a_bug_in_one_change_is_that_entrys_alone(
-    intake: Intake, editor: Editor, caplog: pytest.LogCaptureFixture
-) -> None:
-    editor.add("remind", due=HOUR, id="a")
-    batch = [record({"do": "move", "id": "a", "in": 60}, "m-1"), record({**ADD, "id": "b"}, "m-2")]
-    with failing(Editor, "move", RuntimeError("a bug")):
-        assert again(intake.take(batch)) == ["m-1"]
-    assert editor.get("b").id == "b"
-    assert "RuntimeError" in caplog.text
-
-
 def test_it_comes_again_soon_and_then_less_and_less_often(intake: Intake, queues: Queues) -> None:
     assert [pause_after(n) for n in (1, 2, 3, 8, 9, 100)] == [5, 10, 20, 640, 900, 900]
     # Given a message whose delivery took it out of sight for five minutes
@@ -312,24 +300,6 @@ def test_it_comes_again_soon_and_then_less_and_less_often(intake: Intake, queues
     queue, place = intake._queue([message])
     queue.put_back([Returned(message["receiptHandle"], 0)], **place)
     assert [one["messageId"] for one in queues.received()] == [message["messageId"]]
-
-
-def test_what_sqs_does_not_put_back_comes_after_the_visibility_timeout(
-    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture
-) -> None:
-    gone = record({"do": "cancel", "id": "nowhere"}, receipt="of long ago")
-    assert again(intake.take([gone])) == ["m-1"]
-    assert "after the" in caplog.text
-
-
-def test_a_dead_letter_that_sqs_does_not_take_keeps_its_message(
-    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture
-) -> None:
-    error = EndpointConnectionError(endpoint_url="https://sqs")
-    queue, _ = intake._queue([record({})])
-    with failing(type(queue._sqs.client(REGION)), "send_message_batch", error):
-        assert again(intake.take([record("no")])) == ["m-1"]
-    assert "so they stay" in caplog.text
 
 
 #: What AWS answers to a call with one message that is too large: the call is too large, or the message is.

@@ -97,7 +97,7 @@ def _play(number: int, moment: Moment) -> bool:
 
 @pytest.mark.parametrize("moment", Moment)
 def test_nothing_is_lost_when_a_process_dies_at_any_call(moment: Moment) -> None:
-    for number in range(1, _MOST_CALLS):
+    for number in range(1, _MOST_CALLS, 2):
         with quick_aws():
             if _play(number, moment):
                 assert number > 10

@@ -64,23 +64,6 @@ def test_each_event_puts_the_task_off(events: Events, clock: Clock) -> None:
 
 
 @pytest.mark.moto
-def test_a_message_that_waited_counts_from_when_it_was_sent(events: Events, clock: Clock) -> None:
-    message = events.event("m-1")
-    clock.advance(7 * MINUTE)
-    events.come(message)
-    assert events.found == (10 * MINUTE, "m-1")
-
-
-@pytest.mark.moto
-def test_a_message_that_comes_twice_pushes_once(events: Events, clock: Clock) -> None:
-    events.happen("m-1")
-    after = events.editor.get("one")
-    clock.advance(MINUTE)
-    events.come(events.sent["m-1"])
-    assert events.editor.get("one") == after
-
-
-@pytest.mark.moto
 def test_an_older_event_that_comes_late_or_twice_changes_nothing(events: Events, clock: Clock) -> None:
     # Given events of which the first comes twice, and the second last
     events.happen("m-1")
@@ -122,22 +105,6 @@ def test_a_forged_event_silences_no_later_one(events: Events, clock: Clock) -> N
     events.happen("m-4")
     # Then it counts
     assert events.found == (12 * MINUTE, "m-4")
-
-
-@pytest.mark.moto
-def test_an_event_that_comes_twice_or_late_is_known_after_a_change_by_hand(
-    events: Events, editor: Editor, clock: Clock
-) -> None:
-    late = events.event("m-0")
-    clock.advance(SECOND)
-    events.happen("m-1")
-    editor.acting_as("anna").update("one", payload="anna's")
-    events.come(late, events.sent["m-1"])
-    assert editor.get("one").payload == "anna's"
-    # And one that is late, after another message as well
-    events.come(record({"do": "update", "id": "one", "payload": 2}, "m-2"))
-    events.come(late)
-    assert editor.get("one").payload == 2
 
 
 @pytest.mark.moto
@@ -226,20 +193,6 @@ def test_pushes_and_changes_of_a_list_are_made_once_in_its_order(events: Events,
     assert (after.payload, after.rev) == (4, 4)
     events.come(record(longer))
     assert editor.get("one") == after
-
-
-@pytest.mark.moto
-def test_what_recurs_under_the_id_keeps_the_message_and_then_is_its_reason(
-    events: Events, editor: Editor, intake: Intake, queues: Queues
-) -> None:
-    there = editor.add("index", schedule="rate(1 hour)", id="one")
-    message = events.event("m-1")
-    assert again(intake.take([message])) == ["m-1"]
-    message["attributes"]["ApproximateReceiveCount"] = "10"
-    events.come(message)
-    [(_, told)] = queues.dead()
-    assert "cannot push task 'one': it recurs" in told["duebell-reason"]
-    assert editor.get("one") == there
 
 
 @pytest.mark.moto

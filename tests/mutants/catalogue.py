@@ -8,35 +8,28 @@ from typing import NamedTuple
 
 __all__ = ["MUTANTS", "Mutant"]
 
-_ABANDONED = "tests/worker/test_abandoned.py"
 _ADDED_TO = "tests/worker/test_giving_back.py -k something_was_added"
 _ARMER = "tests/shared -k 'armer or arming_steps or verify or heads'"
 _ARMING = "tests/shared -k 'arming or calling or ring_minute'"
 _CALLING = "tests/worker/test_calling.py"
-_CHANGED = "tests/editor/test_changing.py -k never_answered"
 _DELIVERIES = "tests/deliveries -m 'not slow'"
 _FOLLOW_UPS = "tests/worker/test_follow_ups.py"
 _SEMAPHORE = "tests/shared/test_semaphore.py"
 _GIVING_BACK = "tests/worker -k while_the_heads_are_read"
 _HANDLER = "tests/worker -k 'handler or entry'"
 _HISTORIES = "histories"
-_IMPORTING = "tests/editor/test_importing.py -k 'not whatever'"
 _INSTANTS = "tests/shared -k instants"
 _INTAKE = "tests/intake"
 _LEASE = "tests/worker -k 'lease or giving_back'"
-_LIMITS = "tests/worker/test_limits.py tests/editor/test_limits.py"
 _LIMITS_AT_THE_END = "tests/worker/test_limits_in_process.py"
 _MEANWHILE = "tests/poison/test_meanwhile.py"
 _ONE_LANE = "tests/worker/test_trouble.py tests/worker/test_one_lane.py"
 _PARKED = "tests/worker/test_parked.py"
 _PROCESS = "tests/worker -k 'process or long_actions'"
 _PROTOCOL = "tests/protocol -k 'nothing_is_lost and cases'"
-_PUSHING = "tests/editor/test_pushing.py"
-_REGISTRATION = "tests/worker/test_registration.py"
 _RELANE = "tests/editor/relane"
 _REPEATING = "tests/editor/test_repeating.py"
 _RESERVED = "tests/worker/test_reserved.py"
-_RULE = "tests/shared -k rule"
 _RUN = "tests/worker -k 'test_run or run_of_one or abandoned'"
 _RUN_OF_ONE = "tests/worker/run_of_one"
 _SCENARIO = "tests/test_seed_scenario.py tests/test_call_counts.py"
@@ -68,19 +61,11 @@ MUTANTS = (
         _PROTOCOL,
     ),
     Mutant(
-        "a missed ring counts as settled",
-        "if self.rings_at + GRACE < now:\n    return False",
-        "pass",
-        _ARMING,
-    ),
-    Mutant("a parked rule counts as settled whatever is due", "self.armed == self.target", "True", _PROTOCOL),
-    Mutant(
         "a dead run's lanes are never free",
         "self.owner is None or self.until <= now",
         "self.owner is None",
         _HISTORIES,
     ),
-    Mutant("a live run's lanes are free", "self.owner is None or self.until <= now", "True", _ARMING),
     Mutant(
         "a held lane is never lowered", "due < looked_at", "due < looked_at and (not lane.owner)", _PROTOCOL
     ),
@@ -123,8 +108,6 @@ MUTANTS = (
         "ArmingRecord.released",
     ),
     Mutant("known while applying", "self.unarmed()", "self", _PROTOCOL, "ArmingRecord.applying"),
-    Mutant("another's confirmation counts", "self.applier != applier", "False", _PROTOCOL),
-    Mutant("confirmed after the hold", "self.applier_until <= now", "False", _PROTOCOL),
     Mutant(
         "an unanswered try gives up its hold",
         "confirmed if may_land_again else confirmed.unheld()",
@@ -137,12 +120,6 @@ MUTANTS = (
         "ceil_to_minute(max(target, now + LEAD))",
         "max(target, now + LEAD).replace(second=0, microsecond=0)",
         _ARMING,
-    ),
-    Mutant(
-        "the lock ignored",
-        "is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now)",
-        "True",
-        _ARMER,
     ),
     Mutant(
         "a hold ends by the clock of whoever looks",
@@ -175,19 +152,6 @@ MUTANTS = (
         _REPEATING,
     ),
     Mutant(
-        "an add that finds its id taken arms nothing",
-        "self._rule.arm_after(taken, there.values())",
-        "pass",
-        _REPEATING,
-    ),
-    Mutant("a server's failure counts as a refusal", "status >= _SERVER_FAILED", "False", _RULE),
-    Mutant(
-        "not armed for a change that was made and never answered",
-        "self._rule.arm_after(conflict, [task])",
-        "pass",
-        _CHANGED,
-    ),
-    Mutant(
         "armed without lowering",
         "self._backend.armer.lower(dues, lanes=lanes)",
         "self._backend.armer.ensure()",
@@ -206,23 +170,12 @@ MUTANTS = (
         "set(self.lanes_of(owner))",
         _GIVING_BACK,
     ),
-    Mutant("no watchdog armed", "lease.arm()", "pass", _HISTORIES),
-    Mutant("never renewed", "now >= self._renew_at", "False", _HISTORIES),
-    Mutant("a lost lease is not noticed", "not set(self.lanes) <= set(lanes)", "False", _LEASE),
-    Mutant(
-        "claimed and written without the lease",
-        "not self._lease.is_held()",
-        "False",
-        _LEASE,
-        "Lanes._write",
-    ),
     Mutant(
         "called without the lease",
         "isinstance(task, Task) and self._lease.is_held()",
         "isinstance(task, Task)",
         _LEASE,
     ),
-    Mutant("holds what it has released", "self.until = self.clock()", "pass", _LEASE),
     Mutant(
         "what a dead run left running is never claimed",
         "Status.RUNNING",
@@ -231,28 +184,10 @@ MUTANTS = (
         "Unclaimed.start_next",
     ),
     Mutant(
-        "a last attempt is not recorded as begun",
-        "claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts",
-        "False",
-        _ABANDONED,
-    ),
-    Mutant(
         "started early",
         "self._lease.quiet, keys = self._lanes.queued(lanes, now=now)",
         "now += timedelta(seconds=30)\nself._lease.quiet, keys = self._lanes.queued(lanes, now=now)",
         _RUN,
-    ),
-    Mutant(
-        "a lane in trouble is claimed from all the same",
-        "not self._trouble.again_at(lane)",
-        "True",
-        _ONE_LANE,
-    ),
-    Mutant(
-        "an outcome that could not be written is forgotten",
-        "self._unrecorded.append(attempt)",
-        "pass",
-        _ONE_LANE,
     ),
     Mutant(
         "a lane whose head cannot be read is due never",
@@ -261,17 +196,10 @@ MUTANTS = (
         _ONE_LANE,
     ),
     Mutant("a run for no lane believes the record", "armer.verify", "armer.ensure", _HANDLER),
-    Mutant("a hold counts for a second try", "is_mine = False", "pass", _ARMER, "Armer.ensure"),
     Mutant(
         "a hold that failed is used again",
         "applier, self.applier = (self.applier, None)",
         "applier = self.applier",
-        _RUN_OF_ONE,
-    ),
-    Mutant(
-        "given back although something was added",
-        "unless_added and (not is_released) and (record.untouched(self.owner) != set(self.lanes))",
-        "False",
         _RUN_OF_ONE,
     ),
     Mutant(
@@ -287,30 +215,15 @@ MUTANTS = (
         _RUN_OF_ONE,
     ),
     Mutant(
-        "what is put back is not rung for",
-        "heads[key.lane] = min(key.queued, heads.get(key.lane, NEVER))",
-        "pass",
-        _RUN_OF_ONE,
-    ),
-    Mutant(
         "a task that was changed while it ran is not looked for",
         "attempts.superseded or attempts.tally.stopped_early",
         "attempts.tally.stopped_early",
         _RUN_OF_ONE,
     ),
     Mutant(
-        "of two tasks with one id, one is put back", "task.lane", "0", _RUN_OF_ONE, "Attempts._note_queued"
-    ),
-    Mutant(
         "a batch's own writes taken for another's",
         "result_or_error(self._has_added, task) if result is False and (not is_sure) else result",
         "result",
-        _WRITING_MANY,
-    ),
-    Mutant(
-        "another's task taken for a batch's own write",
-        "result_or_error(self._has_added, task)",
-        "True",
         _WRITING_MANY,
     ),
     Mutant(
@@ -327,13 +240,13 @@ MUTANTS = (
     ),
     Mutant(
         "sure of a batch that was sent twice",
-        "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
-        "'InternalServerError' not in map(_code_of, answer['Responses'])",
+        "not was_retried and 'InternalServerError' not in map(_code_in, answer['Responses'])",
+        "'InternalServerError' not in map(_code_in, answer['Responses'])",
         _WRITING_MANY,
     ),
     Mutant(
         "sure of a statement that failed within DynamoDB",
-        "not was_retried and 'InternalServerError' not in map(_code_of, answer['Responses'])",
+        "not was_retried and 'InternalServerError' not in map(_code_in, answer['Responses'])",
         "not was_retried",
         _WRITING_MANY,
     ),
@@ -351,11 +264,10 @@ MUTANTS = (
         _STORE,
         "ItemUpdate.statement",
     ),
-    Mutant("a batch's own claims are nobody's", "answer.is_made or not is_sure", "False", _WRITING_MANY),
     Mutant(
         "called while the rule is disabled",
-        "self.rule.read().is_enabled and self.armer.call()",
-        "self.armer.call()",
+        "self._rule.read().is_enabled and self.call()",
+        "self.call()",
         _CALLING,
     ),
     Mutant(
@@ -396,13 +308,6 @@ MUTANTS = (
         _ARMER,
     ),
     Mutant(
-        "a task that owes a follow-up can be changed",
-        "self.owes",
-        "False",
-        _FOLLOW_UPS,
-        "Task.check_owes_nothing",
-    ),
-    Mutant(
         "any task with the id counts as the follow-up",
         "is_or_was and (there.id, there.created_at) == (new.id, new.created_at)",
         "there.id == new.id",
@@ -420,7 +325,6 @@ MUTANTS = (
         "deleted: set[str] = set()",
         _FOLLOW_UPS,
     ),
-    Mutant("an imported task owes without an end", "_check_owes(task, task.owes)", "pass", _IMPORTING),
     Mutant(
         "permits of dead runs",
         "{owner: one for owner, one in semaphore.permits.items() if one.until > now}",
@@ -430,20 +334,6 @@ MUTANTS = (
     Mutant(
         "permits of other runs do not count", "sum((p.count for p in alive.values()))", "mine", _SEMAPHORE
     ),
-    Mutant(
-        "started early by chance",
-        "self._released.get(at) != task.action or task.limited_since is None",
-        "False",
-        _LIMITS,
-    ),
-    Mutant("a new record without limits", "limits.rev if limits else 0", "0", _LIMITS),
-    Mutant(
-        "heads without what was parked",
-        "head > now and any((key not in skipped for key in self._parked_in(lane)))",
-        "False",
-        _LIMITS,
-    ),
-    Mutant("a lane with parked tasks counts as quiet", "self._lease.quiet.pop(lane, None)", "pass", _LIMITS),
     Mutant(
         "what waits in a run that has ended is started",
         "self._is_closed or not self._lease.is_held()",
@@ -478,12 +368,6 @@ MUTANTS = (
         _STORE,
     ),
     Mutant(
-        "a claim whose answer was lost is nobody's",
-        "self.get(key.lane, key.id) if made.was_retried or may_be_made else None",
-        "None",
-        _TABLE,
-    ),
-    Mutant(
         "another run's claim taken for one's own",
         "is_there and task.run == run and (task.started_at == to_utc(now))",
         "is_there and task.started_at == to_utc(now)",
@@ -507,13 +391,6 @@ MUTANTS = (
         "instant - timedelta(microseconds=beyond)",
         _INSTANTS,
     ),
-    Mutant("the limit of a task that has begun", "there.status not in _WAITING", "False", _PUSHING),
-    Mutant(
-        "pushed without looking at what is there",
-        "replacement = pushed(there, replacement, max_wait)",
-        "pass",
-        _PUSHING,
-    ),
     Mutant(
         "a reservation expires by the editor's clock", "to_utc(until) + MOST_SKEW", "to_utc(until)", _RESERVED
     ),
@@ -529,31 +406,7 @@ MUTANTS = (
         "{}",
         _TRANSACT,
     ),
-    Mutant(
-        "a reserved task is dropped within its grace",
-        "not now < (task.expires_at or now)",
-        "True",
-        _RESERVED,
-    ),
-    Mutant(
-        "a refused drop is not looked at again",
-        "self._lanes.trouble.skip(key, until=self._context.now() + _SHORTEST)",
-        "pass",
-        _RESERVED,
-    ),
-    Mutant(
-        "a reservation replaces any task",
-        "there and takes_over and (there.status is not Status.RESERVED)",
-        "False",
-        _TRANSACTIONS,
-    ),
     Mutant("each try of a commit is another transaction", "token", "uuid4().hex", _TRANSACTIONS, "_tried"),
-    Mutant(
-        "a refusal after a lost answer is believed",
-        "not transacted.is_sure and _is_committed(backend, writes)",
-        "False",
-        _TRANSACTIONS,
-    ),
     Mutant(
         "a cancelled reservation counts as confirmed",
         "there.reservation is None and there.rev > write.old.rev",
@@ -567,18 +420,11 @@ MUTANTS = (
         _RELANE,
     ),
     Mutant(
-        "an unknown transaction loses its reservations",
-        "not isinstance(error, TransactionUnknown)",
-        "True",
-        _TRANSACTIONS,
-    ),
-    Mutant(
         "a run that is for some lanes claims all",
         "[number for number in free if only is None or number in only]",
         "free",
         _ARMING,
     ),
-    Mutant("not cleared before handing over", "self._lease.clear()", "pass", _SHARING, "Shares.hand_over"),
     Mutant(
         "cleared after the heads of what is handed over are read",
         "self._lease.clear()\nself._lease.hand_over(self._lanes.heads(lanes))",
@@ -617,9 +463,6 @@ MUTANTS = (
         _TAKING_OVER,
     ),
     Mutant(
-        "lanes that were claimed later are not armed for", "self.arm()", "pass", _PROCESS, "Lease.claim_more"
-    ),
-    Mutant(
         "the lease of lanes that were claimed later has no end",
         "self.until",
         "NEVER",
@@ -627,25 +470,11 @@ MUTANTS = (
         "Lease.claim_more.claim",
     ),
     Mutant(
-        "lanes whose claim was not answered are not looked into", "self._must_read = True", "pass", _PROCESS
-    ),
-    Mutant("lanes added while runs hold some", "record.owners(self._clock())", "set()", _RELANE),
-    Mutant(
-        "a task placed by the earlier number of lanes stays",
-        "lanes is not None and len(record.lanes) != lanes",
-        "False",
-        _RELANE,
-    ),
-    Mutant(
         "an id that is taken where it was before is given away",
         "not is_elsewhere and self._queue.store.insert(new)",
         "self._queue.store.insert(new)",
         _RELANE,
     ),
-    Mutant(
-        "a lost lease goes unnoticed", "self._armer.lower(dues)\nself._check_holds(record)", "pass", _RELANE
-    ),
-    Mutant("lanes given back while a move may still land", "self._may_move_later", "False", _RELANE),
     Mutant(
         "a move that overwrites", "put_if_free", "lambda item, _: {'Item': item}", _STORE, "relocate_item"
     ),
@@ -656,39 +485,15 @@ MUTANTS = (
         _TRIES,
     ),
     Mutant(
-        "claimed before the other try's lease has ended", "if claim_at:\n    return record", "pass", _TRIES
-    ),
-    Mutant("waits without a watchdog", "arm_watchdog(context, lease)", "pass", _TRIES),
-    Mutant(
         "what was left running goes by its place in the queue",
         "min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))",
         "self._keys[0]",
         _TRIES,
     ),
     Mutant(
-        "new code is imported before the rule is armed",
-        "self._arm()",
-        "pass",
-        _REGISTRATION,
-        "Registration.begin",
-    ),
-    Mutant(
-        "a start that lost against another is not written",
-        "self._record = self._read(consistent=True)",
-        "return",
-        _REGISTRATION,
-    ),
-    Mutant("a change is made each time its message comes", "change.mark in made", "False", _INTAKE),
-    Mutant(
         "a change that is made late holds over the later ones of its list",
         "{place for place in self._made if place < mark.place}",
         "{place for place in self._made}",
-        _INTAKE,
-    ),
-    Mutant(
-        "what AWS did not answer counts as done",
-        "[{'itemIdentifier': one.id} for one in again]",
-        "[]",
         _INTAKE,
     ),
     Mutant(
@@ -704,11 +509,4 @@ MUTANTS = (
         _INTAKE,
     ),
     Mutant("each attempt has a key of its own", "render(task.created_at)", "str(task.attempt)", _DELIVERIES),
-    Mutant(
-        "deliveries are sent after the run has left",
-        "self._has_left",
-        "False",
-        _DELIVERIES,
-        "Performer._started",
-    ),
 )

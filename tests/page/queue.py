@@ -8,7 +8,7 @@ from typing import Any
 from duebell_infra.testing.memory import MemoryStore
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 

@@ -13,14 +13,13 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 
 
 #: Rules of axe that are off unless asked for: what is read on a button must be part of its name.
-_MORE = {"rules": {"label-content-name-mismatch": {"enabled": True}}}
+_MORE = {"rules": {"label-content-name-mismatch": {"enabled": True}}, "resultTypes": ["violations"]}
 
 
 def is_accessible(page: Page) -> None:
-    """No serious finding of axe, the contrast of colours included."""
+    """No finding of axe, the contrast of colours included."""
     found = Axe().run(page, options=_MORE).response["violations"]
-    serious = [one for one in found if one["impact"] in {"serious", "critical"}]
-    told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious]
+    told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
     assert not told
 
 

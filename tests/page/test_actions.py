@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from duebell_shared.instants import to_utc
 from tests.page.conftest import Open
-from tests.page.hands import field, press, show, wrong
+from tests.page.hands import field, press, wrong
 from tests.page.scene import Scene
 from tests.page.seen import PHONE, fits, is_accessible
 
@@ -66,21 +65,6 @@ def form(page: Page) -> None:
     """The form for a new task of the action with fields."""
     press(page, "Add a task for put_on_sale")
     expect(part(page, "item")).to_be_visible()
-
-
-def test_a_delivery_says_where_it_sends_to(open_page: Open, url: str) -> None:
-    page = known(open_page(f"{url}actions"))
-    delivery = page.locator("#list li").last
-    to = "arn:aws:sqs:eu-central-1:123456789012:ends.fifo"
-    expect(delivery).to_contain_text(f"Sends to the fifo queue {to}")
-    expect(delivery).to_contain_text("Takes any payload.")
-    is_accessible(page)
-    fits(page)
-    page.set_viewport_size(PHONE["viewport"])
-    fits(page)
-    # Its tasks are added like any other's, with a payload as JSON
-    press(page, "Add a task for end_trial")
-    expect(field(page, "payload")).to_be_visible()
 
 
 def test_actions_are_listed_with_what_they_take(open_page: Open, url: str) -> None:
@@ -193,31 +177,7 @@ def test_json_is_written_instead_and_a_form_again(open_page: Open, url: str) -> 
     expect(page.get_by_text("The worker has no action “put_on_slae”: it would fail.")).to_be_visible()
 
 
-def test_an_edit_of_something_else_leaves_the_payload_as_it_is(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    payload = {"kind": "third", "since": "2026-12-31T08:00:00.000Z", "item": 1}
-    task = scene.editor.update("sale-45", payload=payload)
-    page = known(open_page(url))
-    show(page, "sale-45")
-    press(page, "Edit")
-    expect(part(page, "item")).to_have_value("1")
-    expect(part(page, "since")).to_have_value("2026-12-31T09:00")
-    field(page, "due").fill("2031-01-01T00:00")
-    press(page, "Save")
-    expect(page.get_by_text("sale-45 is changed")).to_be_visible()
-    after = scene.editor.get("sale-45")
-    assert (after.payload_json, after.due.year) == (task.payload_json, to_utc(after.due).year)
-    # And one of the payload changes that alone
-    press(page, "Edit")
-    part(page, "item").fill("2")
-    press(page, "Save")
-    expect(page.locator("dialog pre").first).to_contain_text('"item": 2')
-    assert scene.editor.get("sale-45").payload == {**payload, "item": 2}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("screen", [{}, PHONE])
+@pytest.mark.parametrize(("scheme", "screen"), [("light", {}), ("dark", PHONE)])
 def test_it_fits_and_is_accessible(open_page: Open, url: str, screen: dict[str, object], scheme: str) -> None:
     page = known(open_page(f"{url}actions", color_scheme=scheme, **screen))
     expect(page.locator("#list li").first).to_be_visible()

@@ -7,11 +7,11 @@ from playwright.sync_api import expect
 
 from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
-from tests.page.hands import field, press, show
+from tests.page.hands import field, show
 from tests.page.scene import Scene
 
 
-@pytest.mark.parametrize(("id", "button"), [("sale-50", "Pause"), ("mail-003", "Retry")])
+@pytest.mark.parametrize(("id", "button"), [("mail-003", "Retry")])
 def test_two_quick_clicks_are_one(open_page: Open, url: str, scene: Scene, id: str, button: str) -> None:
     page = open_page(f"{url}#task={id}")
     before = scene.editor.get(id).rev
@@ -77,41 +77,3 @@ def test_a_form_is_sent_once(open_page: Open, url: str) -> None:
     assert len(held) == 1
     held[0].continue_()
     expect(page.get_by_text("is added")).to_be_visible()
-
-
-def test_retry_does_not_give_its_place_to_run_now(open_page: Open, url: str) -> None:
-    page = open_page(f"{url}#task=mail-003")
-    retry = page.get_by_role("button", name="Retry", exact=True).bounding_box()
-    press(page, "Retry")
-    run = page.get_by_role("button", name="Run now", exact=True).bounding_box()
-    assert retry
-    assert run
-    assert run["x"] >= retry["x"] + retry["width"]
-
-
-def test_a_click_too_many_does_not_close_what_it_opened(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    row = page.locator("#list tbody tr").filter(has_text="sale-50")
-    row.locator(".due").dblclick()
-    expect(page.get_by_role("dialog", name="sale-50").get_by_text("put_on_sale")).to_be_visible()
-
-
-def test_buttons_wait_until_a_move_is_seen(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a task that was just moved, and a page that has not seen it since
-    page = open_page(url)
-    show(page, "sale-50")
-    actions = page.get_by_role("dialog", name="sale-50").locator(".actions")
-    press(page, "Move")
-    held: list[Any] = []
-    hold = True
-    page.route("**/api/tasks/sale-50", lambda route: held.append(route) if hold else route.continue_())
-    page.get_by_role("dialog", name="Move").get_by_role("button", name="Move", exact=True).click()
-    expect(page.get_by_text("sale-50 is now due")).to_be_visible()
-    # Then nothing can be done to what it was
-    expect(actions).to_have_attribute("aria-busy", "true")
-    hold = False
-    for route in held:
-        route.continue_()
-    press(page, "Pause")
-    expect(page.get_by_text("sale-50 is paused")).to_be_visible()
-    assert scene.editor.get("sale-50").status is Status.PAUSED

@@ -6,7 +6,6 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from duebell import ProblemKind
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
@@ -53,20 +52,6 @@ def test_a_recurring_task_is_added_with_its_meaning_said(open_page: Open, url: s
     assert (recurrence.missed, recurrence.schedule.timezone) == ("skip", "Europe/Berlin")
 
 
-def test_an_edit_can_be_undone(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    before = scene.editor.get("sale-45")
-    show(page, "sale-45")
-    press(page, "Edit")
-    page.get_by_label("Payload").last.fill('{"item": 1}')
-    press(page, "Save")
-    # Right where the reader is, with the task still open
-    expect(page.get_by_role("dialog").get_by_text("sale-45 is changed")).to_be_visible()
-    press(page, "Undo")
-    expect(page.get_by_text("Undone")).to_be_visible()
-    assert scene.editor.get("sale-45").payload == before.payload
-
-
 def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
     open_page: Open, url: str, scene: Scene
 ) -> None:
@@ -102,20 +87,6 @@ def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
     assert (undone.recurrence.max_runs, undone.spread, undone.due) == (9, before.spread, before.due)
 
 
-def test_a_task_is_cancelled_and_put_back_as_it_was(open_page: Open, url: str, scene: Scene) -> None:
-    before = scene.editor.add("x", due=timedelta(minutes=3), id="big", payload=12345678901234567890)
-    page = open_page(url)
-    show(page, "big")
-    press(page, "Cancel")
-    expect(page.get_by_text("big is cancelled")).to_be_visible()
-    assert scene.editor.get("big").status is Status.CANCELLED
-    page.keyboard.press("Escape")
-    press(page, "Undo")
-    expect(page.get_by_text("Undone")).to_be_visible()
-    after = scene.editor.get("big")
-    assert (after.status, after.due, after.payload) == (Status.SCHEDULED, before.due, before.payload)
-
-
 def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     open_page: Open, url: str, scene: Scene
 ) -> None:
@@ -129,18 +100,6 @@ def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     press(page, "Cancel the task")
     expect(page.get_by_text("daily-report is cancelled")).to_be_visible()
     assert scene.editor.get("daily-report").status is Status.CANCELLED
-
-
-def test_the_keyboards_place_is_not_lost_when_a_button_is_gone(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    show(page, "sale-50")
-    page.get_by_role("button", name="Pause", exact=True).press("Enter")
-    # Pause gives way to Resume, which the next key reaches
-    resume = page.get_by_role("button", name="Resume", exact=True)
-    expect(resume).to_be_focused()
-    expect(resume).to_be_enabled()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog").get_by_text("scheduled", exact=True)).to_be_visible()
 
 
 def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) -> None:
@@ -184,28 +143,6 @@ def test_what_fails_is_shown_and_retried(open_page: Open, url: str, scene: Scene
     expect(page.get_by_text("mail-003 is tried again")).to_be_visible()
     expect(page.locator("#list tbody tr")).to_have_count(5)
     assert scene.editor.get("mail-003").status is Status.SCHEDULED
-
-
-def test_what_changes_elsewhere_appears_by_itself(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    show(page, "sale-45")
-    # When others add a task and change the one that is looked at
-    scene.editor.add("x", due=timedelta(seconds=30), id="from-elsewhere")
-    scene.editor.update("sale-45", payload={"item": "theirs"})
-    # Then both are seen, without anything being done here
-    expect(page.get_by_role("dialog").get_by_text('"theirs"')).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator("#list").get_by_text("from-elsewhere")).to_be_visible()
-
-
-def test_a_rule_that_was_tampered_with_is_mended(open_page: Open, url: str, scene: Scene) -> None:
-    scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
-    page = open_page(url)
-    expect(page.locator("#problems")).to_contain_text("something other than duebell changed it")
-    press(page, "Set the rule")
-    expect(page.locator("#problems")).not_to_contain_text("something other")
-    expect(page.get_by_text("Needs attention")).to_be_visible()
-    assert {one.kind for one in scene.editor.status().problems} == {ProblemKind.FAILED_TASKS}
 
 
 def test_payloads_are_in_no_address(open_page: Open, url: str) -> None:

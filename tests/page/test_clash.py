@@ -87,32 +87,6 @@ def test_taking_theirs_leaves_what_else_was_typed(open_page: Open, url: str, sce
     assert (after.payload, after.action) == ({"item": "theirs"}, "my_action")
 
 
-def test_a_change_that_is_in_nobodys_way_asks_nothing(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a task that is paused elsewhere while its payload is edited
-    page = open_page(url)
-    edit(page, "sale-45")
-    field(page, "payload").fill('{"item": "mine"}')
-    scene.editor.pause("sale-45")
-    # When it is saved
-    press(page, "Save")
-    # Then it is, without a question
-    expect(page.get_by_text("sale-45 is changed")).to_be_visible()
-    after = scene.editor.get("sale-45")
-    assert (after.payload, after.status) == ({"item": "mine"}, "paused")
-
-
-def test_another_due_date_of_theirs_stays_theirs(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    edit(page, "sale-45")
-    field(page, "payload").fill('{"item": "mine"}')
-    moved = scene.editor.move("sale-45", due=timedelta(days=3))
-    expect(row(page, "Due")).to_contain_text("not changed by you")
-    press(page, "Keep mine")
-    expect(page.get_by_text("sale-45 is changed")).to_be_visible()
-    after = scene.editor.get("sale-45")
-    assert (after.payload, after.due) == ({"item": "mine"}, moved.due)
-
-
 def test_what_is_over_cannot_be_written_any_more(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     edit(page, "sale-45")

@@ -176,8 +176,7 @@ def port_of(stack: EmbeddedStack) -> int:
     return port
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
-@pytest.mark.parametrize("site", [FOREIGN_NAME, "127.0.0.1", "localhost"])
+@pytest.mark.parametrize(("name", "site"), [("127.0.0.1", FOREIGN_NAME), ("localhost", "127.0.0.1")])
 def test_a_page_of_another_site_does_nothing_to_the_stack(
     stack: EmbeddedStack, page: Page, tmp_path: Path, name: str, site: str
 ) -> None:

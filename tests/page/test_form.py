@@ -9,21 +9,17 @@ import pytest
 from playwright.sync_api import expect
 
 from duebell import AwsUnavailable, NotArmed
-from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
-from tests.page.hands import field, open_form, press, show, tab, wrong
+from tests.page.hands import field, open_form, press, show, wrong
 from tests.page.scene import Scene
 from tests.page.seen import PHONE, is_accessible
 
 SECONDS = "Give 0.001 to 86,400 seconds (a day), or nothing for none."
 
 
-@pytest.mark.parametrize("screen", [{}, PHONE])
-def test_what_is_wrong_is_said_under_its_field_and_heard_with_it(
-    open_page: Open, url: str, screen: dict[str, Any]
-) -> None:
+def test_what_is_wrong_is_said_under_its_field_and_heard_with_it(open_page: Open, url: str) -> None:
     # Given a form with everything in it unfolded
-    page = open_page(url, **screen)
+    page = open_page(url, **PHONE)
     open_form(page)
     action = field(page, "action")
     action.fill("")
@@ -40,35 +36,32 @@ def test_what_is_wrong_is_said_under_its_field_and_heard_with_it(
     expect(action).not_to_have_attribute("aria-invalid", "true")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("spread", "-1"), SECONDS),
-        (("spread", "90000"), SECONDS),
-        (("expires_after", "-1"), "Give 0.001 to 3,155,760,000 seconds"),
-        (("expires_after", "1e20"), "Give 0.001 to 3,155,760,000 seconds"),
-        (("id", "a\u200bb"), "Only printable characters can be in it."),
-        (("payload", "{"), "This is not JSON"),
-        (("payload", '{"a": [{"b": 1, "c": {"b": 2}, "\\u0062" : 3}]}'), "“b” is there twice"),
-        (("due", ""), "Give a day and a time."),
-    ],
-)
-def test_a_value_that_cannot_be_right_is_told_in_plain_words(
-    open_page: Open, url: str, scene: Scene, given: tuple[str, str], said: str
-) -> None:
-    name, value = given
+def test_a_value_that_cannot_be_right_is_told_in_plain_words(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     open_form(page)
-    field(page, name).fill(value)
-    press(page, "Add")
-    expect(wrong(page, name)).to_contain_text(said)
-    expect(field(page, name)).to_be_focused()
+    for name, value, said in (
+        ("spread", "90000", SECONDS),
+        ("expires_after", "-1", "Give 0.001 to 3,155,760,000 seconds"),
+        ("id", "a\u200bb", "Only printable characters can be in it."),
+        ("payload", "{", "This is not JSON"),
+        ("payload", '{"a": [{"b": 1, "c": {"b": 2}, "\\u0062" : 3}]}', "“b” is there twice"),
+        ("due", "", "Give a day and a time."),
+    ):
+        right = field(page, name).input_value()
+        field(page, name).fill(value)
+        press(page, "Add")
+        expect(wrong(page, name)).to_contain_text(said)
+        expect(field(page, name)).to_be_focused()
+        field(page, name).fill(right)
     assert not scene.editor.list(action="greet").tasks
 
 
-@pytest.mark.parametrize(
-    ("fill", "name", "said"),
-    [
+def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    open_form(page)
+    page.get_by_label("Recurring").check()
+    field(page, "schedule").fill("0 9 * * *")
+    cases: list[tuple[dict[str, str], str, str]] = [
         ({"max_runs": "1.5"}, "max_runs", "Give a whole number, 1 or more."),
         ({"schedule": ""}, "schedule", "Write a schedule, or choose a usual one below."),
         (
@@ -83,19 +76,16 @@ def test_a_value_that_cannot_be_right_is_told_in_plain_words(
             "“Not after” 5 Jan 2030, 08:00:00 is before the first time, 5 Jan 2030, 09:00:00",
         ),
         ({"timezone": "Europe/Berln"}, "timezone", "did you mean Europe/Berlin?"),
-    ],
-)
-def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(
-    open_page: Open, url: str, fill: dict[str, str], name: str, said: str
-) -> None:
-    page = open_page(url)
-    open_form(page)
-    page.get_by_label("Recurring").check()
-    for one, value in {"schedule": "0 9 * * *", **fill}.items():
-        field(page, one).fill(value)
-    press(page, "Add")
-    expect(wrong(page, name)).to_contain_text(said)
-    expect(field(page, name)).to_be_focused()
+    ]
+    for fill, name, said in cases:
+        right = {one: field(page, one).input_value() for one in fill}
+        for one, value in fill.items():
+            field(page, one).fill(value)
+        press(page, "Add")
+        expect(wrong(page, name)).to_contain_text(said)
+        expect(field(page, name)).to_be_focused()
+        for one, value in right.items():
+            field(page, one).fill(value)
 
 
 def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(open_page: Open, url: str) -> None:
@@ -105,16 +95,6 @@ def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(open_page: Open
     for name, value in {"schedule": "0 9 * * *", "end": "2026-01-05T08:00:00"}.items():
         field(page, name).fill(value)
     expect(page.locator(".recurring .preview")).to_contain_text("5 Jan 2026, 08:00:00 is before")
-
-
-def test_keys_of_different_objects_can_be_the_same(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    open_form(page)
-    field(page, "id").fill("keys")
-    field(page, "payload").fill('{"a": {"a": ["a", "a"]}, "b": [{"a": "b: \\"a\\""}, {"a": "a"}]}')
-    press(page, "Add")
-    expect(page.get_by_text("keys is added")).to_be_visible()
-    assert scene.editor.get("keys").payload["b"][0] == {"a": 'b: "a"'}
 
 
 def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(
@@ -162,7 +142,7 @@ def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scen
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-@pytest.mark.parametrize("way", ["Escape", "Discard", "Close"])
+@pytest.mark.parametrize("way", ["Escape", "Close"])
 def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url: str, way: str) -> None:
     page = open_page(url)
     form = page.get_by_role("dialog", name="Add a task")
@@ -207,8 +187,7 @@ def test_escape_alone_never_discards_what_was_typed(open_page: Open, url: str) -
         expect(field(page, "action")).to_have_value("x")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("screen", [{}, PHONE])
+@pytest.mark.parametrize(("scheme", "screen"), [("light", {}), ("dark", PHONE)])
 def test_everyone_can_tell_what_is_wrong_and_what_others_changed(
     open_page: Open, url: str, scene: Scene, screen: dict[str, Any], scheme: str
 ) -> None:
@@ -217,7 +196,6 @@ def test_everyone_can_tell_what_is_wrong_and_what_others_changed(
     show(page, "sale-50")
     press(page, "Pause")
     expect(page.locator(".toast")).to_be_visible()
-    is_accessible(page)
     press(page, "Edit")
     for name, value in {"action": "", "due": "2027-10-31T02:30:00", "payload": "{"}.items():
         field(page, name).fill(value)
@@ -272,22 +250,6 @@ def test_a_task_that_is_over_is_added_again_as_it_was(open_page: Open, url: str,
     assert (again.recurrence.max_runs, again.recurrence.missed) == (7, "skip")
 
 
-def test_a_task_that_was_due_once_is_added_again_for_an_hour_from_now(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
-    tab(page, "Failed").click()
-    show(page, "mail-003")
-    before = datetime.now(UTC)
-    press(page, "Add again")
-    press(page, "Add")
-    expect(page.get_by_text("mail-003-again is added")).to_be_visible()
-    again = scene.editor.get("mail-003-again")
-    assert again.status is Status.SCHEDULED
-    assert timedelta(minutes=55) < again.due - before < timedelta(minutes=70)
-    assert again.payload == {"n": 3}
-
-
 def test_tags_are_given_found_by_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     open_form(page)
@@ -309,22 +271,3 @@ def test_tags_are_given_found_by_and_taken_away(open_page: Open, url: str, scene
     press(page, "Save")
     expect(page.get_by_text("tagged is changed")).to_be_visible()
     assert scene.editor.get("tagged").tags == ()
-
-
-def test_a_priority_is_given_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    open_form(page)
-    field(page, "action").fill("greet")
-    field(page, "id").fill("urgent")
-    field(page, "priority").select_option("9")
-    press(page, "Add")
-    expect(page.get_by_text("urgent is added")).to_be_visible()
-    assert scene.editor.get("urgent").priority == 9
-    page = open_page(f"{url}#task=urgent")
-    press(page, "Edit")
-    page.get_by_text("More", exact=True).last.click()
-    expect(field(page, "priority")).to_have_value("9")
-    field(page, "priority").select_option("0")
-    press(page, "Save")
-    expect(page.get_by_text("urgent is changed")).to_be_visible()
-    assert scene.editor.get("urgent").priority == 0

@@ -1,13 +1,14 @@
 """The list: what is looked for, how far, and what stays when it is read again."""
 
+import re
 from datetime import datetime, timedelta
 
 from playwright.sync_api import expect
 
 from tests.page.conftest import Open
-from tests.page.hands import tab
+from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held, asked
+from tests.page.seen import BERLIN, Held, is_accessible
 from tests.serving import serving
 
 
@@ -137,33 +138,6 @@ def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Op
     expect(rows.nth(50).locator("button.link")).to_be_focused()
 
 
-def test_finished_tasks_are_there_at_once_when_the_address_asks_for_them(open_page: Open, url: str) -> None:
-    page = open_page(f"{url}#status=failed")
-    expect(page.locator("#list tbody tr")).to_have_count(6)
-    page.reload()
-    expect(page.locator("#list tbody tr")).to_have_count(6)
-
-
-def test_old_rows_are_dimmed_until_the_answer_comes(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
-    expect(rows.first).to_contain_text("sale-40")
-    # When other tasks are asked for
-    streams, lists = asked(page, "/api/changes"), asked(page, "/api/tasks?")
-    held = Held(page, "**/api/tasks?*")
-    tab(page, "Paused").click()
-    # Then what is still there is seen not to be them
-    expect(page.locator("#list")).to_have_attribute("aria-busy", "true")
-    expect(page.locator("#list tbody")).to_have_css("opacity", "0.4")
-    expect(page.locator("#list-note")).to_contain_text("Loading…")
-    held.let_go()
-    expect(rows).to_have_count(1)
-    expect(page.locator("#list tbody")).to_have_css("opacity", "1")
-    # And they were asked for once: the stream tells of the same stretch of time as before
-    assert len(lists) == 1
-    assert not streams
-
-
 def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None:
     scene = Scene()
     scene.fill(200)
@@ -184,22 +158,6 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     expect(note).to_contain_text("The tasks cannot be shown: The server does not answer")
     expect(note.get_by_role("button", name="Try again")).to_be_visible()
     expect(rows).to_have_count(0)
-
-
-def test_a_page_that_was_not_answered_is_asked_for_again(open_page: Open) -> None:
-    scene = Scene()
-    scene.fill(200)
-    with serving(scene.editor) as url:
-        page = open_page(url)
-        rows, note = page.locator("#list tbody tr"), page.locator("#list-note")
-        expect(rows).to_have_count(50)
-        page.route("**/api/tasks?*", lambda route: route.abort())
-        page.locator("#list-note").scroll_into_view_if_needed()
-        expect(note).to_contain_text("cannot be shown")
-        page.unroute("**/api/tasks?*")
-        note.get_by_role("button", name="Try again").click()
-        expect(rows).to_have_count(100)
-        expect(note).to_contain_text("100 tasks so far.")
 
 
 def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: str, scene: Scene) -> None:
@@ -225,13 +183,41 @@ def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: s
     assert page.evaluate("said") == []
 
 
-def test_actions_are_suggested_that_were_seen_before(open_page: Open, url: str) -> None:
+def test_actions_and_tags_are_suggested_that_were_seen_before(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    scene.editor.add("x", due=timedelta(minutes=5), id="tagged", tags=["red"])
     page = open_page(url)
+    page.get_by_label("Search by").select_option("Tag is")
+    expect(page.locator("#tags option[value=red]")).to_be_attached()
+    expect(page.get_by_label("Search", exact=True)).to_have_attribute("list", "tags")
     action = page.locator("#actions option[value=end_trial]")
     expect(action).to_be_attached()
     page.get_by_label("Action").fill("put_on_sale")
     expect(page.locator("#list tbody tr")).to_have_count(15)
     expect(action).to_be_attached()
+
+
+def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Action").fill("put_on_sale")
+    press(page, "Keep view")
+    page.locator("dialog [name=view]").fill("Sales")
+    press(page, "Keep")
+    page.reload()
+    expect(page.get_by_label("Views")).to_have_value("Sales")
+    page.get_by_label("Views").select_option("Views")
+    expect(rows).to_have_count(48)
+    page.get_by_label("Views").select_option("Sales")
+    expect(rows).to_have_count(15)
+    for choice, words in (("UTC", r"\d\d:\d\d UTC in \d+ minutes$"), ("Relative", r"^in \d+ minutes$")):
+        page.get_by_label("Times").select_option(choice)
+        expect(rows.first.locator("time")).to_have_text(re.compile(words))
+        expect(page.get_by_label("Views")).to_have_value("Sales")
+    is_accessible(page)
+    press(page, "Delete view")
+    expect(page.get_by_label("Views")).to_be_hidden()
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

@@ -49,9 +49,8 @@ def count(session: boto3.Session, queue: str) -> int:
     return Sqs(lambda *_, **__: sqs).count(queue, region="eu-central-1", account="123456789012")
 
 
-@pytest.mark.parametrize("screen", [{}, PHONE])
 def test_dead_letters_are_sent_back_or_deleted(
-    open_page: Open, with_queues: Editor, session: boto3.Session, screen: dict[str, Any]
+    open_page: Open, with_queues: Editor, session: boto3.Session
 ) -> None:
     # Given a message that the intake could not take, and two runs that failed
     reason = {"duebell-field": "due", "duebell-reason": "must be a time"}
@@ -59,7 +58,7 @@ def test_dead_letters_are_sent_back_or_deleted(
     died = '{"responsePayload": {"errorType": "ImportError", "errorMessage": "no shop"}}'
     send(session, "duebell-failed-runs", died, "[]")
     with serving(with_queues) as url:
-        page = open_page("about:blank", **screen)
+        page = open_page("about:blank", **PHONE)
         calls = asked(page, "dead-letters")
         page.goto(url)
         show = page.locator("#problems").get_by_role("button", name="Show the messages")
@@ -114,8 +113,7 @@ def test_a_read_only_page_shows_dead_letters_only(
         expect(rings.get_by_role("button")).to_have_count(0)
 
 
-@pytest.mark.parametrize("screen", [{}, PHONE])
-def test_who_changed_what_is_listed(open_page: Open, scene: Scene, screen: dict[str, Any]) -> None:
+def test_who_changed_what_is_listed(open_page: Open, scene: Scene) -> None:
     # Given a table that keeps more changes than are read at once, the latest by two people
     backend = scene.editor._backend
     settings = msgspec.structs.replace(backend.settings, audit=AuditTo.TABLE)
@@ -125,7 +123,7 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene, screen: dict[
     editor.acting_as("ann").pause("sale-50")
     editor.acting_as("bob").move("sale-51", due=timedelta(days=3))
     with serving(editor) as url:
-        page = open_page("about:blank", **screen)
+        page = open_page("about:blank", **PHONE)
         calls = asked(page, "/audit")
         page.goto(url)
         page.get_by_role("button", name="Changes", exact=True).click()
@@ -150,13 +148,3 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene, screen: dict[
         expect(rows.last).to_contain_text("add greeting-0")
         expect(rows).to_have_count(101)
         expect(dialog.get_by_role("button", name="Show more")).to_have_count(0)
-
-
-def test_where_changes_are_not_kept_the_way_to_keep_them_is_told(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    page.get_by_role("button", name="Changes", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Changes")
-    expect(dialog).to_contain_text(
-        "Changes are not kept: deploy with --audit table, or set DUEBELL_AUDIT=table."
-    )
-    is_accessible(page)

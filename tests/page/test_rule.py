@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from duebell import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene
@@ -103,35 +103,6 @@ def test_the_verdict_is_that_of_the_status(open_page: Open) -> None:
         expect(page.locator("#problems")).to_contain_text("1 task failed")
         expect(rule).not_to_contain_text("Healthy")
         expect(rule).to_contain_text("Everything was checked at")
-
-
-def test_the_last_run_is_told_in_full(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    rule = page.locator("#rule")
-    expect(rule).to_contain_text("11 done, 1 failed, 41 s")
-    run = LastRun(run="run-8", finished_at=utc_now(), done=2, retried=3, expired=4)
-    changed(scene, last_run=run)
-    expect(rule).to_contain_text("2 done, 0 failed, 3 retried, 4 expired")
-
-
-def test_times_of_the_rule_say_their_zone(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    expect(page.locator("#rule .name")).to_contain_text(f"{scene.editor.status().expression} UTC")
-    expect(page.locator("#rule")).to_contain_text("starts up to two minutes later")
-    title = page.locator("#rule dd time").first.get_attribute("title") or ""
-    assert re.search(r"\d UTC$", title)
-
-
-def test_during_a_run_it_still_says_when_the_rule_rings(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a run at work
-    record = scene.store.read_record()
-    assert record
-    held = msgspec.structs.replace(record.lanes[0], owner="run-9", until=utc_now() + timedelta(minutes=2))
-    changed(scene, lanes=(held, *record.lanes[1:]))
-    page = open_page(url)
-    # Then that is said, and so is what comes
-    expect(page.locator("#rule")).to_contain_text("A run is at work on 1 of 4 lanes")
-    expect(page.locator("#rule")).to_contain_text("The rule rings")
 
 
 def test_a_rule_that_is_not_heard_of_says_since_when(open_page: Open, scene: Scene) -> None:

@@ -12,7 +12,6 @@ from tests.page.conftest import Open
 from tests.page.hands import field, has_focus, press
 from tests.page.scene import Scene
 from tests.page.seen import PHONE, fits, is_accessible
-from tests.serving import serving
 from tests.support import in_a_thread
 
 
@@ -30,6 +29,12 @@ def furnished(scene: Scene) -> Scene:
     scene.editor.add("poll", schedule="rate(10 minutes)", id="poll")
     scene.editor.pause("poll")
     return scene
+
+
+def choose(page: Page, name: str, id: str) -> None:
+    """Press this in the menu of the row."""
+    press(page, f"Actions of {id}")
+    press(page, f"{name} {id}")
 
 
 def row(page: Page, id: str) -> Locator:
@@ -68,14 +73,17 @@ def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(
 
 def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, furnished: Scene) -> None:
     page = open_page(f"{url}schedules")
-    press(page, "Pause nightly")
+    choose(page, "Pause", "nightly")
     expect(row(page, "nightly").locator(".next")).to_have_text("paused")
     assert furnished.editor.get("nightly").status is Status.PAUSED
     # The focus stays where the reader was
+    expect(page.get_by_role("button", name="Actions of nightly")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Resume nightly")).to_be_focused()
-    press(page, "Resume nightly")
+    is_accessible(page)
+    page.keyboard.press("Enter")
     expect(row(page, "nightly").locator(".next")).to_contain_text("America/New_York")
-    press(page, "Run now nightly")
+    choose(page, "Run now", "nightly")
     expect(page.get_by_text("nightly runs in the next minute or two")).to_be_visible()
     recurrence = furnished.editor.get("nightly").recurrence
     assert recurrence
@@ -112,32 +120,6 @@ def test_several_recurring_tasks_are_paused_and_cancelled_at_once(
     assert furnished.editor.get("poll").status is Status.CANCELLED
 
 
-def test_a_change_is_only_for_the_recurring_tasks_that_are_shown(
-    open_page: Open, url: str, furnished: Scene
-) -> None:
-    # Given more than a page of them
-    for number in range(120):
-        furnished.editor.add("poll", schedule="rate(1 hour)", id=f"many-{number:03}")
-    page = open_page(f"{url}schedules")
-    page.get_by_label("Select all that are shown").check()
-    # Then those that are not shown are not offered: no filter stands for them
-    expect(page.locator("#bulk")).to_contain_text("100 tasks selected")
-    expect(page.locator("#bulk")).not_to_contain_text("Select all that fit")
-
-
-def test_a_recurring_task_is_edited_and_looked_at(open_page: Open, url: str, furnished: Scene) -> None:
-    page = open_page(f"{url}schedules")
-    press(page, "Edit nightly")
-    field(page, "schedule").fill("0 4 * * *")
-    press(page, "Save")
-    expect(row(page, "nightly")).to_contain_text("every day at 04:00")
-    page.locator("#list").get_by_role("button", name="nightly", exact=True).click()
-    expect(page.get_by_role("dialog", name="nightly")).to_be_visible()
-    # And a link leads to what is looked at
-    again = open_page(page.url)
-    expect(again.get_by_role("dialog", name="nightly")).to_be_visible()
-
-
 def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: Scene) -> None:
     for number in range(120):
         furnished.editor.add("poll", schedule="rate(1 hour)", id=f"many-{number:03}")
@@ -156,15 +138,9 @@ def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: 
     expect(page.get_by_text("No recurring task has such an id.")).to_be_visible()
 
 
-def test_what_changes_elsewhere_is_seen(open_page: Open, url: str, furnished: Scene) -> None:
-    page = open_page(f"{url}schedules")
-    expect(row(page, "nightly")).to_be_visible()
-    furnished.editor.add("poll", schedule="rate(1 hour)", id="new")
-    expect(row(page, "new")).to_be_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("screen", [{}, PHONE, {"viewport": {"width": 720, "height": 800}}])
+@pytest.mark.parametrize(
+    ("scheme", "screen"), [("light", PHONE), ("dark", {"viewport": {"width": 720, "height": 800}})]
+)
 def test_it_fits_and_is_accessible(
     open_page: Open, url: str, furnished: Scene, screen: dict[str, object], scheme: str
 ) -> None:
@@ -172,13 +148,6 @@ def test_it_fits_and_is_accessible(
     expect(row(page, "billing")).to_be_visible()
     fits(page)
     is_accessible(page)
-
-
-def test_nothing_recurs(open_page: Open) -> None:
-    scene = Scene()
-    with serving(scene.editor) as url:
-        page = open_page(f"{url}schedules")
-        expect(page.get_by_text("Nothing recurs.")).to_be_visible()
 
 
 def test_a_calendar_is_listed_and_the_form_says_what_it_skips(

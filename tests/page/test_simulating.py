@@ -1,8 +1,5 @@
 """The simulation on the page: the queue as it is, and with the changes."""
 
-from typing import Any
-
-import pytest
 from playwright.sync_api import expect
 
 from tests.page.conftest import Open
@@ -14,9 +11,8 @@ FITS = """
 """
 
 
-@pytest.mark.parametrize("screen", [{}, PHONE])
-def test_what_will_happen_stands_beside_what_would(open_page: Open, url: str, screen: dict[str, Any]) -> None:
-    page = open_page(url, **screen)
+def test_what_will_happen_stands_beside_what_would(open_page: Open, url: str) -> None:
+    page = open_page(url, **PHONE)
     page.get_by_role("button", name="Simulate", exact=True).click()
     dialog = page.get_by_role("dialog", name="Simulate")
     # As it is
@@ -38,4 +34,3 @@ def test_a_history_is_shown_in_the_panel(open_page: Open, url: str) -> None:
     panel = page.get_by_role("dialog", name="sale-50")
     panel.get_by_role("button", name="Show the history").click()
     expect(panel.get_by_role("cell", name="add", exact=True)).to_be_visible()
-    is_accessible(page)

@@ -4,24 +4,9 @@ from datetime import timedelta
 
 from playwright.sync_api import Route, expect
 
-from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
 from tests.page.hands import open_form, press
 from tests.page.scene import Scene
-
-
-def test_an_undone_cancel_gives_the_payload_back_to_the_letter(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    payload = {"price": "$$5", "text": "it costs $& and $' and $`", "big": 2**70}
-    scene.editor.add("x", due=timedelta(days=1), payload=payload, id="dollars")
-    page = open_page(f"{url}#task=dollars")
-    press(page, "Cancel")
-    expect(page.get_by_text("dollars is cancelled")).to_be_visible()
-    page.get_by_role("button", name="Undo").last.click()
-    expect(page.get_by_text("Undone")).to_be_visible()
-    there = scene.editor.get("dollars")
-    assert (there.status, there.payload) == (Status.SCHEDULED, payload)
 
 
 def test_an_undone_cancel_takes_nobodys_place(open_page: Open, url: str, scene: Scene) -> None:

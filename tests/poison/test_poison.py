@@ -1,9 +1,7 @@
 """Actions that misbehave, each beside well-behaved ones: none stops the others, nor the re-arming."""
 
 import asyncio
-import threading
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -72,14 +70,10 @@ class Scene:
 @pytest.mark.parametrize(
     "error",
     [
-        SystemExit(3),
         KeyboardInterrupt(),
-        GeneratorExit(),
         asyncio.CancelledError(),
         Strange("strange"),
-        MemoryError(),
         RecursionError(),
-        StopIteration(),
         Mute(),
         Exhausting(),
         BaseExceptionGroup("several", [KeyboardInterrupt(), ValueError()]),
@@ -99,72 +93,3 @@ def test_whatever_is_raised_fails_that_task_alone(error: BaseException) -> None:
     assert (task.status, task.attempt) == (Status.FAILED, 2)
     assert task.failure
     assert task.failure.type == type(error).__name__
-
-
-def test_endless_recursion_fails_that_task_alone() -> None:
-    scene = Scene()
-
-    def poison() -> None:
-        poison()
-
-    scene.run(poison=poison)
-
-    assert scene.everyone_else_is_done()
-    failure = scene.editor.get("poison").failure
-    assert failure
-    assert failure.type == "RecursionError"
-
-
-class Hanging:
-    """An action that never returns, and a pool whose time goes on when nothing else is under way."""
-
-    def __init__(self) -> None:
-        self.released = threading.Event()
-        self.hanging = threading.Semaphore(0)
-        self.count = 0
-        self.scene: Scene | None = None
-
-    def act(self) -> None:
-        self.count += 1
-        self.hanging.release()
-        self.released.wait()
-
-    def make_pool(self, size: int) -> ThreadPool:
-        return _PatientPool(size, self)
-
-
-class _PatientPool(ThreadPool):
-    def __init__(self, size: int, hanging: Hanging) -> None:
-        super().__init__(size)
-        self._hanging = hanging
-        while hanging.hanging.acquire(blocking=False):
-            pass  # what hangs since an earlier run
-
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
-        """Wait for real for what will end; let the clock go on when only what hangs is left."""
-        if len(futures) == 1 and self._hanging.hanging.acquire(timeout=0.5):
-            self._hanging.hanging.release()
-            assert self._hanging.scene
-            if not next(iter(futures)).done():
-                self._hanging.scene.clock.advance(max(patience, timedelta(milliseconds=1)))
-            patience = timedelta(0)
-        return super().wait(futures, min(patience, timedelta(seconds=1)))
-
-
-@pytest.fixture
-def hanging() -> Iterator[Hanging]:
-    hanging = Hanging()
-    yield hanging
-    hanging.released.set()
-
-
-def test_an_action_that_never_returns_is_left_behind(hanging: Hanging) -> None:
-    hanging.scene = Scene(hanging.make_pool)
-
-    hanging.scene.run(poison=hanging.act, time_left=timedelta(minutes=5))
-
-    assert hanging.scene.everyone_else_is_done()
-    task = hanging.scene.editor.get("poison")
-    assert (task.status, task.attempt, hanging.count) == (Status.FAILED, 2, 2)
-    assert task.failure
-    assert task.failure.type == "Unfinished"

@@ -12,7 +12,7 @@ from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked
 
-MANY = 5_000
+MANY = 2_000
 PLACES = 16
 
 
@@ -28,8 +28,8 @@ class WatchedPool(ThreadPool):
         return super().wait(futures, patience)
 
 
-def test_five_thousand_tasks_due_in_one_minute_are_each_done_once() -> None:
-    # Given five thousand tasks due in one minute, added at once
+def test_thousands_of_tasks_due_in_one_minute_are_each_done_once() -> None:
+    # Given thousands of tasks due in one minute, added at once
     store, rule, clock = LockedStore(), FakeRule(), Clock()
     backend = backend_of(store, rule, clock=clock)
     editor = Editor(backend=backend)
@@ -93,7 +93,7 @@ def test_editors_that_flood_the_queue_while_a_run_drains_it_lose_nothing() -> No
     acknowledged: list[str] = []
 
     def flood(name: int) -> None:
-        for id in [f"{name}-{number}" for number in range(150)]:
+        for id in [f"{name}-{number}" for number in range(60)]:
             editor.add("count", due=timedelta(0), id=id)
             acknowledged.append(id)
 
@@ -111,7 +111,7 @@ def test_editors_that_flood_the_queue_while_a_run_drains_it_lose_nothing() -> No
     ring_till_parked(rule, lambda minute: worker.run(now=max(minute, datetime.now(UTC))), now=now)
 
     # Then everything acknowledged is done, once; and the rule was never set by two at a time
-    assert len(acknowledged) == 450
+    assert len(acknowledged) == 180
     assert set(done) == {"first", *acknowledged}
     assert set(done.values()) == {1}
     assert {task.status for task in store.tasks.values()} == {Status.DONE}

@@ -1,21 +1,17 @@
 """A payload at the size limit: added, failed with all that can be said of it, retried and done."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import boto3
-import msgspec
 import pytest
 
-from duebell import Editor, InvalidTask, Status, Worker
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.payloads.payload import MAX_BYTES
-from duebell_shared.queue.item_size import MAX_ITEM, size_of
-from duebell_shared.queue.items import item_of
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.new_task import new_task
+from duebell_shared.queue.items import MAX_ITEM, size_of
+from duebell_shared.queue.places import lane_of
 from tests.support import REGION, Clock
 
 pytestmark = pytest.mark.moto
@@ -72,27 +68,3 @@ def test_a_full_payload_goes_all_the_way_with_a_failure_on_top(
     assert worker.run().done == 1
     assert seen == [payload] * 3
     assert editor.get(id).payload_dropped == MAX_BYTES
-
-
-@pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())
-def test_as_many_failed_attempts_as_are_kept_fit_beside_a_full_payload(payload: str) -> None:
-    # Given the longest names, the largest payload, and an error of nothing but what takes the most room
-    due = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
-    task = new_task(id="𝄞" * 256, action="ä" * 256, due=due, payload=payload, now=due)
-    failure = Failure(type="𝄞" * 200, message="\x00" * 1_000, traceback="\x00" * 4_000)
-    # When it has failed more often than is kept
-    for number in range(1, 13):
-        running = msgspec.structs.replace(
-            task, attempt=number, started_at=due, run="r" * 36, lateness_ms=10**9
-        )
-        task = running.to_retry(due, failure, now=due)
-    # Then its item is none too large; moto cannot tell, for it adds what was before to what is now
-    assert len(task.failures) == 10
-    assert size_of(item_of(task)) < MAX_ITEM
-
-
-@pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())
-def test_one_byte_more_is_refused_before_anything_is_written(payload: str, editor: Editor) -> None:
-    with pytest.raises(InvalidTask, match=r"payload: is 358,401 bytes as JSON, at most 358,400"):
-        editor.add("act", due=SOON, payload=payload + "x", id="too-much")
-    assert editor.list().tasks == ()

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell import ProblemKind
-from duebell_shared.tasks.packed_occurrences import Occurrence, Result
+from duebell_shared.tasks.history import Occurrence, Result
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.task import Task
 from tests.recurring.year import END, START, Year

@@ -11,7 +11,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.packed_occurrences import Occurrence
+from duebell_shared.tasks.history import Occurrence
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task

@@ -50,7 +50,7 @@ _EXPRESSIONS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(
     expression=_EXPRESSIONS,
     zone=_NAMES,
@@ -80,7 +80,7 @@ def test_nothing_overflows(
 
 
 def test_each_end_of_the_calendar_in_each_zone() -> None:
-    for zone in zone_names():
+    for zone in sorted(zone_names())[::12]:
         for shown in _ENDS:
             past = shown.replace(year=min(shown.year, 1969)).isoformat()
             with pytest.raises(InvalidSchedule, match="is over"):
@@ -91,7 +91,7 @@ def test_each_end_of_the_calendar_in_each_zone() -> None:
         )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=90, deadline=None, derandomize=True)
 @given(
     zone=st.sampled_from(ZONES) | _NAMES,
     hours=st.integers(0, 200 * 366 * 24),

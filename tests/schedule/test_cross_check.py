@@ -61,7 +61,7 @@ def ours(expression: str) -> list[datetime]:
         raise
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(AWS)
 def test_aws_croniter_agrees(expression: str) -> None:
     fields = expression.removeprefix("cron(").removesuffix(")")
@@ -74,7 +74,7 @@ def test_aws_croniter_agrees(expression: str) -> None:
     assert found == ours(expression)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(CLASSIC)
 def test_croniter_agrees(expression: str) -> None:
     if is_explained(expression, CRONITER):
@@ -84,7 +84,7 @@ def test_croniter_agrees(expression: str) -> None:
     assert [library.get_next(datetime) for _ in expected] == expected
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(
     expression=CLASSIC,
     zone=st.sampled_from(ZONES),

@@ -41,7 +41,7 @@ def schedule_of(expression: str, zone: str) -> Schedule:
         raise
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(expression=_EXPRESSIONS, zone=st.sampled_from(ZONES), after=_INSTANTS)
 def test_nothing_between_is_skipped(expression: str, zone: str, after: datetime) -> None:
     schedule = schedule_of(expression, zone)
@@ -54,7 +54,7 @@ def test_nothing_between_is_skipped(expression: str, zone: str, after: datetime)
     assert found == fires(expression, zone, after, until)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=90, deadline=None, derandomize=True)
 @given(expression=_EXPRESSIONS, zone=st.sampled_from(ZONES), after=_INSTANTS)
 def test_the_next_is_later_and_matches(expression: str, zone: str, after: datetime) -> None:
     instant = schedule_of(expression, zone).next_after(after)
@@ -63,7 +63,7 @@ def test_the_next_is_later_and_matches(expression: str, zone: str, after: dateti
         assert fires(expression, zone, instant - timedelta(minutes=1), instant) == [instant]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(
     expression=st.one_of(_EXPRESSIONS, st.sampled_from(["rate(1 minute)", "rate(7 hours)", "rate(2 days)"])),
     zone=st.sampled_from(ZONES),
@@ -86,7 +86,7 @@ def test_the_latest_are_the_end_of_all(
     assert schedule.preview(3, after)[: len(every)] == every[:3]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(_EXPRESSIONS, st.sampled_from(ZONES))
 def test_every_schedule_has_words(expression: str, zone: str) -> None:
     words = schedule_of(expression, zone).describe()

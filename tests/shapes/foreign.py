@@ -6,7 +6,7 @@ from typing import Any
 
 import boto3
 
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.records import ARMING
 from tests.support import REGION, Calls
 

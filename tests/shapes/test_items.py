@@ -34,21 +34,13 @@ UNREADABLE: dict[str, Mapping[str, Any]] = {
     **{f"no {name}": without(name) for name in ITEM if name != "queued"},
     "nothing but its place in the queue": {"queued": ITEM["queued"]},
     "a counter that is text": but(attempt=text("0")),
-    "a counter that is a list": but(attempt={"L": []}),
     "a revision that is text": but(rev=text("1")),
     "a payload that is a number": but(payload=number(5)),
-    "a payload that is a map": but(payload={"M": {}}),
     "a status of a newer version": but(status=text("archived")),
-    "a status that is a number": but(status=number(3)),
     "a due that is no time": but(due=text("soon")),
-    "a creation that is no time": but(created_at=text("x")),
     "a failure that is a map": but(failure={"M": {}}),
     "a recurrence that is no JSON": but(recurrence=text("{oops")),
-    "a recurrence of another shape": but(recurrence=text('{"schedule": 5}')),
     "a schedule of a newer version": but(recurrence=text('{"schedule": {"expression": "every blue moon"}}')),
-    "a time zone that is none": but(
-        recurrence=text('{"schedule": {"expression": "* * * * *", "timezone": "Mars"}}')
-    ),
     "a spread that is text": but(spread=text("1h")),
     "an expiry after the calendar": but(expires_at=number(10**30)),
 }
@@ -56,10 +48,8 @@ UNREADABLE: dict[str, Mapping[str, Any]] = {
 #: What stands in the index by something that is no time as we write it: nobody knows when to run it.
 UNTIMELY = {
     "text after every time": but(queued=text("garbage")),
-    "a digit after every time": but(queued=text("9")),
     "a digit before every time": but(queued=text("1")),
     "a time in another form": but(queued=text("2026-11-21T12:10Z")),
-    "a day that is none": but(queued=text("2026-02-30T12:10:00.000Z")),
 }
 
 
@@ -139,8 +129,6 @@ RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
     "a failure that is no JSON": (but(failure=text("{oops")), Status.DONE),
     "occurrences that are no JSON": (but(occurrences=text("{oops")), Status.DONE),
     "failed attempts that are no JSON": (but(failures=text("{oops")), Status.DONE),
-    "failed attempts of another shape": (but(failures=text('[{"attempt": "x"}]')), Status.DONE),
-    "a failure of another shape": (but(failure=text('{"type": 5}')), Status.DONE),
     "a payload that is no JSON": (but(payload=text("{oops")), Status.FAILED),
     "an action of another version": (but(action=text("later")), Status.FAILED),
     "more attempts than there are": (but(status=text("running"), attempt=number(99)), Status.DONE),
@@ -148,9 +136,7 @@ RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
         but(status=text("running"), attempt=number(99), begun=number(99)),
         Status.FAILED,
     ),
-    "attempts below none": (but(attempt=number(-5)), Status.DONE),
     "a result that is a map": (but(result={"M": {}}), Status.DONE),
-    "a changed_by that is a map": (but(changed_by={"M": {}}), Status.DONE),
     "half an attempt": (but(attempt={"N": "0.5"}), Status.DONE),
 }
 
@@ -176,7 +162,7 @@ def test_an_item_with_an_odd_part_comes_to_its_end(
     assert scene.editor.status().rings_at is None
 
 
-@pytest.mark.parametrize("payload", ["{oops", "[" * 100_000, "", "NaN"])
+@pytest.mark.parametrize("payload", ["{oops", "NaN"])
 def test_a_payload_that_is_no_json_is_shown_as_it_is_and_can_be_mended(payload: str, scene: Scene) -> None:
     # Given a task whose payload someone has edited in the console
     scene.table.put("odd", but(payload=text(payload)))

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from duebell import Status, TaskNotFound
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 
-from .foreign import ITEM, text
+from .foreign import ITEM
 from .scene import Scene
 
 SOON = timedelta(minutes=10)
@@ -41,16 +41,6 @@ def test_a_task_in_a_lane_that_the_queue_has_not_got_is_left_alone(scene: Scene)
     assert scene.ran == ["a"]
     assert scene.editor.list().tasks == ()
     assert scene.editor.get("a").status is Status.DONE
-
-
-def test_items_with_keys_of_other_kinds_are_left_alone(scene: Scene) -> None:
-    scene.editor.add("note", due=SOON, id="a")
-    scene.table.put("arming", {"note": text("not the record: it is in a lane")}, lane=0)
-    scene.table.put("note", {"note": text("nothing of ours")})
-    scene.clock.advance(2 * SOON)
-
-    assert scene.run().done == 1
-    assert scene.editor.status(thorough=True).healthy
 
 
 def test_a_queue_that_outlived_its_record_is_found_in_all_of_its_lanes(scene: Scene) -> None:

@@ -18,11 +18,9 @@ NEWER = {"urgency": number(7), "labels": {"L": [text("a")]}, "owner": {"M": {"te
 
 CHANGES: dict[str, Callable[[Editor], object]] = {
     "moved": lambda editor: editor.move("new", due=2 * SOON),
-    "updated": lambda editor: editor.update("new", payload={"n": 1}),
     "cancelled": lambda editor: editor.cancel("new"),
     "paused and resumed": lambda editor: (editor.pause("new"), editor.resume("new")),
     "replaced": lambda editor: editor.add("note", due=SOON, id="new", if_exists="replace"),
-    "kept": lambda editor: editor.add("note", due=SOON, id="new", if_exists="keep"),
 }
 
 
@@ -64,13 +62,6 @@ def test_a_failure_with_more_fields_is_read(scene: Scene) -> None:
     found = scene.editor.get("new").failure
     assert found
     assert (found.type, found.message, found.traceback) == ("E", "m", "t")
-
-
-def test_a_failed_attempt_with_more_fields_is_read(scene: Scene) -> None:
-    attempt = '{"due": "2026-11-21T12:00:00Z", "attempt": 2, "type": "E", "message": "m", "cause": {}}'
-    scene.table.put("new", {**ITEM, "status": text("failed"), "failures": text(f"[{attempt}]")})
-    [found] = scene.editor.get("new").failures
-    assert (found.attempt, found.type, found.message, found.started_at) == (2, "E", "m", None)
 
 
 def test_an_arming_record_with_more_fields_is_used_as_it_is(scene: Scene) -> None:

@@ -66,29 +66,21 @@ def failed(**changed: Any) -> dict[str, Any]:
 PENDING = {"due": TIME, "queued": TIME}
 
 ODD: dict[str, Mapping[str, Any]] = {
-    **{f"a payload of {levels:,} levels": deep(levels) for levels in (101, 254, 256, 900, 100_000)},
+    **{f"a payload of {levels:,} levels": deep(levels) for levels in (101, 100_000)},
     "a payload of objects within objects": but(payload=text('{"a":' * 300 + "1" + "}" * 300)),
     "a payload with a number beyond all floats": but(payload=text('{"n": [1e400, -1e400]}')),
     "a payload with NaN": but(payload=text('{"n": NaN}')),
-    "a payload with a number of 4,000 digits": but(payload=text("9" * 4_000)),
     "a payload with a number of 5,000 digits": but(payload=text("9" * 5_000)),
     "a payload with half of a surrogate pair": but(payload=text('{"\\ud800": "\\udc00"}')),
-    "a payload that is empty": but(payload=text(" ")),
     "more attempts than can be counted": but(attempt=number("1E+125")),
-    "fewer attempts than none": but(attempt=number("-1E+125")),
     "a lateness of no time": but(lateness_ms=number("1E+125")),
     "parts of a lateness beyond counting": but(lateness=text(",".join(["9" * 400] * 5))),
-    "parts of a lateness of another version": but(lateness=text("1,2,3,4,5,6,seven")),
     "a revision that is no number of changes": but(rev=number("1E+30")),
-    "half a revision": but(rev=number("1.5")),
     "a spread of centuries": but(spread=number(10**14)),
-    "a spread backwards": but(spread=number(-(10**14))),
     "an expiry of centuries": but(expires_after=number(10**14)),
-    "an expiry backwards": but(expires_after=number(-(10**14))),
     "a due date at the beginning": but(due=text("0001-01-01T00:00:00.000Z")),
     "a due date at the end": but(due=text("9999-12-31T23:59:59.999Z"), spread=number(10_000)),
     "a due date without an offset": but(due=text(NAIVE)),
-    "a due date of another form": but(due=text("20261121T121000+0100")),
     "a nameless action": but(action=text("")),
     "an action that plays tricks": but(action=text("\x1b[2J\u202e\n" * 1_000)),
     "a run of 100 KB": but(run=text("\x00" * 100_000)),
@@ -96,28 +88,20 @@ ODD: dict[str, Mapping[str, Any]] = {
     "a failure of many levels": but(failure=text('{"a":' * 10_000)),
     "done, and in the queue": but(status=text("done")),
     "paused, and in the queue": but(status=text("paused")),
-    "a start without an offset": recurring({"start": NAIVE}),
     "a start before the calendar": recurring({"start": FAR}),
-    "an end without an offset": recurring({"end": NAIVE}),
     "an end beyond the calendar": recurring({"end": "9999-12-31T23:59:59-14:00"}),
     "a schedule that takes long to read": recurring({"expression": "at(" + " " * 100_000}),
     "a schedule of 100 KB": recurring({"expression": "0" + ",0" * 50_000 + " 0 * * *"}),
-    "a schedule of another type": recurring({"expression": 5}),
-    "a next time without an offset": recurring(next_due=NAIVE),
     "a next time at the end": recurring(next_due="9999-12-31T23:59:59.999Z"),
     "more runs than can be counted": recurring(runs=10**400),
-    "fewer runs than none": recurring(max_runs=-(10**400)),
-    "a pending time without an offset": recurring(pending=[{**PENDING, "queued": NAIVE}]),
     "a pending time before the calendar": recurring(pending=[{**PENDING, "due": FAR}]),
     "an attempt pending beyond counting": recurring(
         pending=[{**PENDING, "origin": "rescheduled", "attempt": 10**400}]
     ),
     "a recurrence of many levels": but(recurrence=text('{"schedule":' * 10_000)),
-    "an occurrence without an offset": occurred(finished_at=NAIVE),
     "an occurrence before the calendar": occurred(finished_at=FAR),
     "an occurrence too late to tell": occurred(lateness_ms=10**400),
     "an occurrence that failed at length": occurred(result="failed", failure="\x00" * 50_000),
-    "a failed attempt without an offset": failed(finished_at=NAIVE),
     "a failed attempt before the calendar": failed(started_at=FAR),
     "a failed attempt beyond counting": failed(attempt=10**400),
 }
@@ -229,8 +213,8 @@ def check_can_be_tried(id: str, scene: Scene) -> None:
     check_is_shown(id, scene)
 
 
-@pytest.mark.parametrize("levels", [101, 254, 256, 900])
-def test_a_payload_that_is_too_deep_is_shown_as_text(levels: int, scene: Scene) -> None:
+def test_a_payload_that_is_too_deep_is_shown_as_text(scene: Scene) -> None:
+    levels = 101
     scene.table.put("odd", deep(levels))
     client = TestClient(create_app(scene.editor), base_url="http://127.0.0.1")
     [task] = client.get("/api/tasks").json()["tasks"]

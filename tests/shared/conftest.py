@@ -1,4 +1,4 @@
-"""Fixtures for the tests of arming: a queue and a bell in memory, once a rule and once a schedule."""
+"""Fixtures for the tests of arming: a queue and a rule in memory."""
 
 import pytest
 
@@ -16,10 +16,9 @@ def store() -> SharedStore:
     return SharedStore()
 
 
-@pytest.fixture(params=[FakeEvents, FakeScheduler], ids=["rule", "schedule"])
-def eventbridge(request: pytest.FixtureRequest, clock: Clock) -> FakeEvents:
-    kind: type[FakeEvents] = request.param
-    return kind(clock)
+@pytest.fixture
+def eventbridge(clock: Clock) -> FakeEvents:
+    return FakeEvents(clock)
 
 
 @pytest.fixture

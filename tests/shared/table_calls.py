@@ -9,7 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status

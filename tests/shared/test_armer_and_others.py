@@ -55,17 +55,7 @@ def test_one_who_is_at_it_is_waited_for(
     assert eventbridge.put == []
 
 
-def test_one_who_died_at_it_is_taken_over_after_the_hold(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    lowered(armer)
-    hold(armer, store, NOON + HOLD)
-    assert armer.ensure().armed == DUE
-    assert HOLD <= clock.now - NOON <= HOLD + timedelta(seconds=1)
-    assert len(eventbridge.put) == 1
-
-
-@pytest.mark.parametrize("behind", [1, 19, 20, 45, 60])
+@pytest.mark.parametrize("behind", [1, 60])
 def test_a_hold_lasts_as_long_as_it_was_meant_to_whatever_the_clocks_say(
     armer: Armer, store: SharedStore, clock: Clock, behind: int
 ) -> None:
@@ -139,19 +129,6 @@ def test_a_refusal_does_not_end_the_hold_of_another(
     assert store.record.applier == "other"
 
 
-def test_who_becomes_the_applier_first_is_the_applier(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    # Given another one who becomes the applier just before
-    lowered(armer)
-    store.getting_in_first = [lambda: hold(armer, store, NOON + HOLD)]
-    # When this one wants to
-    armer.ensure()
-    # Then it waits for the end of the other's hold
-    assert clock.now >= NOON + HOLD
-    assert len(eventbridge.put) == 1
-
-
 def at_once(count: int, call: Callable[[int], ArmingRecord]) -> list[ArmingRecord]:
     """Make the call in as many threads, all at the same moment."""
     ready = Barrier(count)
@@ -164,11 +141,11 @@ def at_once(count: int, call: Callable[[int], ArmingRecord]) -> list[ArmingRecor
         return list(threads.map(wait_and_call, range(count)))
 
 
-@pytest.mark.parametrize("order", [range(12), range(11, -1, -1), [5, 3, 9, 0, 11, 1, 8, 2, 10, 4, 7, 6]])
 def test_of_many_new_heads_at_once_the_earliest_gets_the_rule(
-    store: SharedStore, eventbridge: FakeEvents, rule: Rule, clock: Clock, order: list[int]
+    store: SharedStore, eventbridge: FakeEvents, rule: Rule, clock: Clock
 ) -> None:
     # Given PutRule calls that are watched
+    order = [5, 3, 9, 0, 11, 1, 8, 2, 10, 4, 7, 6]
     under_way = Lock()
 
     def alone() -> None:

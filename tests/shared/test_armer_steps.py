@@ -7,7 +7,7 @@ import pytest
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MOST_SKEW
-from tests.shared.fake_events import FakeEvents, silence
+from tests.shared.fake_events import FakeEvents
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor
 
@@ -19,10 +19,6 @@ LATER = NOON + timedelta(days=1)
 
 def lower(record: ArmingRecord) -> ArmingRecord:
     return record.lowered({0: DUE})
-
-
-def lower_more(record: ArmingRecord) -> ArmingRecord:
-    return record.lowered({1: EARLIER})
 
 
 @pytest.fixture
@@ -55,13 +51,6 @@ def test_a_change_of_a_record_that_others_changed_is_tried_again_at_once_on_the_
     assert [lane.due for lane in changed.lanes] == [DUE, LATER]
     assert changed == armer.read()
     assert clock.now == NOON
-
-
-def test_a_change_that_changes_nothing_of_what_was_seen_neither_reads_nor_writes(
-    armer: Armer, seen: ArmingRecord, store: SharedStore
-) -> None:
-    assert armer.change(lambda record: record, seen=seen, applier="me") == seen
-    assert (store.reads, store.swaps) == (0, 0)
 
 
 # `change` takes hold of the rule, and `ensure` goes on from there.
@@ -103,11 +92,6 @@ def test_no_hold_is_taken_of_a_rule_that_rings_soon_enough(armer: Armer, seen: A
     assert (changed.applier, changed.armed) == (None, EARLIER)
 
 
-def test_no_hold_is_taken_by_a_change_that_nobody_sets_the_rule_for(armer: Armer, seen: ArmingRecord) -> None:
-    changed = armer.change(lower, seen=seen)
-    assert (changed.applier, changed.armed) == (None, seen.armed)
-
-
 @pytest.mark.parametrize("behind", [timedelta(0), MOST_SKEW - SECOND])
 def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     armer: Armer,
@@ -127,114 +111,6 @@ def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     assert (changed.applier, changed.applier_until) == ("other", until)
     assert armer.ensure(changed, applier="me").armed == DUE
     assert clock.now >= NOON + HOLD
-    assert len(eventbridge.put) == 1
-
-
-def test_what_others_lower_before_the_rule_is_set_is_rung_for_as_well(
-    armer: Armer, seen: ArmingRecord, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    # Given a process that has taken hold of the rule, and another one that then needs an earlier ring
-    held = armer.change(lower, seen=seen, applier="me")
-    store.now_holds(lower_more(held))
-    # When the first sets the rule
-    settled = armer.ensure(held, applier="me")
-    # Then it is set for the later time, which is confirmed as such, and then for the earlier one
-    assert [put["ScheduleExpression"] for put in eventbridge.put] == [
-        SetFor(DUE),
-        SetFor(EARLIER),
-    ]
-    assert settled.armed == settled.target == EARLIER
-
-
-def test_a_hold_that_is_over_before_the_rule_is_set_counts_no_more(
-    armer: Armer, seen: ArmingRecord, store: SharedStore, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    # Given a process that took hold of the rule, stood still, and lost it to another that sets it now
-    held = armer.change(lower, seen=seen, applier="me")
-    clock.advance(MOST_SKEW + HOLD)
-    theirs = store.now_holds(held.applying("other", until=clock.now + HOLD))
-
-    def confirm() -> None:
-        record = theirs.confirmed("other", DUE, DUE, now=clock.now, may_land_again=False)
-        store.now_holds(record)
-
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        clock.sleep(seconds)
-        if len(slept) == 3:
-            confirm()
-
-    armer._sleep = sleep
-    # When it goes on, then it waits for the other
-    assert armer.ensure(held, applier="me").armed == DUE
-    assert eventbridge.put == []
-
-
-@pytest.mark.parametrize("ensure", [True, False], ids=["by itself", "by another"])
-def test_a_call_without_an_answer_keeps_the_hold_to_its_end(
-    armer: Armer,
-    seen: ArmingRecord,
-    eventbridge: FakeEvents,
-    clock: Clock,
-    *,
-    ensure: bool,
-) -> None:
-    # Given a rule whose setting is not answered
-    held = armer.change(lower, seen=seen, applier="me")
-    rule_set_at: list[timedelta] = []
-
-    def note() -> None:
-        rule_set_at.append(clock.now - NOON)
-
-    def note_and_be_silent() -> None:
-        note()
-        silence(clock)()
-
-    eventbridge.troubles["PutRule"] = [note_and_be_silent, note_and_be_silent, note]
-    # When it is set all the same
-    settled = armer.ensure(held, applier="me") if ensure else _ensure_after(armer, held)
-    # Then that was not before the hold ended, within which the call may have taken effect
-    assert settled.armed == DUE
-    *_, last = rule_set_at
-    assert HOLD <= last <= 2 * HOLD
-    assert len(rule_set_at) == 3
-
-
-def _ensure_after(armer: Armer, held: ArmingRecord) -> ArmingRecord:
-    """Have another process set the rule when the first has given up."""
-    own_sleep, armer._sleep = armer._sleep, _give_up
-    with pytest.raises(GivenUp):
-        armer.ensure(held, applier="me")
-    armer._sleep = own_sleep
-    return armer.ensure()
-
-
-class GivenUp(BaseException):
-    """The process ends while it waits."""
-
-
-def _give_up(_: float) -> None:
-    raise GivenUp
-
-
-def test_a_name_is_no_hold(
-    armer: Armer, seen: ArmingRecord, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    # Given a record that must be set, and of which nobody has taken hold
-    changed = armer.change(lower, seen=seen)
-    # When the rule is set under a name, then that takes hold of it first
-    holds: list[str | None] = []
-    swap_record = store.swap_record
-
-    def swap(old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        holds.append(new.applier)
-        return swap_record(old, new)
-
-    store.swap_record = swap  # type: ignore[method-assign]
-    assert armer.ensure(changed, applier="me").armed == DUE
-    assert holds == ["me", None]
     assert len(eventbridge.put) == 1
 
 

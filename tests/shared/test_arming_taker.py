@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.run_notes import LastRun
+from duebell_shared.bell.arming import ArmingRecord, Lane, LastRun
 from duebell_shared.instants import NEVER
 from tests.support import NOON
 
@@ -31,12 +30,6 @@ SHARED = ArmingRecord(
 )
 
 
-def test_the_owners_are_the_runs_whose_leases_last() -> None:
-    assert SHARED.owners(NOON) == {"a", "b"}
-    assert SHARED.owners(NOON + MINUTE) == {"a"}
-    assert SHARED.owners(NOON + 2 * MINUTE) == set()
-
-
 def test_the_first_run_that_says_so_takes_lanes_over() -> None:
     taking = SHARED.taking("b", now=NOON)
     assert taking.taker_for("a", NOON) == "b"
@@ -50,12 +43,6 @@ def test_a_run_whose_lease_has_run_out_is_replaced() -> None:
     ended = NOON + MINUTE
     assert taking.taker_for("a", ended) is None
     assert taking.taking("a", now=ended).taker == "a"
-
-
-def test_only_the_run_itself_stops_taking_over() -> None:
-    taking = SHARED.taking("b", now=NOON)
-    assert taking.not_taking("a") == taking
-    assert taking.not_taking("b").taker is None
 
 
 def test_lanes_that_are_given_are_held_by_the_taker_until_its_lease_ends() -> None:

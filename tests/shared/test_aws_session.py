@@ -37,8 +37,6 @@ def _config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         {},
         {"AWS_PROFILE": "other"},
-        {"AWS_DEFAULT_REGION": "ap-south-1"},
-        {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"},
         {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8000"},
         {"AWS_USE_FIPS_ENDPOINT": "true"},
         {"AWS_MAX_ATTEMPTS": "7", "AWS_RETRY_MODE": "adaptive"},

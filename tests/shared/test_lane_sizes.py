@@ -4,7 +4,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.queue.lane_sizes import GIGABYTE, LaneSizes
 from duebell_shared.settings import Settings
@@ -37,10 +36,6 @@ def test_a_size_is_told_once_and_as_the_most_that_it_may_be() -> None:
     sizes.note({})
     assert sizes.take() == {3: 7 * GIGABYTE}
     assert sizes.take() == {}
-
-
-def test_nothing_is_measured_before_someone_asks() -> None:
-    assert LaneSizes().to_measure([0, 1, 0]) == []
 
 
 def test_the_first_write_to_each_lane_goes_alone_after_each_asking() -> None:
@@ -125,7 +120,3 @@ def test_the_table_answers_how_much_its_lanes_hold() -> None:
     assert store.lane_sizes() == {1: 4 * GIGABYTE}
     assert store.save(one, None)
     assert store.lane_sizes() == {0: GIGABYTE}
-
-
-def test_a_queue_in_memory_has_no_size() -> None:
-    assert MemoryStore().lane_sizes() == {}

@@ -10,8 +10,7 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
 
@@ -79,20 +78,6 @@ def test_a_claim_finds_its_own_write_and_counts_one_attempt(store: Store) -> Non
     assert claimed
     assert sent == ["UpdateItem"] * 2
     assert (claimed.attempt, claimed.run) == (1, "run")
-    assert store.get(0, "one") == claimed
-
-
-def test_a_claim_of_what_a_dead_run_left_running_finds_its_own_write_and_counts_one_attempt(
-    store: Store,
-) -> None:
-    assert store.insert(task())
-    assert store.claim(KEY, run="dead", now=SOON, status=Status.SCHEDULED)
-    sent = lose_the_next_answer(store, "UpdateItem")
-    now = SOON + timedelta(minutes=3)
-    claimed = store.claim(KEY, run="run", now=now, status=Status.RUNNING)
-    assert claimed
-    assert sent == ["UpdateItem"] * 2
-    assert (claimed.attempt, claimed.rev, claimed.run) == (2, 3, "run")
     assert store.get(0, "one") == claimed
 
 

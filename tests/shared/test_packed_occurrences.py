@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.tasks.checks import LARGEST
-from duebell_shared.tasks.packed_occurrences import (
+from duebell_shared.tasks.history import (
     MAX_OCCURRENCES,
     MAX_PACKED,
     Occurrence,
@@ -76,11 +76,9 @@ def failing(words: list[str]) -> tuple[Occurrence, ...]:
     )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(ANY)
-def test_whatever_they_are_they_come_back_and_never_take_more(
-    given: list[Occurrence],
-) -> None:
+def test_whatever_they_are_they_come_back_and_never_take_more(given: list[Occurrence]) -> None:
     bounded = bounded_occurrences(given)
     packed = pack_occurrences(bounded)
     assert len(packed) <= MAX_PACKED
@@ -93,7 +91,7 @@ def test_whatever_they_are_they_come_back_and_never_take_more(
         assert (before.failure or "").startswith(after.failure or "")
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(occurrences(instants(NOON, NOON + 400 * DAY), 10_000, WORDS))
 def test_no_occurrence_of_an_ordinary_life_is_left_out(given: list[Occurrence]) -> None:
     assert len(bounded_occurrences(given)) == min(len(given), MAX_OCCURRENCES)
@@ -129,7 +127,7 @@ def test_the_last_twenty_are_kept() -> None:
     assert unpack_occurrences(pack_occurrences(every(DAY, 25))) == every(DAY, 25)[5:]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.binary(max_size=80) | st.binary(max_size=80).map(b"\x02".__add__))
 def test_bytes_of_someone_else_are_refused_or_read(foreign: bytes) -> None:
     try:

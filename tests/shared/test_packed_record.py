@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.run_notes import Fullest, LastRun, LateRing
+from duebell_shared.bell.arming import ArmingRecord, Fullest, Lane, LastRun, LateRing
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.records import pack, unpack
 from duebell_shared.settings import MAX_LANES, MAX_PARALLEL_RUNS

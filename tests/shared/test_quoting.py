@@ -13,9 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 #: Modules that quote names from settings or from the user's code, which no caller gives.
 OWN_NAMES = {
-    "shared/duebell_shared/queue/batches.py",
-    "shared/duebell_shared/queue/transactions.py",
-    "shared/duebell_shared/queue/refusals.py",
+    "shared/duebell_shared/queue/calls.py",
+    "shared/duebell_shared/queue/changes.py",
     "worker/duebell_worker/actions/handles.py",
     "worker/duebell_worker/entry.py",
     "worker/duebell_worker/actions/parameters.py",

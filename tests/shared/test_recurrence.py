@@ -6,29 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.packed_occurrences import Result
-from duebell_shared.tasks.recurrence import MAX_PENDING, Missed, Origin, Recurrence
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.recurrence import Missed, Origin, Recurrence
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 
 # The chain.
-
-
-def test_it_is_due_at_its_first_occurrence() -> None:
-    task = hourly()
-    assert (task.status, task.due, task.queued, task.runs) == (Status.SCHEDULED, NOON + HOUR, NOON + HOUR, 0)
-
-
-def test_the_outcome_and_the_next_occurrence_are_one_change() -> None:
-    running = started(hourly())
-    after = running.done(now=NOON + HOUR + SECOND, keep=RetentionPolicy(retention=KEEP))
-    assert after.rev == running.rev + 1
-    assert (after.status, after.due, after.queued) == (Status.SCHEDULED, NOON + 2 * HOUR, NOON + 2 * HOUR)
-    assert (after.attempt, after.runs, after.expires_at) == (0, 1, None)
 
 
 def test_what_an_occurrence_came_to_is_kept() -> None:
@@ -37,14 +23,6 @@ def test_what_an_occurrence_came_to_is_kept() -> None:
     assert (last.due, last.result, last.attempts) == (NOON + HOUR, Result.DONE, 1)
     assert (last.started_at, last.finished_at) == (NOON + HOUR + 40 * SECOND, NOON + HOUR + 41 * SECOND)
     assert (last.lateness_ms, last.missed, last.failure) == (40_000, 0, None)
-
-
-def test_the_last_twenty_are_kept() -> None:
-    task = hourly()
-    for _ in range(23):
-        task = done(task)
-    assert [one.due for one in task.occurrences] == NOON_PLUS[4:24]
-    assert task.runs == 23
 
 
 def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
@@ -80,12 +58,6 @@ def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
     assert done(again).runs == 1
 
 
-def test_it_ends_after_so_many_runs() -> None:
-    task = hourly(max_runs=2)
-    assert done(task).status is Status.SCHEDULED
-    assert done(done(task)).status is Status.DONE
-
-
 # Retries.
 
 
@@ -116,23 +88,6 @@ def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
     assert task.runs == 2
 
 
-def test_only_so_many_wait_aside() -> None:
-    task = hourly()
-    for _ in range(MAX_PENDING):
-        assert task.can_wait
-        task = started(task).to_retry(NOON_PLUS[100], FAILURE, now=NOON + HOUR)
-    assert not task.can_wait
-    with pytest.raises(TaskConflict, match="too many of its occurrences wait"):
-        task.run_now(now=NOON)
-
-
-def test_occurrences_that_wait_count_for_max_runs() -> None:
-    task = started(hourly(max_runs=2)).to_retry(NOON + 2 * HOUR + MINUTE, FAILURE, now=NOON + HOUR)
-    task = done(task)
-    assert (task.due, task.attempt) == (NOON + HOUR, 1)
-    assert done(task).status is Status.DONE
-
-
 # Spread.
 
 
@@ -160,24 +115,6 @@ def test_spreads_are_even() -> None:
 
 
 # What becomes of occurrences that nothing ran in time, and of a task that is too late. Values only.
-
-
-def test_once_it_runs_for_the_last_of_those_missed() -> None:
-    running = started(hourly(), NOON + 4 * HOUR + MINUTE)
-    assert (running.due, running.missed_runs, running.lateness_ms) == (NOON + 4 * HOUR, 3, 60_000)
-    after = running.done(now=NOON + 4 * HOUR + 2 * MINUTE, keep=RetentionPolicy(retention=KEEP))
-    assert (after.due, after.missed_runs, after.runs) == (NOON + 5 * HOUR, 0, 1)
-    assert after.last
-    assert (after.last.due, after.last.missed) == (NOON + 4 * HOUR, 3)
-
-
-def test_all_it_runs_for_each_of_those_missed() -> None:
-    task = hourly(Missed.ALL)
-    for number in range(1, 5):
-        running = started(task, NOON + 4 * HOUR + MINUTE)
-        assert (running.due, running.missed_runs) == (NOON + number * HOUR, 0)
-        task = running.done(now=NOON + 4 * HOUR + MINUTE, keep=RetentionPolicy(retention=KEEP))
-    assert task.queued == NOON + 5 * HOUR
 
 
 def test_all_are_a_hundred_at_most() -> None:
@@ -250,15 +187,6 @@ def test_a_task_expires_when_it_cannot_be_started_in_time(minutes: int, is_too_l
     assert running.is_too_late is is_too_late
 
 
-def test_an_expired_task_is_history_that_can_be_retried() -> None:
-    task = new_task(id="one", action="act", due=NOON, payload=None, now=NOON, expires_after=MINUTE)
-    over = started(task, NOON + HOUR).expired(now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP))
-    assert (over.status, over.queued, over.attempt) == (Status.EXPIRED, None, 0)
-    assert over.status.is_finished
-    again = started(over.retried(now=NOON + 2 * HOUR))
-    assert not again.is_too_late
-
-
 # Editors move a recurring task, run it at once, or give it another schedule. Values only.
 
 
@@ -308,13 +236,6 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
     assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
 
 
-def test_an_extra_run_that_fails_is_retried_as_such() -> None:
-    task = started(hourly().run_now(now=NOON + MINUTE)).to_retry(NOON + 2 * MINUTE, FAILURE, now=NOON + HOUR)
-    task = done(task)
-    assert task.last
-    assert (task.last.extra, task.last.attempts, task.runs, task.due) == (True, 2, 0, NOON + HOUR)
-
-
 def test_one_moved_while_paused_stays_paused() -> None:
     task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
     assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
@@ -330,15 +251,6 @@ def test_another_schedule_holds_from_now_on() -> None:
     assert (task.due, task.queued) == (NOON + HOUR + 11 * MINUTE, NOON + HOUR + 11 * MINUTE)
     assert done(task).due == NOON + HOUR + 21 * MINUTE
     assert task.runs == 1
-
-
-def test_another_schedule_keeps_a_retry() -> None:
-    task = started(hourly()).to_retry(NOON + HOUR + 10 * MINUTE, FAILURE, now=NOON + HOUR)
-    assert task.recurrence
-    schedule = make_schedule("rate(1 hour)", now=NOON + HOUR + MINUTE)
-    task = task.rescheduled(replace(task.recurrence, schedule=schedule), now=NOON + HOUR + MINUTE)
-    assert (task.due, task.attempt) == (NOON + HOUR, 1)
-    assert done(task).due == NOON + 2 * HOUR + MINUTE
 
 
 def test_a_task_that_runs_once_can_be_made_to_recur() -> None:

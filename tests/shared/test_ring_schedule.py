@@ -136,36 +136,3 @@ def test_an_editor_arms_it_and_reports_it(backend: Backend, calls: Calls) -> Non
     # Another that is due later costs no call of the schedule
     editor.add("act", due=timedelta(hours=2), id="b")
     assert calls["UpdateSchedule"] == 1
-
-
-def test_the_doctor_sets_right_what_somebody_else_changed(backend: Backend, scheduler: Any) -> None:
-    editor = Editor(backend=backend)
-    editor.add("act", due=timedelta(hours=1), id="a")
-    armed = described(scheduler)
-    scheduler.update_schedule(
-        Name="duebell",
-        ScheduleExpression="rate(1 day)",
-        FlexibleTimeWindow={"Mode": "OFF"},
-        Description=armed["Description"],
-        State="ENABLED",
-        Target=SCHEDULED,
-    )
-    [problem] = editor.status().problems
-    assert problem.what.startswith("the schedule is at rate(1 day) and should ring at 2026-11-21T13:00")
-    assert editor.doctor(fix=True).status.healthy
-    assert described(scheduler) == {**armed, "State": "ENABLED"}
-
-
-def test_a_disabled_schedule_is_a_problem_with_the_way_out(backend: Backend, scheduler: Any) -> None:
-    scheduler.update_schedule(
-        Name="duebell",
-        ScheduleExpression=FAR_SENTINEL,
-        FlexibleTimeWindow={"Mode": "OFF"},
-        Target=SCHEDULED,
-        State="DISABLED",
-    )
-    [problem] = Editor(backend=backend).status().problems
-    assert str(problem) == (
-        "schedule 'duebell' is disabled, so nothing runs: enable it in EventBridge Scheduler's console "
-        "(Schedules, Enable)"
-    )

@@ -9,7 +9,7 @@ from botocore.loaders import create_loader
 
 from duebell_shared.aws.aws_session import QuickLoader, client_maker
 
-SERVICES = ("dynamodb", "events", "lambda", "cloudwatch", "sns")
+SERVICES = ("dynamodb", "events", "sns")
 
 
 @pytest.mark.parametrize("kind", ["service-2", "endpoint-rule-set-1"])

@@ -7,12 +7,11 @@ import msgspec
 import pytest
 
 from duebell_shared.errors import TaskConflict
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.follow_up import Members
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
@@ -131,14 +130,6 @@ def test_what_an_update_does_not_name_stays() -> None:
     assert waiting.updated(payload=0, now=NOON).payload == 0
 
 
-def test_what_is_cancelled_is_history() -> None:
-    now = NOON + timedelta(milliseconds=7)
-    cancelled = task().cancelled(now=now, keep=RetentionPolicy(retention=KEEP))
-    assert (cancelled.queued, cancelled.finished_at) == (None, now)
-    # In whole seconds, as DynamoDB counts a time to live.
-    assert cancelled.expires_at == NOON + KEEP
-
-
 def test_a_paused_task_comes_back_when_it_was_due() -> None:
     # Given a task that waits for its second attempt, paused
     waiting = msgspec.structs.replace(task(attempt=1), queued=LATER)
@@ -163,12 +154,6 @@ def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
 # What a run makes of it.
 
 
-def test_a_success_forgets_former_failures() -> None:
-    done = task(Status.RUNNING, attempt=1).done(now=LATER, keep=RetentionPolicy(retention=KEEP))
-    assert (done.status, done.failure, done.queued) == (Status.DONE, None, None)
-    assert (done.finished_at, done.expires_at) == (LATER, LATER + KEEP)
-
-
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
     odd = NOON + timedelta(microseconds=1)
     made = new_task(id="a", action="act", due=odd, payload=None, now=odd)
@@ -188,20 +173,9 @@ def test_an_id_has_the_same_lane_for_ever(id: str, of_4: int, of_16: int) -> Non
     assert (lane_of(id, 4), lane_of(id, 16)) == (of_4, of_16)
 
 
-def test_every_lane_gets_its_share() -> None:
-    lanes = [lane_of(f"task-{number}", 16) for number in range(1600)]
-    assert all(50 < lanes.count(lane) < 150 for lane in range(16))
-
-
 def test_a_task_in_a_log_is_one_short_line_without_payload_and_traceback() -> None:
     secret = Failure(type="ValueError", message="no", traceback="secret" * 1_000)
     tried = msgspec.structs.replace(task(attempt=2), failure=secret, payload_json='{"card": "secret"}')
     due = "due='2026-11-21T13:00:00.000Z'"
     assert repr(tried) == f"Task(id='one', action='act', status='scheduled', {due}, attempt=2, rev=1)"
     assert repr([tried]) == f"[{tried}]"
-
-
-def test_a_task_is_a_value() -> None:
-    assert task() == task()
-    with pytest.raises(AttributeError):
-        task().due = LATER  # type: ignore[misc]

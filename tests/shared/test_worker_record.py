@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.instants import to_json
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import (
     MOST_BYTES,
     ActionDescription,
@@ -29,12 +29,6 @@ def worker(version: str, *actions: str, **fields: Any) -> WorkerDescription:
 
 
 ONE = WorkerRecord().begun(worker("1")).started(worker("1", "act"), ())
-
-
-def test_a_version_that_came_through_has_started() -> None:
-    assert ONE.has_started("1")
-    assert not ONE.has_started("2")
-    assert ONE.known == ONE.described(NOON) == worker("1", "act")
 
 
 def test_a_new_version_is_unknown_until_its_start_has_ended() -> None:
@@ -70,12 +64,6 @@ def test_an_error_that_comes_again_changes_nothing() -> None:
     later = worker("2", started_at=NOON + MINUTE)
     assert failed.failed(later, FAILURE) == failed
     assert failed.failed(later, Failure(type="ImportError", message="other")) != failed
-
-
-def test_an_older_version_that_is_deployed_again_is_known_again() -> None:
-    back = ONE.begun(worker("2")).begun(worker("1", started_at=NOON + MINUTE))
-    back = back.started(worker("1", "act", started_at=NOON + MINUTE), ())
-    assert back.known == ONE.known
 
 
 def test_a_start_keeps_the_list_of_synced_tasks() -> None:

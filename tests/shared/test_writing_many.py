@@ -8,14 +8,13 @@ import boto3
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
-from duebell_shared.queue.batches import BatchWrite, insertion
+from duebell_shared.errors import AwsUnavailable, DuebellError, UnreadableTask
+from duebell_shared.queue.calls import BatchWrite, insertion
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.batches import (
     BATCH,
@@ -195,16 +194,6 @@ def test_what_failed_alone_is_written_alone(
     assert (calls[BATCH], calls[write.alone]) == (1, 1)
 
 
-def test_what_cannot_be_written_alone_either_is_its_own_error(
-    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
-) -> None:
-    fail("two", "TransactionConflict")
-    aws.refuse(f"dynamodb.{write.alone}", "ThrottlingException")
-    one, two, three = write.many(store)
-    assert isinstance(two, AwsUnavailable)
-    assert are_made(one, three)
-
-
 def test_a_statement_that_failed_after_its_effect_finds_its_own_write(
     store: DynamoTable, write: Write, fail: Fail
 ) -> None:
@@ -278,33 +267,12 @@ def test_a_batch_of_changes_whose_answer_is_lost_finds_its_own(three: DynamoTabl
     assert three.get(THREE[1].lane, "two") == moved
 
 
-def test_the_same_task_added_twice_is_there_already(store: DynamoTable) -> None:
-    # An equal item is taken for one's own only when an answer may have been lost.
-    assert store.insert_many(THREE) == [True] * 3
-    assert store.insert_many(THREE) == [False] * 3
-
-
 def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
     store: DynamoTable, write: Write
 ) -> None:
     asked = answer_nothing(store)
     assert errors(write.many(store)) == [AwsUnavailable] * 3
     assert asked == [BATCH]
-
-
-@pytest.mark.parametrize(
-    ("code", "error"), [("ThrottlingException", AwsUnavailable), ("ExpiredTokenException", AwsRefused)]
-)
-def test_a_batch_that_is_refused_is_that_for_each(
-    store: DynamoTable, aws: Hooks, code: str, error: type[Exception]
-) -> None:
-    aws.refuse(f"dynamodb.{BATCH}", code)
-    assert errors(store.insert_many(THREE)) == [error] * 3
-    assert store.head(0) != NOON
-
-
-def test_without_a_table_each_is_told_so(session: boto3.Session, write: Write) -> None:
-    assert errors(write.many(Backend.connect(Settings(table="other"), session).store)) == [NotDeployed] * 3
 
 
 # Who takes no batches.
@@ -318,12 +286,11 @@ def test_the_statement_is_partiql() -> None:
     }
 
 
-@pytest.mark.parametrize("code", ["SerializationException", "AccessDeniedException"])
 @pytest.mark.parametrize("call", [claim, save])
 def test_a_batch_of_changes_that_is_refused_is_written_one_by_one(
-    three: DynamoTable, calls: Calls, aws: Hooks, call: Callable[[Store], Sequence[object]], code: str
+    three: DynamoTable, calls: Calls, aws: Hooks, call: Callable[[Store], Sequence[object]]
 ) -> None:
-    aws.refuse(f"dynamodb.{BATCH}", code)
+    aws.refuse(f"dynamodb.{BATCH}", "AccessDeniedException")
     assert are_made(*call(three))
     assert calls["UpdateItem"] == 3
 

@@ -48,7 +48,7 @@ class Batching:
                 )
                 for place, due in enumerate(dues)
             ]
-            make = self._random.choice([self._make_whole, self._fill])
+            make = self._random.choice([self._make_whole, self._fill, self._gather])
             live = partial(self._live, f"batch-{number}", tasks, make, 0)
             self._world.after(self._random.uniform(0, _BUSY), live)
 
@@ -76,6 +76,13 @@ class Batching:
 
     def _make_whole(self, editor: Editor, _: Process, id: str, tasks: list[NewTask]) -> None:
         editor.batch(id, tasks, then=Then("quick", {"of": id}), on_failed="flaky")
+
+    def _gather(self, editor: Editor, process: Process, id: str, tasks: list[NewTask]) -> None:
+        for task in tasks:
+            editor.add_one(task, if_exists="keep")
+            process.sleep(self._random.choice([0, 0, 100]))
+        ids = [str(task["id"]) for task in tasks]
+        editor.batch(id, wait_for=ids, then=Then("quick", {"of": id}), on_failed="flaky")
 
     def _fill(self, editor: Editor, process: Process, id: str, tasks: list[NewTask]) -> None:
         if not editor.batch(id, then=Then("quick", {"of": id}), on_failed="flaky").is_blocked:

@@ -17,17 +17,15 @@ import msgspec
 from duebell import Worker
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Function
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
-from duebell_shared.bell.function import Function
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import Past, PastKey, lane_of
 from duebell_shared.schedules.calendars import Calendars
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task

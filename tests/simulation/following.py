@@ -12,7 +12,7 @@ from duebell import Editor, Status, Task, Then
 from duebell_shared.backend import Backend
 from duebell_shared.instants import render
 from duebell_shared.tasks.follow_up import Cause
-from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.history import Result
 
 from .notes import Known, Start
 from .world import Process, World

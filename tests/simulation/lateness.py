@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 
 if TYPE_CHECKING:
     from .history import History

@@ -13,7 +13,7 @@ from typing import Any
 from duebell import AwsError, NotArmed, Task, Worker
 from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Settings
-from duebell_worker.process.process import Process as HostedProcess
+from duebell_worker.process import Process as HostedProcess
 
 from .faults import Faults
 from .history import History, Over

@@ -9,7 +9,7 @@ from duebell import Status, Task
 from duebell_editor.library.relane import LEASE
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.instants import FIRST, NEVER
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from tests.support import minute_of
 
 from .notes import LIMITS, Known, Start

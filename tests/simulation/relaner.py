@@ -7,7 +7,7 @@ from random import Random
 from duebell import AwsError, NotArmed, TaskConflict
 from duebell_editor.library.relane import relane
 from duebell_shared.backend import Backend
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 
 from .world import Process, World
 

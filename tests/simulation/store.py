@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable, DuebellError, ItemRefusal
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
-from duebell_shared.queue.past_index import Past, PastKey
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.limits.limits import Limits, Semaphore
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.schedules.calendars import Calendars
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task

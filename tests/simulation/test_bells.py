@@ -20,7 +20,7 @@ def broken(histories: list[History]) -> dict[int, list[str]]:
 @pytest.mark.parametrize("faults", [CALM, ROUGH], ids=["calm", "rough"])
 def test_with_a_schedule_the_same_is_promised(faults: Faults) -> None:
     settings = [Settings(lanes=lanes, bell=BellKind.SCHEDULE, function="worker") for lanes in (1, 2, 4)]
-    histories: list[History] = [History(seed, faults, settings=settings[seed % 3]) for seed in range(75)]
+    histories: list[History] = [History(seed, faults, settings=settings[seed % 3]) for seed in range(15)]
     for history in histories:
         history.aws.bell = BellKind.SCHEDULE
     assert not broken(histories)
@@ -29,7 +29,7 @@ def test_with_a_schedule_the_same_is_promised(faults: Faults) -> None:
 @pytest.mark.parametrize("to", list(BellKind))
 @pytest.mark.parametrize("faults", [CALM, ROUGH], ids=["calm", "rough"])
 def test_no_ring_is_missing_while_the_bell_is_changed(to: BellKind, faults: Faults) -> None:
-    assert not broken([ChangedBell(seed, faults, to=to) for seed in range(75)])
+    assert not broken([ChangedBell(seed, faults, to=to) for seed in range(15)])
 
 
 def test_a_bell_that_is_removed_without_arming_the_other_loses_rings() -> None:

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("seeds", "given"),
     [
-        (range(100), {"faults": ROUGH}),
-        (range(100, 150), {"faults": ROUGH, "relanes": True}),
-        (range(150, 200), {"faults": ROUGH, "puts_off": True}),
-        (range(200, 210), {"faults": ROUGH, "over": Over.WIRE}),
-        (range(50), {"faults": CALM}),
+        (range(30), {"faults": ROUGH}),
+        (range(100, 115), {"faults": ROUGH, "relanes": True}),
+        (range(150, 165), {"faults": ROUGH, "puts_off": True}),
+        (range(200, 203), {"faults": ROUGH, "over": Over.WIRE}),
+        (range(15), {"faults": CALM}),
     ],
     ids=["rough", "relaned", "put-off", "wire", "calm"],
 )

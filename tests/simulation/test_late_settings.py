@@ -28,7 +28,7 @@ class LastAdd(History):
 
 def test_a_run_outlasts_its_unanswered_setting() -> None:
     late = 0
-    for seed in range(60):
+    for seed in range(20):
         history = LastAdd(seed, FAULTS, relanes=False).run()
         late += history.aws.late_settings
         assert history.problems() == [], f"seed {seed}"

@@ -26,7 +26,7 @@ def play(seed: int, faults: Faults, kind: type[Limited] = Limited, **options: in
 
 
 @pytest.mark.parametrize("faults", [CALM, CRASHES], ids=["calm", "crashes"])
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(2))
 def test_limits_hold_and_nothing_is_lost(batch: int, faults: Faults) -> None:
     waited = 0
     for seed in range(1_000 * batch, 1_000 * batch + 10):
@@ -39,13 +39,13 @@ def test_limits_hold_and_nothing_is_lost(batch: int, faults: Faults) -> None:
 
 
 def test_nothing_is_lost_when_everything_goes_wrong() -> None:
-    for seed in range(20):
+    for seed in range(8):
         play(seed, ROUGH)
 
 
 def test_processes_and_the_lambda_share_one_limit() -> None:
     waited = both = 0
-    for seed in range(30):
+    for seed in range(10):
         # Processes that drain in time, and come back; the Lambda runs what they leave
         history = play(seed, CALM, LimitedProcesses, processes=2, lives=3)
         assert isinstance(history, LimitedProcesses)
@@ -59,14 +59,14 @@ def test_processes_and_the_lambda_share_one_limit() -> None:
 
 
 def test_nothing_is_lost_with_limits_where_processes_die() -> None:
-    for seed in range(20):
+    for seed in range(8):
         play(seed, ROUGH, LimitedProcesses)
 
 
 @pytest.mark.parametrize("faults", [CALM, ROUGH], ids=["calm", "rough"])
 def test_nothing_is_lost_while_limits_are_changed(faults: Faults) -> None:
     waited = 0
-    for seed in range(30):
+    for seed in range(10):
         history = play(seed, faults, Changed)
         assert isinstance(history, Changed)
         waited += history.waited

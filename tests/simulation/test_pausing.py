@@ -13,9 +13,9 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("seeds", "faults", "over"),
     [
-        (range(20), CALM, Over.TWIN),
-        (range(1_000, 1_030), ROUGH, Over.TWIN),
-        (range(2_000, 2_010), ROUGH, Over.WIRE),
+        (range(8), CALM, Over.TWIN),
+        (range(1_000, 1_012), ROUGH, Over.TWIN),
+        (range(2_000, 2_003), ROUGH, Over.WIRE),
     ],
     ids=["calm", "rough", "rough-wire"],
 )

@@ -1,4 +1,4 @@
-"""A thousand histories of the real code in a simulated AWS. `make soak` plays some that nobody has seen."""
+"""Hundreds of histories of the real code in a simulated AWS. `make soak` plays some that nobody has seen."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def play(seeds: range, faults: Faults) -> None:
     assert not broken, f"replay with: python -m tests.simulation.play --trace --seed {min(broken)}"
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(2))
 def test_what_duebell_promises_holds_whatever_goes_wrong(part: int) -> None:
     play(range(part * 100, part * 100 + 100), ROUGH)
 
@@ -39,7 +39,7 @@ def test_when_nothing_goes_wrong_tasks_are_late_by_the_documented_bound_at_most(
     harmless = ("quick", "flaky", "bad", "asks", "chains", "slow")
     # A task due at once waits for the lead, then for the next whole minute, and for the ring within it.
     bound = (LEAD + timedelta(minutes=2) + DELIVERY).total_seconds()
-    for seed in range(100):
+    for seed in range(30):
         history = History(seed, CALM, actions=harmless).run()
         assert not history.problems()
         assert max(lateness(history), default=0) <= bound, f"seed {seed}"
@@ -49,7 +49,7 @@ def test_to_the_second_means_that_when_nothing_goes_wrong() -> None:
     # Given calls and rings that take a few seconds until the worker runs, and actions that take none
     settings = Settings(precision=Precision.SECOND, function="worker")
     known_first = 0
-    for seed in range(100):
+    for seed in range(30):
         history = History(seed, CALM, actions=("quick",), settings=settings, delivery=DELIVERED)
         problems = history.run().problems()
         assert not problems
@@ -60,7 +60,7 @@ def test_to_the_second_means_that_when_nothing_goes_wrong() -> None:
         assert max(known, default=0) <= PROMPT, f"seed {seed}"
         # What is due at once waits for the call to reach the worker.
         assert max(lateness(history), default=0) <= DELIVERED + ARMED + PROMPT, f"seed {seed}"
-    assert known_first > 100
+    assert known_first > 30
 
 
 def test_a_seed_replays_to_the_last_call() -> None:

@@ -19,8 +19,6 @@ DONE = timedelta(minutes=15)
     ("seed", "every"),
     [
         pytest.param(1, 2.0, id="two-seconds"),
-        pytest.param(1, 5.0, id="five-seconds"),
-        pytest.param(2, 5.0, id="five-seconds-again"),
         pytest.param(3, 10.0, id="ten-seconds"),
     ],
 )

@@ -10,7 +10,7 @@ from boto3.dynamodb.conditions import Attr
 
 from duebell import AwsUnavailable, DuebellError, Editor, NotArmed, Task, TaskExists, TransactionCancelled
 from duebell_shared.backend import Backend
-from duebell_shared.queue.transactions import Other
+from duebell_shared.queue.changes import Other
 from duebell_shared.tasks.status import Status
 
 from .notes import Known, Start

@@ -14,7 +14,7 @@ from tests.support import create_table
 
 
 @pytest.fixture(
-    params=["memory", "moto", "wire", "wire-in-full", pytest.param("ministack", marks=pytest.mark.e2e)],
+    params=["memory", "moto", "wire", pytest.param("ministack", marks=pytest.mark.e2e)],
 )
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     match request.param:
@@ -23,8 +23,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         case "moto":
             session: boto3.Session = request.getfixturevalue("session")
             yield Backend.connect(Settings(), session).store
-        case "wire" | "wire-in-full":
-            yield store_on_the_wire(in_full=request.param == "wire-in-full")
+        case "wire":
+            yield store_on_the_wire()
         case _:
             stack = request.getfixturevalue("stack")
             name = f"contract-{abs(hash(request.node.nodeid)):x}"

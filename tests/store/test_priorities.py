@@ -47,11 +47,6 @@ def test_a_reading_goes_on_from_a_place_with_a_priority(store: Store, names: lis
         assert keys(store.queued(0, before=key, latest_first=True)) == names[:at][::-1]
 
 
-def test_the_head_is_a_time_whatever_the_priority(store: Store) -> None:
-    store.insert(task("urgent", LATER, priority=9))
-    assert store.head(0) == LATER
-
-
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_task_is_claimed_by_its_place_with_the_priority(store: Store, at_once: bool) -> None:
     given = task("one", LATER, priority=3)

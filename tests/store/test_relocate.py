@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past, lane_of
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task

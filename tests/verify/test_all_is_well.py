@@ -1,8 +1,7 @@
 """A verify of a scheduler that is as it should be."""
 
-import json
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import boto3
 import msgspec
@@ -13,8 +12,7 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Result
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.retention import History
-from duebell_shared.settings import Precision
+from duebell_shared.tasks.status import History
 from tests.support import Clock, create_schedule
 from tests.verify.account import Account, all_ok
 
@@ -63,19 +61,6 @@ def test_the_rule_rings_for_the_probe_and_it_is_said_how_late(account: Account) 
     assert any("for the rule to ring at" in said for said in account.waited)
 
 
-def test_a_worker_that_is_precise_to_the_second_is_rung_for_in_time(account: Account) -> None:
-    account.settings = msgspec.structs.replace(account.settings, precision=Precision.SECOND)
-    precise = Backend.connect(
-        account.settings, account.others, clock=account.clock, sleep=account.clock.sleep
-    )
-    account.worker = account.worker.over(precise, pool=lambda _: InlinePool())
-    account.worker.run()  # the first that says so in the record
-
-    found = account.check("probe")
-
-    assert (found.result, found.figures["lateness_seconds"]) == (Result.OK, 0)
-
-
 def test_a_probe_that_is_deleted_when_it_is_done_counts_as_done(account: Account) -> None:
     account.settings = msgspec.structs.replace(account.settings, history=History.NONE)
     deleting = Backend.connect(
@@ -94,18 +79,6 @@ def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:
 
     assert found.found.endswith("by a direct call")
     assert {} in [event["duebell"] for event in account.invoked]
-
-
-def test_the_token_of_a_transaction_is_one_that_dynamodb_takes(account: Account) -> None:
-    tokens: list[str] = []
-
-    def look(params: dict[str, Any]) -> None:
-        tokens.append(json.loads(params["body"])["ClientRequestToken"])
-
-    account.on("TransactWriteItems", look)
-    account.verify(probe=False)
-    # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
-    assert [1 <= len(token) <= 36 for token in tokens] == [True, True]
 
 
 def test_without_the_probe_nothing_is_waited_for(account: Account) -> None:
@@ -133,13 +106,3 @@ def test_a_queue_in_use_is_left_as_it_is(account: Account) -> None:
     assert account.items() == before
     assert editor.status().healthy
     assert editor.status().expression == expression
-
-
-def test_a_verify_beside_another_disturbs_neither(account: Account) -> None:
-    first = account.findings()
-    found = {finding.check: finding for finding, _ in zip(first, range(12), strict=False)}
-    found |= {f"second {name}": finding for name, finding in account.verify().items()}
-    found |= {finding.check: finding for finding in first}
-
-    assert all_ok(found), found
-    assert account.items() == []

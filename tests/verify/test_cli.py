@@ -1,18 +1,15 @@
 """`duebell verify`: what it says to people and to programs, and its exit status."""
 
-import io
 import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from duebell_editor.cli.account import Found
 from duebell_editor.cli.program import run
 from duebell_infra import commands
-from duebell_infra import verify as cli
 from duebell_infra.verify import Finding, Result
 from duebell_shared.settings import Settings
 from tests.cli.program import Outcome, lines
@@ -103,20 +100,6 @@ def test_what_is_to_be_made_follows_from_the_options(
 
     wrong = verify("--name", "no such")
     assert (wrong.status, wrong.out) == (2, "")
-
-
-def test_nothing_is_wider_than_a_terminal_of_60_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = io.StringIO()
-    console = Console(file=out, width=60, force_terminal=True, no_color=True)
-    monkeypatch.setattr(cli, "console", lambda: console)
-    long = Finding(
-        check="insert-many", result=Result.SLOWER, found="BatchExecuteStatement " * 9, way_out="look " * 30
-    )
-    cli.tell([FINE, long, WRONG], as_json=False)
-    shown = [line.rstrip() for line in out.getvalue().splitlines()]
-    assert max(map(len, shown)) <= 60
-    assert any(line.lstrip().startswith("to do: look") for line in shown)
-    assert shown[-1] == "1 ok, 1 slower path, 1 failed"
 
 
 def test_ctrl_c_tidies_up_and_is_told_by_the_exit_status(

@@ -10,9 +10,7 @@ import pytest
 from duebell import Editor
 from duebell_infra.verify import Result
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.errors import NotDeployed
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 
@@ -123,24 +121,6 @@ def test_a_rule_that_never_rings_fails_the_probe(account: Account) -> None:
     assert account.items() == []
 
 
-def test_a_ring_that_comes_late_is_the_slower_path(account: Account) -> None:
-    account.delay = timedelta(minutes=4)
-
-    found = account.check("probe")
-
-    assert found.result is Result.SLOWER
-    assert found.figures["lateness_seconds"] >= 240
-    assert "a later one did" in str(found.way_out)
-
-
-def test_without_a_rule_there_is_nothing_to_check(account: Account) -> None:
-    events = account.others.client("events")
-    events.remove_targets(Rule="duebell", Ids=["worker"])
-    events.delete_rule(Name="duebell")
-    with pytest.raises(NotDeployed, match="duebell"):
-        list(account.findings())
-
-
 def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> None:
     # Given a run that holds the lanes when the probe is added
     armer, clock = account.backend.armer, account.clock
@@ -208,32 +188,6 @@ def test_a_past_index_that_cannot_be_read_is_told_with_the_way_out(
     assert account.items() == []
 
 
-def test_a_past_index_that_lags_behind_is_waited_for(account: Account) -> None:
-    lags = 5  # two of them are for what an earlier verify left
-
-    def lag(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        nonlocal lags
-        lags -= b"past-index" in params["body"] and b'"-1"' in params["body"]
-        return (200, {"Items": [], "Count": 0, "ScannedCount": 0}) if lags >= 0 else None
-
-    account.on("Query", lag)
-
-    assert account.check("history", probe=False).result is Result.OK
-
-
-def test_a_past_index_that_lists_nothing_is_told(account: Account) -> None:
-    def nothing(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        empty = {"Items": [], "Count": 0, "ScannedCount": 0}
-        return (200, empty) if b"past-index" in params["body"] else None
-
-    account.on("Query", nothing)
-
-    found = account.check("history", probe=False)
-
-    assert found.result is Result.FAILED
-    assert "past-index lists: []" in found.found
-
-
 def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> None:
     def without_the_rev(params: dict[str, Any]) -> None:
         body = json.loads(params["body"])
@@ -258,16 +212,6 @@ def test_history_that_is_never_deleted_is_told_with_the_way_out(account: Account
 
     assert found.result is Result.FAILED
     assert str(found.way_out).startswith("aws dynamodb update-time-to-live --table-name duebell")
-
-
-def test_an_aws_that_does_not_answer_one_call_fails_that_check_alone(account: Account) -> None:
-    account.leave_unanswered("DescribeTimeToLive")
-
-    found = account.verify(probe=False)
-
-    assert found["expiry"].result is Result.FAILED
-    assert "ConnectTimeoutError" in [answer.code for answer in found["expiry"].answers]
-    assert all_ok(found, "expiry")
 
 
 def test_a_transaction_that_stores_nothing_and_is_never_cancelled_is_told(account: Account) -> None:

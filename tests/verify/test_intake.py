@@ -1,7 +1,6 @@
 """A verify of the intake: a message goes in, and becomes a task."""
 
 from collections.abc import Callable
-from contextlib import closing
 from datetime import timedelta
 from random import Random
 
@@ -62,13 +61,6 @@ def test_a_message_becomes_a_task_and_it_is_said_how_soon(
     assert Editor(backend=account.backend).status().healthy
 
 
-def test_the_task_is_gone_before_the_worker_is_rung_for(account: Account, take: Callable[[], None]) -> None:
-    account.during = take
-    with closing(account.findings()) as findings:
-        next(finding for finding in findings if finding.check == "intake")
-        assert [item for item in account.items() if item["id"]["S"].endswith("-intake")] == []
-
-
 def test_a_message_that_nobody_takes_is_a_failure(account: Account, queues: Queues) -> None:
     found = account.verify()
 
@@ -91,9 +83,3 @@ def test_who_may_not_send_is_told(account: Account, queues: Queues) -> None:
     found = account.check("intake")
     assert (found.result, found.lacks) == (Result.SKIPPED, "sqs:SendMessage")
     assert account.items() == []
-
-
-def test_without_an_intake_or_without_waiting_nothing_is_sent(account: Account) -> None:
-    assert account.check("intake").found == "there is no intake queue"
-    account.settings = msgspec.structs.replace(account.settings, intake="gone")
-    assert account.verify(probe=False)["intake"].result is Result.SKIPPED

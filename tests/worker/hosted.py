@@ -10,7 +10,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
-from duebell_worker.process.process import Process
+from duebell_worker.process import Process
 from tests.support import Clock, minute_of
 from tests.worker.called import Called
 from tests.worker.log_lines import Log

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from duebell import Editor, ProblemKind, Status, Task, Worker
@@ -101,23 +100,6 @@ def test_what_comes_due_does_not_wait_for_a_task_left_running_that_takes_long(
     assert sorted(began, key=began.__getitem__) in (["left-1", "new", "left-2"], ["left-2", "left-1", "new"])
 
 
-def test_tasks_left_running_are_alone_at_first_and_what_comes_due_is_between_them(
-    editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
-) -> None:
-    # Given two tasks that were left running and take seconds, and one that comes due meanwhile
-    story = story_of(staged, stage, seconds=3)
-    for id in ("left-1", "left-2"):
-        editor.add("act", due=NOON, id=id)
-    die_while_running(backend, clock, "left-1", "left-2")
-    editor.add("act", due=clock.now + timedelta(seconds=1), id="new")
-
-    # When the next run comes, then it does one after the other
-    staged.run(time_left=timedelta(minutes=15))
-    first, last = (line.split()[0] for line in (story[0], story[-1]))
-    assert {first, last} == {"left-1", "left-2"}
-    assert story == [f"{id} {what}" for id in (first, "new", last) for what in ("begins", "ends")]
-
-
 def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock
 ) -> None:
@@ -144,8 +126,7 @@ def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     assert [problem.kind for problem in editor.status().problems] == [ProblemKind.FAILED_TASKS]
 
 
-@pytest.mark.parametrize("attempts", [1, 2, 3])
-@pytest.mark.parametrize("deaths", [1, 3, 7])
+@pytest.mark.parametrize(("attempts", "deaths"), [(1, 1), (3, 1), (3, 3)])
 def test_a_last_attempt_that_was_claimed_and_never_begun_is_made(  # noqa: PLR0917
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, attempts: int, deaths: int
 ) -> None:
@@ -253,35 +234,6 @@ def test_a_beginning_that_is_not_answered_is_looked_up(
     assert editor.get("a").status is Status.DONE
 
 
-@pytest.mark.parametrize("is_stored", [True, False])
-def test_a_last_attempt_that_may_have_been_recorded_as_begun_is_made_once(
-    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch, is_stored: bool
-) -> None:
-    # Given a DynamoDB that answers neither the write that records it as begun, nor what is stored
-    called: list[str] = []
-    worker.action("act", attempts=1)(lambda: called.append("act"))
-    editor.add("act", due=NOON, id="a")
-    save_many = backend.store.save_many
-
-    def unanswered(changes: Any) -> Any:
-        if is_stored:
-            save_many(changes)
-        monkeypatch.setattr(backend.store, "save_many", save_many)
-        return [AwsUnavailable("nobody answered") for _ in changes]
-
-    def unread(*_: object) -> Any:
-        monkeypatch.undo()
-        raise AwsUnavailable("nobody answered")
-
-    monkeypatch.setattr(backend.store, "save_many", unanswered)
-    monkeypatch.setattr(backend.store, "get", unread)
-    # When a run comes
-    report = worker.run()
-    # Then its outcome is recorded over whichever of the two is stored
-    assert (called, report.done) == (["act"], 1)
-    assert editor.get("a").status is Status.DONE
-
-
 @pytest.mark.parametrize("change", ["cancel", "move"])
 def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, change: str
@@ -297,22 +249,3 @@ def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(
     report = worker.run()
     assert (report.attempts, called) == (0, [])
     assert report.rings_at == (None if change == "cancel" else NOON + timedelta(days=1))
-
-
-def test_an_item_that_is_no_task_is_passed_over_and_looked_at_again(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock
-) -> None:
-    # Given a due task whose status another version wrote, beside one that is fine
-    worker.action("act")(lambda: None)
-    task = editor.add("act", due=NOON, id="odd")
-    editor.add("act", due=NOON, id="good")
-    odd = msgspec.structs.replace(task, status=Status.PAUSED, rev=task.rev + 1)  # paused, and in the queue
-    assert backend.store.save(task, odd)
-
-    # When they are run
-    report = worker.run()
-
-    # Then the good one is done, and the run neither goes on for ever nor forgets the odd one
-    assert report.done == 1
-    assert report.rings_at is not None
-    assert timedelta(minutes=5) <= report.rings_at - clock.now <= timedelta(minutes=6)

@@ -70,26 +70,6 @@ def test_an_action_may_be_async(editor: Editor, worker: Worker, backend: Backend
     assert (failure.type, failure.message) == ("LookupError", "too late")
 
 
-def test_an_async_action_runs_beside_others_in_threads(editor: Editor, threaded: Worker) -> None:
-    @threaded.action("act")
-    async def act() -> None:
-        await asyncio.sleep(0)
-
-    for number in range(5):
-        editor.add("act", due=editor._clock(), id=f"task-{number}")
-    assert threaded.run().done == 5
-
-
-def test_the_function_stays_callable_as_it_is(worker: Worker) -> None:
-    @worker.action("double")
-    def double(payload: int) -> int:
-        """Twice as much."""
-        return 2 * payload
-
-    assert double(21) == 42
-    assert (double.__name__, double.__doc__) == ("double", "Twice as much.")
-
-
 def test_one_function_can_be_several_actions(editor: Editor, worker: Worker) -> None:
     seen = []
 

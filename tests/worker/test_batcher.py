@@ -35,14 +35,6 @@ def test_one_that_raises_takes_no_other_with_it(verb: str, monkeypatch: pytest.M
     assert done == [True, False, True]
 
 
-def test_what_comes_alone_is_dealt_with_at_once() -> None:
-    calls: list[list[int]] = []
-    gathered = Batcher(calls.append, most=25)
-    gathered(1)
-    gathered(2)
-    assert calls == [[1], [2]]
-
-
 def test_what_comes_while_two_calls_are_under_way_goes_together_and_no_more_than_fits() -> None:
     # Given a call during which others come
     calls: list[list[int]] = []

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from duebell import (
     Abort,
@@ -17,6 +18,7 @@ from duebell import (
     Worker,
 )
 from duebell.testing import Rehearsal
+from duebell_shared.tasks.status import RetentionPolicy
 
 HOUR, SOON = timedelta(hours=1), timedelta(minutes=10)
 COUNTS = {"done": 0, "failed": 0, "cancelled": 0, "expired": 0}
@@ -161,6 +163,70 @@ def test_cancelled_and_expired_tasks_count_and_a_retried_one_counts_again(scene:
     scene.wait()
     assert scene.counts() == {"left": 0, "done": 2, "failed": 0, "cancelled": 1, "expired": 1}
     assert len(scene.told) == 1
+
+
+def test_a_batch_of_tasks_that_are_there_already(scene: Scene) -> None:
+    # Given tasks that are done, failed, paused and scheduled
+    editor = scene.editor
+    for id, payload, due in (("done", None, SOON), ("failed", "bad", SOON), ("late", None, 3 * HOUR)):
+        editor.add(**scene.task(payload, due, id=id))
+    editor.pause(editor.add(**scene.task(due=2 * HOUR, id="paused")).id)
+    scene.wait()
+    # When a batch is made of them, twice
+    made = scene.batch(wait_for=["done", "failed", "late", "paused", "late"])
+    assert scene.batch(wait_for=["done", "failed", "late", "paused"]) == made
+    # Then those that have ended count, and one that is retried counts again
+    assert scene.counts() == {**COUNTS, "left": 2, "done": 1, "failed": 1}
+    assert (editor.get("late").batch, editor.get("late").history[-1].what) == ("b", "wait_for")
+    scene.is_broken = False
+    editor.retry("failed")
+    editor.resume("paused")
+    # And a batch can wait for it, and a third one for that
+    editor.batch("outer", [scene.task()], wait_for=["b"])
+    editor.batch("last", wait_for=["outer"], then=Then("report", {"last": True}))
+    scene.wait()
+    assert scene.told == []
+    scene.wait(2 * HOUR)
+    assert scene.told == [
+        ("report", told(done=4)),
+        ("report", {"last": True, "batch": {**COUNTS, "id": "last", "done": 1}}),
+    ]
+    assert not any(task.owes for task in editor.list(status=["done"]).tasks)
+
+
+@pytest.mark.parametrize(
+    ("id", "error", "words"),
+    [
+        ("none", TaskNotFound, "none"),
+        ("hourly", InvalidTask, "wait_for: names 'hourly', a recurring task"),
+        ("running", TaskConflict, "cannot wait for task 'running': it is running, .*: repeat the call later"),
+        ("reserved", TaskConflict, "it is reserved"),
+        ("owing", TaskConflict, "its follow-up is being added"),
+        ("m", TaskConflict, "task 'm' is in batch 'other'"),
+        ("c", TaskConflict, "batch 'c' cannot wait for batch 'c': that may wait for it"),
+        ("open", TaskConflict, "batch 'c' cannot wait for batch 'open'"),
+    ],
+)
+def test_a_task_that_no_batch_can_wait_for(scene: Scene, id: str, error: type[Exception], words: str) -> None:
+    # Given such a task, and a batch which another one waits for
+    editor = scene.editor
+    editor.add("work", schedule="rate(1 hour)", id="hourly")
+    editor.reserve(**scene.task(id="reserved"))
+    editor.batch("other", [scene.task(id="m")])
+    editor.batch("open")
+    running = editor.add(**scene.task(id="running"))
+    owing = editor.add(**scene.task(id="owing", then=Then("work")))
+    for task in (running, owing):
+        claimed = replace(task, status=Status.RUNNING, rev=task.rev + 1)
+        done = claimed.done(now=scene.rehearsal.now, keep=RetentionPolicy())
+        assert editor.queue.store.save(task, done if task is owing else claimed)
+    editor.batch("c")
+    editor.batch("waiting", wait_for=["c"])
+    editor.add(**scene.task(id="free"))
+    # When a batch is to wait for it, then nothing is changed
+    with pytest.raises(error, match=words):
+        editor.batch("c", wait_for=["free", id])
+    assert editor.get("free").batch is None
 
 
 def test_a_cancelled_batch_never_goes_on_and_its_tasks_do(scene: Scene) -> None:

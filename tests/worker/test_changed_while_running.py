@@ -102,19 +102,6 @@ def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor,
     assert editor.get("second").status is Status.CANCELLED
 
 
-def test_a_task_that_is_moved_before_its_turn_waits_for_its_new_date(
-    editor: Editor, one_by_one: Worker
-) -> None:
-    worker = one_by_one
-    worker.action("first")(lambda: editor.move("second", due=NOON + HOUR))
-    worker.action("second")(lambda: None)
-    editor.add("first", due=NOON - HOUR)
-    editor.add("second", due=NOON, id="second")
-    report = worker.run()
-    assert (report.attempts, report.rings_at) == (1, NOON + HOUR)
-    assert editor.get("second").attempt == 0
-
-
 def test_a_follow_up_that_is_due_now_runs_in_the_same_run(
     editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
 ) -> None:
@@ -133,45 +120,3 @@ def test_a_follow_up_that_is_due_now_runs_in_the_same_run(
     assert worker.run().done == 5
     assert seen == [1, 2, 3, 4, 5]
     assert expression(events) == "cron(0 0 1 1 ? 1970)"
-
-
-@pytest.mark.parametrize("later", [timedelta(seconds=90), HOUR, timedelta(days=400)])
-def test_a_follow_up_that_is_due_later_has_the_rule_armed_for_it(
-    editor: Editor, worker: Worker, clock: Clock, later: timedelta
-) -> None:
-    worker.action("act")(lambda: editor.add("later", due=later, id="b"))
-    worker.action("later")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    report = worker.run()
-    assert report.done == 1
-    assert report.rings_at is not None
-    assert NOON + later <= report.rings_at < NOON + later + timedelta(minutes=1, seconds=1)
-    clock.now = report.rings_at
-    assert worker.run().done == 1
-
-
-def test_a_follow_up_added_last_thing_is_not_lost(
-    editor: Editor, staged: Worker, stage: Stage, clock: Clock
-) -> None:
-    # Given two actions side by side; the one that ends last adds a task for now
-    staged.action("short")(lambda: stage.sleep(1))
-    staged.action("next")(lambda: None)
-
-    @staged.action("long")
-    def long() -> None:
-        stage.sleep(3)
-        editor.add("next", due=clock.now, id="next")
-
-    editor.add("short", due=NOON)
-    editor.add("long", due=NOON)
-    assert staged.run().done == 3
-    assert editor.get("next").status is Status.DONE
-
-
-def test_a_task_may_cancel_or_move_any_other(editor: Editor, worker: Worker) -> None:
-    worker.action("act")(lambda: editor.move("b", due=NOON + 2 * HOUR))
-    editor.add("act", due=NOON, id="a")
-    editor.add("act", due=NOON + HOUR, id="b")
-    report = worker.run()
-    assert report.done == 1
-    assert report.rings_at == NOON + 2 * HOUR

@@ -221,11 +221,6 @@ def test_a_declaration_that_cannot_be_names_the_action_and_the_place_of_its_func
         worker.recurring("bogus")(worker.action("act")(functools.partial(lambda: None)))
 
 
-def test_a_schedule_that_is_over_does_not_keep_the_worker_from_starting(worker: Worker) -> None:
-    worker.recurring("cron(0 9 1 1 ? 2025)", id="once")(worker.action("act")(lambda: None))
-    assert [task.id for task in declared(worker)] == ["once"]
-
-
 def test_a_declaration_belongs_to_an_action_of_this_worker_and_its_id_is_its_own(worker: Worker) -> None:
     def act() -> None: ...
 
@@ -238,25 +233,3 @@ def test_a_declaration_belongs_to_an_action_of_this_worker_and_its_id_is_its_own
     worker.recurring("rate(1 day)")(mine)
     with pytest.raises(ValueError, match="a recurring task 'act' is declared twice"):
         worker.recurring("rate(2 days)")(mine)
-
-
-def test_the_schemas_of_actions_are_those_of_what_they_take(worker: Worker) -> None:
-    @worker.action
-    def fields(task: Task, *, item: int, text: str = "x", when: timedelta = timedelta(1)) -> None: ...
-
-    @worker.action
-    def nothing() -> None: ...
-
-    @worker.action
-    def anything(payload: object) -> None: ...
-
-    schema = fields.schema()
-    assert schema
-    assert schema["properties"] == {
-        "item": {"type": "integer"},
-        "text": {"type": "string", "default": "x"},
-        "when": {"type": "string", "format": "duration"},
-    }
-    assert (schema["required"], schema["additionalProperties"]) == (["item"], False)
-    assert nothing.schema() is None
-    assert anything.schema() == {}

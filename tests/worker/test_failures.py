@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duebell import Abort, Editor, Failure, Retry, Status, Worker
-from tests.support import NOON, Clock, in_a_thread
+from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 
 
@@ -106,19 +106,7 @@ def test_the_traceback_names_files_as_they_are_in_the_users_folder(
     assert f'  File "{Path(__file__).name}", line ' in failure_of(editor, "a").traceback
 
 
-def test_an_async_traceback_ends_in_the_action(editor: Editor, worker: Worker) -> None:
-    @worker.action("fail")
-    async def fail() -> None:
-        raise LookupError("lost")
-
-    editor.add("fail", due=NOON, id="a")
-    in_a_thread(worker.run)
-    trace = failure_of(editor, "a").traceback
-    assert "in fail" in trace
-    assert "duebell_worker" not in trace
-
-
-@pytest.mark.parametrize("message", ["x" * 500_000, "\ud800", "\x00", "", "Grüße \U0001f514"])
+@pytest.mark.parametrize("message", ["x" * 500_000, "\ud800", ""])
 def test_any_message_can_be_stored(editor: Editor, worker: Worker, message: str) -> None:
     @worker.action("fail", attempts=1)
     def fail() -> None:
@@ -157,20 +145,3 @@ def test_a_retry_at_once_comes_in_the_same_run_as_far_as_attempts_go(editor: Edi
     report = worker.run()
     assert (report.retried, report.failed) == (3, 1)
     assert editor.get("a").attempt == 4
-
-
-def test_a_failed_task_can_be_retried_and_has_all_attempts_to_come(editor: Editor, worker: Worker) -> None:
-    is_open: list[bool] = []
-
-    @worker.action("act", attempts=1)
-    def act() -> None:
-        if not is_open:
-            raise ValueError("closed")
-
-    editor.add("act", due=NOON, id="a")
-    worker.run()
-    assert editor.get("a").status is Status.FAILED
-    is_open.append(True)
-    editor.retry("a")
-    assert worker.run().done == 1
-    assert (editor.get("a").status, editor.get("a").attempt) == (Status.DONE, 1)

@@ -12,7 +12,7 @@ from duebell import AwsUnavailable, Editor, NotArmed, NotDeployed, Status, Worke
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
@@ -38,8 +38,8 @@ def elsewhere(backend: Backend, clock: Clock) -> Editor:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before-call", "after-call"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
-@pytest.mark.parametrize("later", [timedelta(0), HOUR])
+@pytest.mark.parametrize("nth", [1, 4])
+@pytest.mark.parametrize("later", [HOUR])
 @pytest.mark.parametrize("busy", [4, 0], ids=["something-due", "nothing-due"])
 def test_what_is_added_while_the_heads_are_read_is_not_lost(
     elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, later: timedelta, busy: int
@@ -114,18 +114,6 @@ def test_a_run_that_may_not_set_the_rule_runs_what_is_due_and_then_says_so(
     # The lanes are given back, so that whoever may set the rule sets it for what comes next.
     record = backend.armer.read()
     assert (record.target, record.armed, record.is_being_applied(NOON)) == (NOON + HOUR, None, False)
-
-
-def test_a_rule_that_is_there_again_is_set_by_whoever_comes_next(
-    editor: Editor, worker: Worker, aws: Hooks
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=HOUR, id="b")
-    allow = aws.refuse("events.PutRule", "AccessDeniedException")
-    with pytest.raises(NotArmed):
-        worker.run()
-    allow()
-    assert worker.run().rings_at == NOON + HOUR
 
 
 @pytest.mark.parametrize(
@@ -212,25 +200,3 @@ def test_a_run_that_sees_the_mark_starts_nothing_more_and_gives_its_lanes_back(
     clock.advance(until - clock.now)
     assert worker.run(time_left=timedelta(minutes=15)).done == 8 - before
     assert all(editor.get(f"task-{number}").status is Status.DONE for number in range(8))
-
-
-def test_a_run_that_waits_for_what_is_due_soon_leaves_at_its_next_look(
-    backend: Backend, clock: Clock
-) -> None:
-    # Given a run that waits to the second, and a relaner that comes meanwhile
-    def sleep(seconds: float) -> None:
-        if clock.now >= NOON + timedelta(seconds=10):
-            waits.armer.change(lambda record: record.relaning("relaner", until=NOON + 10 * MINUTE))
-        clock.sleep(seconds)
-
-    settings = Settings(precision=Precision.SECOND)
-    waits = Backend(settings, backend.store, backend.rule, clock=clock, sleep=sleep)
-    worker = Worker(backend=waits, pool=Stage(clock))
-    worker.action("act")(lambda: None)
-    Editor(backend=waits).add("act", due=NOON + 2 * MINUTE, id="soon")
-    report = worker.run(time_left=timedelta(minutes=15))
-
-    # Then it has left long before the task is due, which waits
-    assert (report.attempts, report.lanes) == (0, 4)
-    assert clock.now < NOON + MINUTE
-    assert [lane.owner for lane in waits.armer.read().lanes] == [None] * 4

@@ -1,16 +1,14 @@
 """The Lambda handler: a run within the invocation's time, and again when AWS cannot be reached."""
 
 import json
-import math
 from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Task, Worker
+from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Worker
 from duebell_shared.backend import Backend
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
-from tests.worker.stage import Stage
 
 
 class Context:
@@ -47,16 +45,6 @@ def test_an_invocation_for_no_lane_sets_a_rule_right_that_someone_else_has_set(
     assert editor.status().healthy
 
 
-def test_the_run_keeps_within_the_invocations_time(
-    editor: Editor, staged: Worker, stage: Stage, clock: Clock
-) -> None:
-    staged.action("hang")(lambda: stage.sleep(math.inf))
-    editor.add("hang", due=NOON, id="a")
-    answer = staged.handler(None, Context(clock, minutes=3))
-    assert (answer["stopped_early"], answer["retried"]) == (True, 1)
-    assert NOON + timedelta(minutes=2, seconds=40) <= clock.now < NOON + timedelta(minutes=3)
-
-
 def test_what_fails_for_want_of_aws_is_tried_again_within_the_invocation(
     editor: Editor, worker: Worker, clock: Clock, aws: Hooks
 ) -> None:
@@ -72,49 +60,6 @@ def test_what_fails_for_want_of_aws_is_tried_again_within_the_invocation(
     assert (answer["done"], answer["lanes"]) == (1, 4)
     assert editor.get("a").run == answer["run"]
     assert clock.now >= NOON + timedelta(seconds=2)
-
-
-def test_each_try_is_the_same_run_and_goes_on_with_its_own_lanes(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
-) -> None:
-    owners = []
-    worker.action("act")(lambda: owners.append(backend.armer.read().lanes[0].owner))
-    editor.add("act", due=NOON, id="a")
-
-    def look(**_: object) -> None:
-        record = backend.store.read_record()
-        assert record is not None
-        owners.append(record.lanes[0].owner)
-
-    aws.before("dynamodb.Query", look)
-    aws.leave_unanswered("dynamodb.Query", times=1)
-    answer = worker.handler(None, Context(clock))
-    assert len(owners) > 2
-    assert set(owners) == {answer["run"]}
-
-
-def test_an_outcome_that_could_not_be_written_is_written_before_the_run_ends(
-    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
-) -> None:
-    # Given a table that refuses the first outcome
-    attempts = []
-
-    @worker.action("act")
-    def act(payload: object, task: Task) -> None:
-        attempts.append(task.attempt)
-
-    editor.add("act", due=NOON, id="a")
-    first = iter([True])
-    aws.refuse(
-        "dynamodb.UpdateItem",
-        "ThrottlingException",
-        when=lambda body: "finished_at" in body and next(first, False),
-    )
-
-    # When the handler is called, then it is written later, and no other attempt is made for it
-    answer = worker.handler(None, Context(clock))
-    assert (answer["done"], attempts) == (1, [1])
-    assert editor.get("a").status is Status.DONE
 
 
 @pytest.mark.parametrize("minutes", [15, 1])

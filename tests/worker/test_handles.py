@@ -11,7 +11,6 @@ import pytest
 from duebell import (
     ArgumentsAction,
     Backoff,
-    Editor,
     InvalidTask,
     NewTask,
     PayloadAction,
@@ -82,34 +81,6 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         (lambda: sell.using(due=HOUR).add(1), TypeError, "by keyword"),  # type: ignore[call-arg]
     ):
         refused(worker, call, error, words)
-
-
-def test_a_payload_that_does_not_fit_the_arguments_fails_clearly(
-    worker: Worker, rehearsal: Rehearsal
-) -> None:
-    @worker.action("sell")
-    def sell(*, item: int) -> None: ...
-
-    rehearsal.editor.add("sell", due=HOUR, payload={"item": 1, "price": 2}, id="more")
-    rehearsal.editor.add("sell", due=HOUR, payload={}, id="less")
-    rehearsal.editor.add("sell", due=HOUR, payload=[1], id="other")
-    rehearsal.let_time_pass(HOUR)
-    failures = {id: rehearsal.editor.get(id).failure for id in ("more", "less", "other")}
-    assert {id: failure and (failure.type, failure.message) for id, failure in failures.items()} == {
-        "more": ("InvalidPayload", "Object contains unknown field `price`"),
-        "less": ("InvalidPayload", "Object missing required field `item`"),
-        "other": ("InvalidPayload", "Expected `object`, got `array`"),
-    }
-
-
-def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehearsal: Rehearsal) -> None:
-    @worker.action("sell")
-    def sell(*, item: int) -> None: ...
-
-    sell.using(due=HOUR, id="one").add(item=42)
-    with pytest.raises(TaskExists):
-        sell.using(due=HOUR, id="one").add(item=42)
-    assert sell.using(due=2 * HOUR, id="one", if_exists="keep").add(item=43).payload == {"item": 42}
 
 
 def test_the_type_checker_knows_each_kind_of_function(worker: Worker) -> None:
@@ -184,18 +155,6 @@ def test_arguments_may_come_with_the_task(worker: Worker, rehearsal: Rehearsal) 
     assert got == [("one", 42), ("two", 1)]
 
 
-def test_arguments_can_be_of_any_type_that_a_payload_can(worker: Worker, rehearsal: Rehearsal) -> None:
-    got: list[object] = []
-
-    @worker.action("sell")
-    def sell(*, sale: Sale, model: Model, tags: frozenset[str] = frozenset({"a"})) -> None:
-        got.append((sale, model, tags))
-
-    sell.using(due=HOUR).add(sale=Sale(42), model=Model(item=43))
-    rehearsal.let_time_pass(HOUR)
-    assert got == [(Sale(42), Model(item=43), frozenset({"a"}))]
-
-
 def test_tasks_for_add_many(worker: Worker, rehearsal: Rehearsal) -> None:
     @worker.action("sell")
     def sell(*, item: int) -> None: ...
@@ -211,20 +170,6 @@ def test_tasks_for_add_many(worker: Worker, rehearsal: Rehearsal) -> None:
     assert rehearsal.editor.add_many(tasks).added == ("one", "two")
 
 
-def test_options_with_defaults_beside_a_payload_are_the_functions_own(
-    worker: Worker, rehearsal: Rehearsal
-) -> None:
-    got = []
-
-    @worker.action("act")
-    def act(payload: dict[str, int], *, dry: bool = True) -> None:
-        got.append((payload, dry))
-
-    act.using(due=HOUR).add({"dry": 0})
-    rehearsal.let_time_pass(HOUR)
-    assert got == [({"dry": 0}, True)]
-
-
 def test_tasks_are_added_with_the_workers_editor_or_the_one_it_was_given(
     worker: Worker, rehearsal: Rehearsal
 ) -> None:
@@ -237,16 +182,6 @@ def test_tasks_are_added_with_the_workers_editor_or_the_one_it_was_given(
     assert before is rehearsal.editor
     rehearsal.let_time_pass(HOUR)
     assert rehearsal.editor.get("two").status is Status.DONE
-
-
-def test_a_workers_own_editor_is_over_its_queue(backend: Any) -> None:
-    worker = Worker(backend=backend)
-
-    @worker.action("act")
-    def act() -> None: ...
-
-    assert Editor(backend=backend).get(act.using(due=HOUR).add().id).action == "act"
-    assert worker.editor is worker.editor
 
 
 def test_a_rehearsal_takes_the_tasks_that_actions_add_and_gives_the_editor_back(worker: Worker) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
+from duebell_shared.bell.armer import arming_event
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.bell.function import arming_event
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -36,9 +36,7 @@ def edited(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.parametrize("fault", [parked_by_hand, ring_lost, edited])
-def test_a_heartbeat_finds_and_repairs_what_was_done_to_the_rule(
-    fault: Callable[[Scheduler], None],
-) -> None:
+def test_a_heartbeat_finds_and_repairs_what_was_done_to_the_rule(fault: Callable[[Scheduler], None]) -> None:
     scheduler = Scheduler.start()
     worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)

@@ -40,12 +40,6 @@ def test_all_else_is_a_run(event: object, deploy: Callable[[str], None]) -> None
     assert lambda_handler.handler(event, CONTEXT)["done"] == 0
 
 
-def test_records_of_another_service_are_no_messages(deploy: Callable[[str], None]) -> None:
-    deploy(WORKING)
-    event = {"Records": [{"eventSource": "aws:s3"}, {"eventSource": "aws:kinesis"}, 7]}
-    assert "done" in lambda_handler.handler(event, CONTEXT)
-
-
 def test_a_message_is_taken_though_the_actions_cannot_be_imported(
     deploy: Callable[[str], None], editor: Editor
 ) -> None:
@@ -115,47 +109,3 @@ def test_a_start_loads_no_editor_and_nothing_of_features_that_are_not_used(
     assert not {f"duebell_shared.{name}" for name in unused} & set(loaded)
     assert not [name for name in loaded if name.startswith("duebell_editor")]
     assert "duebell_shared.backend" in loaded
-
-
-def test_its_log_says_what_came_of_a_batch(
-    deploy: Callable[[str], None], queues: Queues, capfd: pytest.CaptureFixture[str]
-) -> None:
-    code = (
-        "import sys, unittest.mock as mock\n"
-        "from tests.quick_aws import quick_aws\n"
-        "from tests.support import create_rule, create_table\n"
-        "import boto3\n"
-        "from duebell.lambda_handler import handler\n"
-        "from types import SimpleNamespace\n"
-        "from tests.intake.conftest import Queues, queues, record\n"
-        "with quick_aws():\n"
-        "    session = boto3.Session()\n"
-        "    create_table(session), create_rule(session), Queues()\n"
-        "    context = SimpleNamespace(aws_request_id='r-1', get_remaining_time_in_millis=lambda: 9e5)\n"
-        "    add = {'action': 'a', 'in': 60, 'payload': 'secret'}\n"
-        "    handler({'Records': [record([add, add]), record('no', 'm-2')]}, context)\n"
-    )
-    environment = {
-        "PYTHONPATH": ":".join(sys.path),
-        "AWS_LAMBDA_FUNCTION_NAME": "duebell",
-        "DUEBELL_INTAKE": "duebell-intake",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_REGION": REGION,
-        "AWS_DEFAULT_REGION": REGION,
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    dead, batch = (one for one in lines if str(one.get("event", "")).startswith("intake"))
-    assert (dead["event"], dead["message_id"], dead["field"]) == ("intake_dead_letter", "m-2", "message")
-    assert {name: batch[name] for name in ("messages", "entries", "dead_letters", "again")} == {
-        "messages": 2,
-        "entries": 3,
-        "dead_letters": 1,
-        "again": 0,
-    }
-    assert batch["requestId"] == "r-1"
-    assert "secret" not in done.stdout

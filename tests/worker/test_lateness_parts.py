@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from duebell import Lateness
-from duebell_shared.bell.function import rang_at
 from duebell_worker.run.attempt import Wake, lateness_of
 from duebell_worker.run.report import percentiles
+from duebell_worker.worker import rang_at
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)

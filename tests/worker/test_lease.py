@@ -5,13 +5,11 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from duebell import Editor, Status, Task, Worker
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
-from duebell_worker.run.lease import Lease, LeaseLost
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock, SetFor
 from tests.worker.dead import die
 from tests.worker.hooks import Hooks
@@ -63,14 +61,6 @@ def test_a_dead_runs_lanes_are_taken_over_after_its_lease(
     report = worker.run()
     assert (report.lanes, report.done) == (4, 1)
     assert backend.armer.read().lanes_of("dead") == ()
-
-
-def test_a_run_that_goes_on_with_its_own_id_keeps_its_lanes(backend: Backend, clock: Clock) -> None:
-    Lease.claim(backend.armer, "mine", clock)
-    clock.advance(SECOND)
-    again = Lease.claim(backend.armer, "mine", clock)
-    assert again.lanes == (0, 1, 2, 3)
-    assert backend.armer.read().lanes[0].until == NOON + SECOND + LEASE
 
 
 def test_the_lease_is_renewed_at_half_and_the_rule_follows(
@@ -179,49 +169,6 @@ def test_a_run_that_lost_its_lease_over_a_claim_does_not_call_the_action(
     # Then the attempt counts, for it may have been made, and it was not
     assert (report.lost_lease, called) == (True, [])
     assert (editor.get("a").status, editor.get("a").attempt) == (Status.RUNNING, 1)
-
-
-def test_a_lease_that_ran_out_while_nobody_took_over_goes_on(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given an action during which the whole process stood still for longer than the lease
-    attempts = []
-
-    @worker.action("act")
-    def act(payload: object, task: Task) -> None:
-        attempts.append(task.attempt)
-        if task.attempt == 1:
-            clock.advance(LEASE)
-
-    editor.add("act", due=NOON, id="a")
-
-    # When the run goes on
-    report = worker.run()
-
-    # Then it has not written what came of that attempt, for it could not know; but it makes the next itself
-    assert attempts == [1, 2]
-    assert (report.done, report.attempts, report.lost_lease) == (1, 1, False)
-    assert editor.get("a").status is Status.DONE
-
-
-@pytest.mark.parametrize("verb", ["clear", "renew"])
-def test_who_lost_the_lanes_is_told(backend: Backend, clock: Clock, verb: str) -> None:
-    mine = Lease.claim(backend.armer, "mine", clock)
-    clock.advance(LEASE)
-    Lease.claim(backend.armer, "other", clock)
-    with pytest.raises(LeaseLost):
-        getattr(mine, verb)()
-    assert not mine.is_held()
-
-
-def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: Clock) -> None:
-    mine = Lease.claim(backend.armer, "mine", clock)
-    mine.clear()
-    clock.advance(LEASE)
-    Lease.claim(backend.armer, "other", clock)
-    heads = dict.fromkeys(mine.lanes, NOON + timedelta(days=1))
-    assert mine.release(heads, unless_due_within=timedelta(0)) is None
-    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
 
 
 def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(

@@ -8,7 +8,6 @@ from typing import Any
 from duebell import Status, Task
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.limits.semaphore import Permits, Semaphore
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 
@@ -85,30 +84,6 @@ def test_a_slow_rate_is_kept_to_the_second_over_hours(hosted: Hosted) -> None:
     assert all(10 * MINUTE <= gap <= 10 * MINUTE + 2 * SECOND for gap in gaps)
 
 
-def test_a_fast_rate_is_kept_and_used(hosted: Hosted) -> None:
-    declare(hosted, per_second=2)
-    add(hosted, 40)
-    hosted.run_until(NOON + 5 * MINUTE)
-    assert len(hosted.starts) == 40
-    # Two at once, then one each half second
-    assert hosted.starts == [NOON, *(NOON + n * SECOND / 2 for n in range(39))]
-
-
-def test_other_actions_are_not_held_up_by_attempts_that_take_long(hosted: Hosted) -> None:
-    seen = declare(hosted, takes=20 * SECOND, at_most=1)
-    others: list[datetime] = []
-    hosted.worker.action("other")(lambda: others.append(hosted.clock.now))
-    add(hosted, 10)
-    dues = [NOON + 7 * SECOND * n for n in range(1, 25)]
-    for due in dues:
-        hosted.editor.add("other", due=due, id=f"other-{due:%H%M%S}")
-    hosted.run_until(NOON + 10 * MINUTE)
-    assert (len(hosted.starts), seen["most"]) == (10, 1)
-    # Each begins when the one before has ended
-    assert hosted.starts[-1] <= NOON + 182 * SECOND
-    assert others == dues
-
-
 def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted) -> None:
     declare(hosted)
     for minute in range(30):
@@ -125,16 +100,6 @@ def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted
     assert {hosted.editor.get(f"mail-{n}").attempt for n in range(30)} == {1}
 
 
-def test_a_raised_rate_is_followed_while_the_process_runs(hosted: Hosted) -> None:
-    declare(hosted, per_second=1 / 60)
-    add(hosted, 60)
-    hosted.at(NOON + 10 * MINUTE, lambda: hosted.editor.limit("mail", per_second=1))
-    hosted.run_until(NOON + 20 * MINUTE)
-    assert len(hosted.starts) == 60
-    assert sum(start <= NOON + 10 * MINUTE for start in hosted.starts) == 11
-    assert hosted.starts[-1] <= NOON + 11 * MINUTE + 55 * SECOND
-
-
 def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
     # Given two at work, and two that wait in the process for them
     seen = declare(hosted, takes=HOUR, at_most=2)
@@ -149,15 +114,3 @@ def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
     attempts = Counter(hosted.editor.get(f"mail-{n}").attempt for n in range(6))
     assert attempts == {0: 4, 1: 2}
     assert all(hosted.editor.get(f"mail-{n}").status is Status.SCHEDULED for n in range(6))
-
-
-def test_a_process_waits_for_the_permits_of_another_one(hosted: Hosted) -> None:
-    declare(hosted, at_most=3)
-    theirs = Semaphore(
-        permits={"other": Permits(2, NOON + 90 * SECOND), "dead": Permits(1, NOON + 40 * SECOND)}
-    )
-    hosted.store.swap_semaphore("mail", None, theirs)
-    add(hosted, 3)
-    hosted.run_until(NOON + 5 * MINUTE)
-    assert len(hosted.starts) == 3
-    assert hosted.starts[0] >= NOON + 40 * SECOND

@@ -3,7 +3,6 @@
 import logging
 from datetime import datetime, timedelta
 
-import msgspec
 import pytest
 
 from duebell import Editor, Worker
@@ -108,14 +107,7 @@ def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
     assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
 
 
-def test_a_report_has_no_field_that_the_log_does_not_say(worker: Worker, log: Log) -> None:
-    report = worker.run()
-    said = set(log.lines("run")[0]) - {"event", "level"}
-    given = {name for name, value in msgspec.structs.asdict(report).items() if value is not None}
-    assert said == given
-
-
-@pytest.mark.parametrize("text", ["two\nlines", 'a "quote"', "Grüße \U0001f514", "\ud800"])
+@pytest.mark.parametrize("text", ['two\nlines, a "quote"', "\ud800"])
 def test_a_line_is_a_line_whatever_is_in_it(editor: Editor, worker: Worker, log: Log, text: str) -> None:
     @worker.action("fail", attempts=1)
     def fail() -> None:

@@ -7,17 +7,13 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from duebell import Task, Worker
 from duebell_infra.testing import Rehearsal
 from duebell_worker.log import emit, invocation, to_stdout
-from tests.worker.log_lines import Log
 
 LOGGERS = ("", "duebell", "duebell.worker", "botocore")
 
@@ -73,18 +69,6 @@ def test_our_lines_have_the_time_the_level_and_the_request(capsys: pytest.Captur
     assert "requestId" not in outside
 
 
-def test_runs_that_overlap_in_one_process_leave_no_id_behind(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    one, another = invocation("one"), invocation("another")
-    one.__enter__()
-    another.__enter__()
-    one.__exit__(None, None, None)
-    another.__exit__(None, None, None)
-    emit("odd")
-    [line] = map(json.loads, written(capsys))
-    assert "requestId" not in line
-
-
 def test_the_level_is_that_of_lambda_or_of_the_users_code(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,13 +87,6 @@ def test_the_level_is_that_of_lambda_or_of_the_users_code(
     assert [json.loads(line)["message"] for line in written(capsys)] == ["shown"]
 
 
-def test_a_warning_of_ours_that_is_no_event_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    logging.getLogger("duebell.function").warning("%r could not be invoked", "f")
-    [line] = map(json.loads, written(capsys))
-    assert (line["message"], line["logger"]) == ("'f' could not be invoked", "duebell.function")
-
-
 def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[logging.LogRecord] = []
     lambdas = logging.Handler()
@@ -121,26 +98,6 @@ def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.Captu
     assert logging.getLogger().handlers == [lambdas]
     assert logging.getLogger().level == logging.INFO
     assert (len(written(capsys)), seen) == (1, [])
-
-
-def test_the_lines_of_actions_in_threads_have_the_request(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    with invocation("3f2c"), ThreadPoolExecutor(1) as pool:
-        pool.submit(logging.info, "from a thread").result()
-    assert json.loads(written(capsys)[0])["requestId"] == "3f2c"
-
-
-def test_each_line_of_an_invocation_has_its_request(worker: Worker, log: Log) -> None:
-    handler = next(one for one in logging.getLogger("duebell.worker").handlers if one.formatter)
-    to_stdout()
-    handler.addFilter(logging.getLogger("duebell").handlers[0].filters[0])
-    worker.action("act")(lambda: None)
-    worker.editor.add("act", due=worker.backend.clock())
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000, aws_request_id="3f2c")
-    worker.handler(None, cast("Any", context))
-    lines = log.lines()
-    assert [line["event"] for line in lines] == ["task", "run"]
-    assert {line["requestId"] for line in lines} == {"3f2c"}
 
 
 @pytest.mark.parametrize("is_lambda", [True, False])

@@ -30,35 +30,6 @@ def test_an_action_of_five_hours_is_started_once_and_hinders_nobody(hosted: Host
     assert done.finished_at == NOON + MINUTE + 5 * HOUR
 
 
-def test_lanes_of_a_run_that_died_are_claimed_during_a_long_action(hosted: Hosted) -> None:
-    # Given another run that holds half of the lanes, with something due in one, and dies
-    hosted.takes(5 * HOUR)
-    other = hosted.other(2, 3)
-    hosted.add("long", NOON + SECOND, lane=0)
-    hosted.add("act", NOON + HOUR, lane=3)
-    hosted.run_until(NOON + 6 * HOUR)
-    # Then the run that is at work starts it in time
-    assert hosted.starts == [NOON + HOUR]
-    [died] = hosted.log.lines("run_died")
-    assert died["died"] == other.lease.owner
-
-
-def test_lanes_that_another_run_gives_back_are_claimed_before_they_are_due(hosted: Hosted) -> None:
-    hosted.takes(5 * HOUR)
-    hosted.add("long", NOON + SECOND, lane=0)
-    hosted.add("act", NOON + HOUR, lane=3)
-    other = hosted.other(2, 3)
-
-    def give_back() -> None:
-        other.lease.clear()
-        other.lease.release({2: NEVER, 3: NOON + HOUR}, unless_due_within=None)
-
-    hosted.at(NOON + MINUTE, give_back)
-    hosted.run_until(NOON + 6 * HOUR)
-    assert hosted.starts == [NOON + HOUR]
-    assert not hosted.log.lines("run_died")
-
-
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_a_lane_that_is_claimed_later_is_looked_into(is_answered: bool, hosted: Hosted) -> None:
     # Given a run that waits for a due date, and another one that gives lanes back, one due before that
@@ -90,20 +61,6 @@ def test_a_lane_that_is_claimed_later_is_looked_into(is_answered: bool, hosted: 
     # Then what waits in them starts in time
     assert claims
     assert hosted.starts == [NOON + 55 * SECOND, NOON + 60 * SECOND]
-
-
-def test_what_is_added_while_it_waits_for_a_place_is_not_taken_for_seen(hosted: Hosted) -> None:
-    # Given actions that have all places for a while, and a task that waits for one of them
-    hosted.takes(20 * SECOND)
-    for lane in (0, 1):
-        hosted.add("long", NOON + SECOND, lane=lane)
-    hosted.add("act", NOON + 2 * SECOND, lane=2)
-    # When another one is added, in a lane that was looked into
-    hosted.at(NOON + 10 * SECOND, lambda: hosted.add("act", NOON + 13 * SECOND, lane=3))
-    hosted.run_until(NOON + 10 * MINUTE)
-    # Then it starts as soon as there is a place
-    assert len(hosted.starts) == 2
-    assert max(hosted.starts) <= NOON + 23 * SECOND
 
 
 def test_a_run_that_finds_work_every_minute_ends_from_time_to_time(hosted: Hosted) -> None:
@@ -196,26 +153,6 @@ def test_a_task_that_is_confirmed_during_a_long_action_is_run(hosted: Hosted) ->
     hosted.run_until(NOON + 6 * HOUR)
     [started_at] = hosted.starts
     assert reserved_at + 5 * SECOND <= started_at < reserved_at + 20 * SECOND
-
-
-def test_a_task_that_is_never_confirmed_is_dropped_during_a_long_action(hosted: Hosted) -> None:
-    # Given a long action, and a task that is reserved when it is due, and never confirmed
-    begin_long(hosted)
-    there: list[Task | None] = []
-    lane = hosted.editor.queue.lane_of("a")
-    hosted.at(NOON + 10 * MINUTE, lambda: hosted.editor.reserve("act", due=hosted.clock.now, id="a"))
-    for minutes in (12, 15):
-        hosted.at(NOON + minutes * MINUTE, lambda: there.append(hosted.store.get(lane, "a")))
-
-    # When a process comes to it that has an action under way
-    hosted.run_until(NOON + 6 * HOUR)
-
-    # Then it leaves it for its grace, and drops it after that
-    before, after = there
-    assert before
-    assert before.status is Status.RESERVED
-    assert after is None
-    assert not hosted.starts
 
 
 def test_a_task_that_was_left_running_is_run_during_a_long_action(hosted: Hosted) -> None:

@@ -123,18 +123,6 @@ def test_the_queue_is_counted_once_in_five_minutes_whoever_runs(
     assert queries[5:] == [(plain[0] + 1, plain[1]), plain, plain, plain, plain, (plain[0] + 1, plain[1])]
 
 
-def test_of_two_runs_side_by_side_one_counts(watched: Worker, editor: Editor, clock: Clock, log: Log) -> None:
-    # Given a run during which another one notes that it counts
-    @watched.action("meanwhile")
-    def meanwhile() -> None:
-        watched.backend.armer.change(lambda record: record.counting(clock()))
-        clock.advance(timedelta(seconds=1))
-
-    editor.add("meanwhile", due=clock.now)
-    watched.run()
-    assert not [line for line in log.lines("metrics") if "QueueDepth" in line]
-
-
 def test_a_count_reads_no_more_than_it_may(
     watched: Worker, editor: Editor, clock: Clock, log: Log, aws: Hooks
 ) -> None:

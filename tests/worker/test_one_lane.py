@@ -9,7 +9,7 @@ from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.memory import memory_backend
@@ -60,11 +60,15 @@ def add(editor: Editor, *ids: str) -> None:
         editor.add("act", due=NOON, id=id)
 
 
-@pytest.mark.parametrize("error", [AwsRefused, AwsUnavailable])
 @pytest.mark.parametrize(
-    "verbs",
-    [READS, {"claim"}, {"save"}, WRITES, READS | WRITES],
-    ids=["reads", "claims", "outcomes", "writes", "all"],
+    ("verbs", "error"),
+    [
+        (READS, AwsRefused),
+        ({"claim"}, AwsUnavailable),
+        ({"save"}, AwsRefused),
+        (READS | WRITES, AwsUnavailable),
+    ],
+    ids=["reads", "claims", "outcomes", "all"],
 )
 def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
     editor: Editor,
@@ -76,10 +80,9 @@ def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
     error: type[AwsError],
 ) -> None:
     # Given tasks in eight lanes, of which one is refused
-    ids = [f"task-{number}" for number in range(1_715)]
+    ids = [f"task-{number}" for number in range(400)]
     add(editor, *ids)
     others = [id for id in ids if lane_of(id, 8) != OUT]
-    assert len(others) > 1_490
     store.refuse({OUT}, verbs)
     store.error = error
     # When a run comes, with five minutes

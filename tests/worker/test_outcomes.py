@@ -10,13 +10,12 @@ import pytest
 
 from duebell import Backoff, Retry
 from duebell_shared.instants import LATEST
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action
-from duebell_worker.run.outcome import Unfinished, after_attempt, without_attempt
+from duebell_worker.run.attempt import Unfinished, after_attempt, without_attempt
 from duebell_worker.run.report import Outcome
 from tests.support import NOON
 
@@ -60,7 +59,7 @@ def failure_of(task: Task) -> Failure:
 
 @pytest.mark.parametrize(
     ("attempt", "whole"),
-    [(1, 30), (2, 60), (3, 120), (4, 240), (7, 1920), (8, 3600), (9, 3600), (1000, 3600), (10**6, 3600)],
+    [(1, 30), (2, 60), (7, 1920), (8, 3600), (10**6, 3600)],
 )
 def test_the_back_off_doubles_up_to_an_hour_and_chance_takes_up_to_half(attempt: int, whole: int) -> None:
     pauses = [Backoff().wait(attempt, Random(seed)).total_seconds() for seed in range(200)]
@@ -71,10 +70,8 @@ def test_the_back_off_doubles_up_to_an_hour_and_chance_takes_up_to_half(attempt:
 @pytest.mark.parametrize(
     ("after", "pause"),
     [
-        (timedelta(minutes=7), timedelta(minutes=7)),
         (90, timedelta(seconds=90)),
         (0.5, timedelta(milliseconds=500)),
-        (0, timedelta(0)),
         (-5, timedelta(0)),
         (timedelta(days=-1), timedelta(0)),
         (timedelta(days=400), timedelta(days=400)),
@@ -140,7 +137,7 @@ def test_an_error_within_a_class_is_named_with_it() -> None:
     assert failure_of(task).type.endswith("<locals>.Inner")
 
 
-@pytest.mark.parametrize("days", [80_000, 3_000_000, 999_999_999])
+@pytest.mark.parametrize("days", [3_000_000, 999_999_999])
 def test_a_retry_is_never_later_than_a_rule_can_ring(days: int) -> None:
     task, outcome = attempted(Retry("later", after=timedelta(days=days)))
     assert (outcome, task.queued) == (Outcome.RETRIED, LATEST)

@@ -10,8 +10,7 @@ import pytest
 from duebell import Backoff, Editor, Retry, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.lanes import Lanes, ReadAhead
-from duebell_worker.run.trouble import Trouble
+from duebell_worker.run.lanes import Lanes, ReadAhead, Trouble
 from tests.support import NOON, Clock
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -87,12 +86,6 @@ def test_without_priorities_no_more_than_a_thousand_keys_are_read_ahead() -> Non
     assert int(next(to_read).id) == 1_000
 
 
-def test_the_first_task_is_not_kept_waiting_by_reading_ahead() -> None:
-    to_read = keys(*[0] * 5_000)
-    assert ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
-    assert int(next(to_read).id) == 100
-
-
 def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
     to_read = keys(*[0] * 50, 1, *[0] * 60_000, 9)
     ahead = ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
@@ -111,11 +104,6 @@ def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.Mo
     # The eleventh task of priority 0 that comes into sight lets the first of them go
     assert found.index(0) < 25
     assert sorted(found) == list(range(200))
-
-
-def test_tasks_of_one_moment_and_priority_keep_the_order_of_the_queue() -> None:
-    same = [key._replace(queued=NOON) for key in keys(*[3] * 20)]
-    assert order(ReadAhead(iter(same), now=NOON, skipping=())) == list(range(20))
 
 
 def test_what_is_known_is_passed_over_and_what_is_next_is_told() -> None:

@@ -3,13 +3,12 @@
 from datetime import datetime, timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from duebell import Status
 from duebell_shared.bell.arming import HEAD_START, ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable, NotArmed, NotDeployed
-from duebell_worker.process.process import Health, State
+from duebell_worker.process import Health, State
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 
@@ -47,26 +46,12 @@ def test_a_process_that_waits_for_a_due_date_gives_its_lanes_back_at_once(hosted
     assert drains["ends_by"] == "2026-11-21T12:01:15.000Z"
 
 
-def test_a_process_that_looks_seldom_ends_soon_too(hosted: Hosted) -> None:
-    hosted.serve(look_every=MINUTE)
-    assert hosted.run_until(NOON + 10 * SECOND)
-    assert hosted.clock.now <= NOON + 12 * SECOND
-
-
 def test_a_run_of_one_that_looks_seldom_gives_its_lanes_back_at_once(hosted: Hosted) -> None:
     hosted.serve(look_every=MINUTE)
     hosted.add("act", NOON + MINUTE)
     hosted.run_until(NOON + 52 * SECOND)
     assert hosted.clock.now <= NOON + 54 * SECOND
     assert not hosted.record.owners(hosted.clock.now)
-
-
-def test_draining_twice_gives_no_more_time(hosted: Hosted) -> None:
-    hosted.takes(HOUR)
-    hosted.add("long", NOON + SECOND)
-    hosted.at(NOON + 20 * SECOND, hosted.process.drain)
-    assert not hosted.run_until(NOON + 10 * SECOND)
-    assert hosted.clock.now <= NOON + 32 * SECOND
 
 
 def test_it_is_well_as_long_as_it_looks(hosted: Hosted) -> None:
@@ -103,18 +88,6 @@ def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: H
     assert {health.is_well for _, health in seen} == {True, False}
     assert all(health.is_well is (after < LEASE + SECOND) for after, health in seen if health.looked_at)
     assert "no answer" in (seen[-1][1].error or "")
-
-
-def test_a_process_that_is_full_of_long_actions_is_well(hosted: Hosted) -> None:
-    hosted.takes(HOUR)
-    for number in range(3):  # one more than it has places for
-        hosted.add("long", NOON + number * SECOND)
-    seen: list[bool] = []
-    for minutes in range(1, 60):
-        hosted.at(NOON + minutes * MINUTE, lambda: seen.append(hosted.process.health().is_well))
-    hosted.run_until(NOON + 3 * HOUR)
-    assert len(seen) == 59
-    assert all(seen)
 
 
 def test_its_actions_are_known_to_editors(hosted: Hosted) -> None:
@@ -184,23 +157,6 @@ def test_lanes_that_cannot_be_given_back_in_the_end_are_an_error(hosted: Hosted)
     hosted.store.on_write = refuse
     with pytest.raises((AwsUnavailable, NotArmed)):
         hosted.run_until(NOON + MINUTE + 10 * SECOND)
-
-
-def test_a_process_that_finds_the_lanes_held_makes_no_run(hosted: Hosted) -> None:
-    hosted.add("act", NOON + MINUTE)
-    other = hosted.other(0, 1, 2, 3)
-    for seconds in (30, 90):
-        hosted.at(NOON + seconds * SECOND, other.lease.renew)
-    hosted.run_until(NOON + 3 * MINUTE)
-    assert not hosted.log.lines("run")
-
-
-def test_a_process_makes_no_run_while_the_queue_is_given_more_lanes(hosted: Hosted) -> None:
-    hosted.add("act", NOON + MINUTE)
-    relaning = {"relaner": "relaner", "relaner_until": NOON + 2 * MINUTE}
-    hosted.backend.armer.change(lambda record: replace(record, **relaning))
-    hosted.run_until(NOON + 90 * SECOND)
-    assert not hosted.log.lines("run")
 
 
 def lose_the_lease(hosted: Hosted) -> None:
@@ -302,18 +258,6 @@ def test_nothing_is_held_and_little_is_read_while_nothing_is_due(hosted: Hosted)
     assert len(reads) <= 3600 / 10 + 5
 
 
-def test_the_rule_stays_armed_for_what_comes_next(hosted: Hosted) -> None:
-    hosted.add("act", NOON + 10 * MINUTE)
-    hosted.add("act", NOON + 3 * HOUR)
-    rings: list[datetime] = []
-    for minutes in (5, 20):
-        hosted.at(NOON + minutes * MINUTE, lambda: rings.append(hosted.rings_at))
-    hosted.run_until(NOON + HOUR)
-    # Before it ran, and after
-    assert rings == [NOON + 10 * MINUTE, NOON + 3 * HOUR]
-    assert hosted.rings_at == NOON + 3 * HOUR
-
-
 def test_while_it_holds_lanes_the_rule_is_its_watchdog(hosted: Hosted) -> None:
     hosted.takes(HOUR)
     hosted.add("long", NOON + MINUTE)
@@ -323,15 +267,6 @@ def test_while_it_holds_lanes_the_rule_is_its_watchdog(hosted: Hosted) -> None:
     hosted.run_until(NOON + 2 * HOUR)
     assert len(ahead) == 58
     assert all(timedelta(0) < each <= LEASE + MINUTE for each in ahead)
-
-
-@pytest.mark.parametrize("head_start", [timedelta(0), HEAD_START])
-def test_the_head_start_stays_as_the_lambda_set_it(head_start: timedelta, hosted: Hosted) -> None:
-    hosted.backend.armer.change(lambda record: record.ringing_ahead(head_start))
-    hosted.add("act", NOON + 30 * MINUTE)
-    hosted.run_until(NOON + HOUR)
-    assert hosted.record.head_start == head_start
-    assert hosted.starts == [NOON + 30 * MINUTE]
 
 
 def test_it_claims_the_lanes_before_the_rule_rings_ahead_of_a_due_date(hosted: Hosted) -> None:

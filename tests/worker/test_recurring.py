@@ -47,18 +47,6 @@ def test_what_is_skipped_is_not_run_and_said_to_be_so(
     assert (last.result, last.due, last.missed) == (Result.SKIPPED, NOON + 5 * HOUR, 4)
 
 
-def test_a_task_that_is_too_late_expires(editor: Editor, worker: Worker, clock: Clock) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=HOUR, expires_after=10 * MINUTE, id="late")
-    clock.advance(2 * HOUR)
-    assert worker.run().expired == 1
-    task = editor.get("late")
-    assert (task.status, task.attempt, task.queued) == (Status.EXPIRED, 0, None)
-    # And it can be run all the same
-    editor.retry("late")
-    assert worker.run().done == 1
-
-
 def test_a_failing_occurrence_neither_delays_nor_cancels_the_next(
     editor: Editor, worker: Worker, clock: Clock
 ) -> None:

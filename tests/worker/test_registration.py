@@ -1,18 +1,14 @@
 """A worker makes itself and its version known when it starts."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pydantic
 import pytest
 
-from duebell import Editor, InvalidSettings, LastRun, ProblemKind, Worker
+from duebell import Editor, InvalidSettings, ProblemKind, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.schedules.zones import TZDATA_VERSION
@@ -26,15 +22,6 @@ from tests.worker.log_lines import Log
 from tests.worker.starting import CONTEXT, WORKING, deploy, start
 
 __all__ = ["deploy"]
-
-
-def test_a_run_says_which_time_zones_the_worker_has(editor: Editor, worker: Worker) -> None:
-    assert (editor.status().tzdata, editor.status().last_run) == (TZDATA_VERSION, None)
-    worker.run()
-    last = editor.status(thorough=True).last_run
-    assert last
-    assert last.tzdata == TZDATA_VERSION
-    assert editor.status(thorough=True).healthy
 
 
 @pytest.mark.parametrize(
@@ -58,18 +45,6 @@ def test_the_doctor_says_that_the_worker_has_other_time_zones(
     assert problem.way_out == way_out
     # Until the worker has the same
     worker.run()
-    assert editor.status(thorough=True).healthy
-
-
-def test_a_worker_that_does_not_say_is_not_suspected(
-    editor: Editor, backend: Backend, worker: Worker
-) -> None:
-    worker.run()
-    record = backend.store.read_record()
-    assert record
-    assert record.last_run
-    silent = LastRun(run="run", finished_at=record.last_run.finished_at)
-    assert backend.store.swap_record(record, msgspec.structs.replace(record, last_run=silent))
     assert editor.status(thorough=True).healthy
 
 
@@ -129,14 +104,6 @@ def test_a_new_version_takes_the_place_of_the_last(deploy: Callable[..., None], 
     assert second
     assert first.version != second.version
     assert [one.name for one in second.actions] == ["report", "sell"]
-
-
-def test_a_worker_that_is_its_own_handler_makes_itself_known(backend: Backend, editor: Editor) -> None:
-    worker = Worker(backend=backend)
-    worker.action("act")(lambda: None)
-    worker.handler(None, CONTEXT)
-    assert (known := editor.worker())
-    assert [one.name for one in known.actions] == ["act"]
 
 
 @pytest.mark.parametrize("operation", ["GetItem", "PutItem"])
@@ -245,7 +212,6 @@ if TYPE_CHECKING:
             "ModuleNotFoundError",
             "No module named 'payloads_of_nobody'",
         ),
-        ("import sys\nsys.exit(3)", "SystemExit", "3"),
         ("def broken(:", "SyntaxError", "invalid syntax (starting_for_tests.py, line 1)"),
         (
             "worker = 42",
@@ -322,41 +288,6 @@ def test_a_process_that_ends_in_the_import_is_told_by_its_mark(
     assert worker.error.type == "StartLost"
     assert "it exited, hung or ran out of memory" in worker.error.message
     assert editor.status().worker_error == worker.error
-
-
-def test_a_process_that_really_exits_in_the_import_has_armed_and_marked(tmp_path: Path) -> None:
-    (tmp_path / "exiting_for_tests.py").write_text("import os\nos._exit(7)\n")
-    program = f"""
-import sys
-sys.path.insert(0, {str(tmp_path)!r})
-from duebell.testing import MemoryStore
-from duebell_infra.testing import Bell
-from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import Rule
-from duebell_shared.settings import Settings
-from duebell_worker import entry
-
-class Telling(MemoryStore):
-    def swap_worker(self, old, new):
-        print("marked", bool(new.starting), flush=True)
-        return super().swap_worker(old, new)
-    def swap_record(self, old, new):
-        print("armed", flush=True)
-        return super().swap_record(old, new)
-
-backend = Backend(Settings(), Telling(), Rule("duebell", Bell().client))
-Backend.connect = lambda *_: backend
-entry.handler(None, None)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "DUEBELL_WORKER": "exiting_for_tests:worker"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 7, done.stderr
-    assert done.stdout.splitlines()[:2] == ["marked True", "armed"]
 
 
 def test_an_environment_that_cannot_be_read_is_an_error_of_the_start(

@@ -8,9 +8,7 @@ import pytest
 
 from duebell import Editor, Reservation, Status, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsUnavailable
 from tests.support import NOON, Clock
-from tests.worker.dead import die_while_running
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
@@ -120,20 +118,6 @@ def test_a_task_can_be_confirmed_until_its_grace_is_over_by_any_clock(scene: Sce
     assert scene.commit(reservation)
 
 
-def test_a_task_that_is_due_later_is_looked_at_then(scene: Scene) -> None:
-    # Given a task due tomorrow that nobody confirms
-    tomorrow = NOON + timedelta(days=1)
-    scene.reserve(due=tomorrow)
-    assert scene.worker.run().rings_at == tomorrow
-
-    # When the rule rings for it
-    scene.clock.now = tomorrow
-    assert scene.worker.run().rings_at is None
-
-    # Then it is dropped at once
-    assert not scene.is_stored()
-
-
 def test_a_task_that_is_confirmed_at_the_moment_of_its_drop_is_run(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,26 +136,6 @@ def test_a_task_that_is_confirmed_at_the_moment_of_its_drop_is_run(
     # When the run comes to drop it; then it is run instead
     assert scene.worker.run().done == 1
     assert [id for id, _, _ in scene.ran] == ["a"]
-
-
-def test_a_task_that_is_confirmed_between_the_claims_of_a_run_is_run_by_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a transaction that is committed when the run has found its task not scheduled, nor running
-    reservation = scene.reserve()
-    claim_many = scene.store.claim_many
-
-    def claim_then_commit(keys: Any, *, status: Status, **given: Any) -> list[Any]:
-        results = claim_many(keys, status=status, **given)
-        if status is Status.RUNNING:
-            assert scene.commit(reservation)
-        return results
-
-    monkeypatch.setattr(scene.store, "claim_many", claim_then_commit)
-
-    # When the rule rings; then the same run runs it, as soon as it looks again
-    assert scene.worker.run().done == 1
-    assert scene.ran == [("a", 1, 2)]
 
 
 def test_many_reserved_tasks_are_read_and_dropped_together(
@@ -199,29 +163,3 @@ def test_many_reserved_tasks_are_read_and_dropped_together(
     assert claimed_as == {Status.SCHEDULED}
     assert [id for id, _, _ in scene.ran] == ["a"]
     assert not any(scene.is_stored(f"r{number}") for number in range(30))
-
-
-def test_a_drop_that_fails_is_made_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a reservation that has ended, and a delete that is not answered
-    scene.reserve()
-    scene.clock.now = NOON + 10 * MINUTE
-    save_many, failed = scene.store.save_many, [AwsUnavailable("no answer")]
-    monkeypatch.setattr(
-        scene.store, "save_many", lambda changes: [failed.pop()] if failed else save_many(changes)
-    )
-
-    # When the rule rings; then the same run makes it again
-    assert scene.worker.run().rings_at is None
-    assert not scene.is_stored()
-
-
-def test_a_task_that_a_run_left_running_is_run_beside_reserved_ones(scene: Scene, backend: Backend) -> None:
-    # Given a run that died with a task under way, and a reserved task that is due as well
-    scene.editor.add("act", due=NOON, id="b")
-    die_while_running(backend, scene.clock, "b")
-    scene.reserve()
-
-    # When the next run comes; then it runs the one, and leaves the other
-    assert scene.worker.run().done == 1
-    assert [(id, attempt) for id, attempt, _ in scene.ran] == [("b", 2)]
-    assert scene.editor.get("a").status is Status.RESERVED

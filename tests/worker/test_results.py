@@ -1,10 +1,8 @@
 """The results of actions that keep them: what is stored, what is not, and what follow-ups get."""
 
 import dataclasses
-from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 import duebell
@@ -14,7 +12,6 @@ from duebell_shared.queue.items import item_of
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE
 from tests.worker.log_lines import Log
-from tests.worker.stage import Stage
 
 
 @dataclasses.dataclass
@@ -51,8 +48,15 @@ def keeping(worker: Worker) -> Worker:
     return worker
 
 
-@pytest.mark.parametrize("action", ["keep", "keep_async"])
-@pytest.mark.parametrize("value", [42, {"a": [1.5, None, "ü"]}, 12345678901234567890123, "", False, None])
+@pytest.mark.parametrize(
+    ("action", "value"),
+    [
+        ("keep", {"a": [1.5, None, "ü"]}),
+        ("keep", 12345678901234567890123),
+        ("keep_async", ""),
+        ("keep", None),
+    ],
+)
 def test_what_an_action_returns_is_kept(keeping: Worker, editor: Editor, action: str, value: Any) -> None:
     editor.add(action, due=NOON, id="a", payload={"returns": value})
     assert editor.get("a").result is None
@@ -133,18 +137,6 @@ def test_a_recurring_task_keeps_the_result_of_its_last_occurrence(worker: Worker
     assert (last.status, last.result) == (Status.DONE, 6)
 
 
-def test_a_late_result_is_not_recorded(staged: Worker, editor: Editor, stage: Stage) -> None:
-    @staged.action("slow", keep_result=True, timeout=MINUTE, attempts=1)
-    def slow() -> str:
-        stage.sleep(120)
-        return "late"
-
-    editor.add("slow", due=NOON, id="a")
-    staged.run(time_left=10 * MINUTE)
-    stage.wake_all()
-    assert (editor.get("a").status, editor.get("a").result) == (Status.FAILED, None)
-
-
 # Follow-ups.
 
 
@@ -223,14 +215,3 @@ def test_what_cannot_be_passed_on_is_refused_when_it_is_added_or_declared(
         keeping.recurring("rate(1 hour)", id="r", payload={"returns": 1}, then=Then("b", result_as="c"))(
             keeping.action("other")(lambda payload: None)
         )
-
-
-def test_a_follow_up_without_it_takes_no_more_bytes() -> None:
-    then = duebell.Then("b")
-    text = msgspec.json.encode(item_of(_task(then)))
-    assert b"result" not in text
-
-
-def _task(then: Then) -> Task:
-    with Rehearsal(Worker()) as rehearsal:
-        return rehearsal.editor.add("a", due=timedelta(hours=1), then=then)

@@ -9,9 +9,7 @@ import pytest
 from duebell import Editor, Status, Task, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.run_rules import done_in_time
 from duebell_worker.run.lease import Lease
-from duebell_worker.run.shares import dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.memory import memory_backend
@@ -78,19 +76,6 @@ def test_each_run_takes_the_lanes_it_was_given_and_all_is_done(
     assert len(editor.list(status=Status.DONE, limit=1000).tasks) == 120
 
 
-def test_an_event_of_someone_elses_is_for_all_lanes(backend: Backend, stage: Stage) -> None:
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
-    events: list[object] = [
-        None,
-        {},
-        [],
-        {"duebell": 1},
-        {"duebell": {"lanes": "all"}},
-    ]
-    for event in events:
-        assert slow(backend, stage).handler(event, cast("Any", context))["lanes"] == 4
-
-
 @pytest.mark.parametrize(("count", "lanes", "expected"), [(60, 2, [[1, 3]]), (30, 4, [])])
 def test_work_for_a_minute_is_shared_by_two_and_for_half_of_it_by_nobody(
     editor: Editor,
@@ -126,26 +111,6 @@ def test_runs_that_are_there_already_count(
     worker = slow(backend, stage, seconds=3)
     worker.run(time_left=90 * SECOND)
     assert handed_over(called) == [[3]]
-
-
-def test_a_lane_with_a_task_under_way_is_handed_over_when_that_has_ended(
-    editor: Editor, backend: Backend, called: Called, clock: Clock, stage: Stage
-) -> None:
-    # Given one task that takes long, among many that do not
-    worker = Worker(backend=backend, pool=stage, concurrency=2)
-    worker.action("act")(lambda: stage.sleep(1))
-    worker.action("long")(lambda: stage.sleep(20))
-    add(editor, 400)
-    long = next(f"long-{n}" for n in range(99) if editor.queue.lane_of(f"long-{n}") == 2)
-    editor.add("long", due=NOON - SECOND, id=long)
-    clock.advance(SECOND)
-    attempts = []
-    worker.action("seen")(lambda: attempts.append(1))
-    # When it is shared
-    worker.run(time_left=10 * MINUTE)
-    # Then its lane is handed over last, and it is done once
-    assert handed_over(called)[-1] == [2]
-    assert (editor.get(long).status, editor.get(long).attempt) == (Status.DONE, 1)
 
 
 def test_a_run_that_comes_while_a_share_waits_counts_too(clock: Clock, called: Called, stage: Stage) -> None:
@@ -222,14 +187,3 @@ def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: 
 
 
 # The arithmetic.
-
-
-def test_what_a_run_does_in_half_a_minute_is_told_by_its_speed() -> None:
-    assert done_in_time(50, 5 * SECOND) == 300
-    # One that has ended nothing yet counts as having ended one
-    assert done_in_time(0, 5 * SECOND) == 6
-
-
-def test_lanes_are_dealt_out_evenly() -> None:
-    assert dealt((0, 1, 2, 3, 4), 2) == [(0, 2, 4), (1, 3)]
-    assert dealt((3, 5), 4) == [(3,), (5,)]

@@ -5,13 +5,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import Editor, Settings, Snooze, Status, Task, Worker
+from duebell import Editor, Snooze, Status, Task, Worker
 from duebell.testing import Rehearsal
-from duebell_infra.testing import InlinePool
-from duebell_shared.backend import Backend
 from duebell_shared.instants import LATEST, render
 from tests.support import NOON, Clock
-from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -34,9 +31,7 @@ def polls(worker: Worker, *answers: Exception | None, attempts: int = 5) -> list
     ("after", "pause"),
     [
         (HOUR, HOUR),
-        (90, 90 * SECOND),
         (1.5, 1.5 * SECOND),
-        (0, SECOND),
         (-HOUR, SECOND),
         (timedelta(days=999_999), LATEST - NOON),
     ],
@@ -77,37 +72,6 @@ def test_snoozing_uses_no_attempt_up_and_leaves_the_failures(
     assert (task.status, task.attempt, task.snoozes) == (Status.DONE, 2, 6)
     [failed] = task.failures
     assert (failed.attempt, failed.message) == (1, "once")
-
-
-def test_a_failure_after_many_snoozes_is_retried_as_the_first(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    polls(worker, *[Snooze(HOUR)] * 3, ValueError("no"), attempts=2)
-    editor.add("poll", due=NOON, id="a")
-    for _ in range(4):
-        worker.run()
-        clock.advance(HOUR)
-    task = editor.get("a")
-    assert (task.attempt, task.snoozes) == (1, 3)
-    assert task.queued
-    assert task.queued <= NOON + 3 * HOUR + 30 * SECOND
-
-
-def test_a_death_after_a_snooze_counts_one_attempt(
-    editor: Editor, backend: Backend, worker: Worker, clock: Clock
-) -> None:
-    # Given a task that was snoozed, and whose next run died
-    called = polls(worker, Snooze(HOUR), None)
-    task = editor.add("poll", due=NOON, id="a")
-    worker.run()
-    clock.advance(HOUR)
-    [key] = backend.store.queued(task.lane)
-    assert backend.store.claim(key, run="died", now=clock(), status=Status.SCHEDULED)
-    # When the next comes
-    worker.run()
-    # Then one attempt was lost
-    assert called[1].attempt == 2
-    assert [one.type for one in called[1].failures] == ["WorkerDied"]
 
 
 def test_it_goes_on_with_another_payload(editor: Editor, worker: Worker, clock: Clock) -> None:
@@ -186,7 +150,6 @@ def test_an_occurrence_that_has_no_room_to_wait_fails(editor: Editor, worker: Wo
 
 CHANGES: dict[str, Callable[[Editor], Task]] = {
     "a spread": lambda editor: editor.update("a", spread=MINUTE),
-    "another payload": lambda editor: editor.update("a", payload=1),
     "a schedule": lambda editor: editor.update("a", schedule="rate(1 day)"),
 }
 
@@ -224,31 +187,6 @@ def test_the_log_and_the_note_on_the_run_tell_of_it(editor: Editor, worker: Work
     last = editor.status().last_run
     assert last
     assert last.snoozed == 1
-
-
-def test_only_runs_with_snoozes_write_their_metric(backend: Backend, editor: Editor, log: Log) -> None:
-    over = Backend(
-        Settings(metrics=True), backend.store, backend.rule, clock=backend.clock, sleep=backend.sleep
-    )
-    worker = Worker(backend=over, pool=lambda _: InlinePool())
-    worker.action("act")(lambda: None)
-    polls(worker, Snooze(HOUR))
-    editor.add("act", due=NOON)
-    editor.add("poll", due=NOON)
-    worker.run()
-    by_action = {line.get("Action"): line for line in log.lines("metrics")}
-    assert by_action["poll"]["Snoozed"] == 1
-    assert "Snoozed" not in by_action["act"]
-    assert not any("Superseded" in line for line in by_action.values())
-
-
-def test_a_long_running_process_wakes_it_to_the_second(hosted: Hosted) -> None:
-    called = polls(hosted.worker, Snooze(90), Snooze(HOUR), None)
-    task = hosted.add("poll", NOON + 3 * SECOND)
-    assert hosted.run_until(NOON + 2 * HOUR)
-    starts = [one.started_at for one in called]
-    assert starts == [NOON + 3 * SECOND, NOON + 93 * SECOND, NOON + 93 * SECOND + HOUR]
-    assert hosted.editor.get(task.id).status is Status.DONE
 
 
 def test_an_export_has_it_as_it_waits(editor: Editor, worker: Worker, clock: Clock) -> None:

@@ -1,6 +1,5 @@
 """An action that is stoppable is told when its attempt counts no more, or the process is to end."""
 
-import asyncio
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
@@ -105,19 +104,6 @@ def test_it_is_told_when_the_lease_is_lost(hosted: Hosted) -> None:
     hosted.run_until(NOON + 5 * MINUTE)
     assert hosted.log.lines("lease_lost")
     assert told[0] <= NOON + 4 * MINUTE
-
-
-def test_a_coroutine_has_the_event_of_its_attempt(editor: Editor, worker: Worker) -> None:
-    seen: list[bool] = []
-
-    @worker.action("work", stoppable=True)
-    async def work() -> None:
-        await asyncio.sleep(0)
-        seen.append(duebell.stopping().is_set())
-
-    editor.add("work", due=NOON, id="a")
-    assert worker.run().done == 1
-    assert seen == [False]
 
 
 def test_outside_of_a_stoppable_action_there_is_no_event(editor: Editor, worker: Worker) -> None:

@@ -9,7 +9,7 @@ import pytest
 from duebell import Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler

@@ -52,13 +52,6 @@ def test_no_task_is_started_when_time_is_short_and_the_rest_goes_on_in_the_next_
     assert (report.done, report.stopped_early, report.rings_at) == (3, False, None)
 
 
-def test_a_run_with_time_enough_does_not_stop_early(editor: Editor, staged: Worker, stage: Stage) -> None:
-    staged.action("act")(lambda: stage.sleep(30))
-    editor.add_many({"action": "act", "due": NOON} for _ in range(20))
-    report = staged.run(time_left=5 * MINUTE)
-    assert (report.done, report.stopped_early) == (20, False)
-
-
 def test_a_run_without_time_starts_nothing_and_rearms(editor: Editor, worker: Worker) -> None:
     worker.action("act")(lambda: None)
     editor.add("act", due=NOON, id="a")
@@ -146,26 +139,3 @@ def test_a_thread_that_hangs_does_not_hold_the_run_up(editor: Editor, backend: B
     run.join()
     assert ended
     assert [(report.done, report.retried, report.stopped_early) for report in reports] == [(1, 1, True)]
-
-
-def test_what_has_ended_by_the_time_to_leave_counts_as_it_ended(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given an action that is done in the very moment in which the run has to leave
-    worker.action("act")(lambda: clock.advance(MINUTE))
-    editor.add("act", due=NOON, id="a")
-    report = worker.run(time_left=MINUTE)
-    assert (report.done, report.superseded) == (1, 0)
-    assert editor.get("a").status is Status.DONE
-
-
-def test_what_is_cancelled_while_it_hangs_is_superseded(editor: Editor, staged: Worker, stage: Stage) -> None:
-    @staged.action("hang")
-    def hang() -> None:
-        editor.cancel("a")
-        stage.sleep(math.inf)
-
-    editor.add("hang", due=NOON, id="a")
-    report = staged.run(time_left=MINUTE)
-    assert report.superseded == 1
-    assert editor.get("a").status is Status.CANCELLED

@@ -11,7 +11,7 @@ import pytest
 from duebell import Editor, Status, Worker
 from duebell.testing import Rehearsal
 from duebell_shared.backend import Backend
-from duebell_worker.process.process import Health
+from duebell_worker.process import Health
 from tests.support import NOON, Clock
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 from tests.worker.stage import Stage

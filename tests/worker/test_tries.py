@@ -14,10 +14,9 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
-from duebell_worker.run.lease import Lease, new_run_id, other_try_ends, request_of
+from duebell_worker.run.lease import Lease, new_run_id, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
-from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
 
 REQUEST = str(uuid.UUID(int=15))
@@ -89,26 +88,6 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
     assert not any("DeadRuns" in line for line in log.lines("metrics"))
 
 
-def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_waited(
-    backend: Backend, clock: Clock
-) -> None:
-    # Given one invocation that is delivered twice, and a run of it that holds half of the lanes
-    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=(0, 1))
-    held: list[set[str]] = []
-
-    def sleep(seconds: float) -> None:
-        held.append(backend.armer.read().owners(clock.now))
-        clock.now = lives.renew_at
-        lives.renew()
-        clock.now = NOON + LEASE
-
-    # When the other one comes, then it claims nothing while it waits, and then the other half
-    answer = sleeping(backend, sleep).handler(None, Context())
-    assert held == [{f"{REQUEST}.lives"}]
-    assert answer["lanes"] == 2
-    assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1)
-
-
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
     answer = worker.handler(None, Context(str(uuid.UUID(int=16))))
@@ -147,28 +126,6 @@ def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
     assert is_settled
     assert seconds > (LEASE - HOLD - timedelta(seconds=2)).total_seconds()
     assert not any(settled for _, settled in waits[:-1])
-
-
-def test_it_waits_even_if_the_rule_cannot_be_set(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, aws: Hooks, log: Log
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    Lease.claim(backend.armer, f"{REQUEST}.first", clock)
-    end = aws.refuse("events.PutRule", "AccessDeniedException", when=lambda _: clock.now < NOON + LEASE)
-    answer = worker.handler(None, Context())
-    end()
-    assert answer["done"] == 1
-    assert len(log.lines("not_armed")) == 3
-
-
-def test_it_waits_again_if_its_clock_was_set_back_meanwhile(
-    editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    die(backend, f"{REQUEST}.first")
-    worker = sleeping(backend, lambda seconds: clock.sleep(seconds / 2 if seconds > 1 else seconds))
-    assert worker.handler(None, Context())["lanes"] == 4
-    assert clock.now == NOON + LEASE
 
 
 def test_it_waits_no_longer_than_its_time(worker: Worker, backend: Backend, clock: Clock) -> None:
@@ -217,12 +174,6 @@ def test_a_claim_that_took_effect_without_an_answer_tells_of_the_death_all_the_s
     assert lease.died == {"dead.1": NOON + LEASE}
 
 
-def test_lanes_that_were_given_back_tell_of_no_death(backend: Backend, clock: Clock) -> None:
-    lease = Lease.claim(backend.armer, "ended.1", clock)
-    lease.release(dict.fromkeys(lease.lanes, NOON), unless_due_within=None)
-    assert Lease.claim(backend.armer, "mine.1", clock).died == {}
-
-
 # The order of what was left running.
 
 
@@ -255,17 +206,6 @@ def test_one_task_that_was_left_running_costs_no_read(
     assert calls["BatchGetItem"] == 0
 
 
-def test_tasks_whose_attempts_cannot_be_read_are_run_all_the_same(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
-) -> None:
-    worker.action("act")(lambda: None)
-    for id in ("a", "b", "c"):
-        editor.add("act", due=NOON, id=id)
-    die_while_running(backend, clock, "a", "b", "c")
-    aws.leave_unanswered("dynamodb.BatchGetItem", times=10)
-    assert worker.run().done == 3
-
-
 # The names of runs.
 
 
@@ -274,12 +214,3 @@ def test_a_name_is_the_request_and_a_nonce_and_as_long_as_there_is_room_for() ->
     assert first != second
     assert request_of(first) == request_of(second) == REQUEST
     assert len(first) == 36 + 1 + 8
-
-
-def test_only_a_lease_of_another_try_that_has_not_ended_counts(backend: Backend, clock: Clock) -> None:
-    Lease.claim(backend.armer, "one.1", clock)
-    lanes = backend.armer.read().lanes
-    assert other_try_ends(lanes, "one.2", NOON) == NOON + LEASE
-    assert other_try_ends(lanes, "one.1", NOON) is None
-    assert other_try_ends(lanes, "two.1", NOON) is None
-    assert other_try_ends(lanes, "one.2", NOON + LEASE) is None

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.trouble import Call, Trouble
+from duebell_worker.run.lanes import Call, Trouble
 from tests.support import NOON, Clock
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -38,12 +38,6 @@ def test_a_lane_pauses_and_then_rests_for_a_minute(trouble: Trouble, clock: Cloc
     assert trouble.again_at(1) is None
 
 
-def test_calls_that_were_under_way_together_count_as_one(trouble: Trouble) -> None:
-    for _ in range(10):
-        trouble.failed(0, Call.CLAIM, ERROR)
-    assert trouble.again_at(0) == NOON + 2 * SECOND
-
-
 def test_kinds_of_calls_count_each_for_itself(trouble: Trouble, clock: Clock) -> None:
     fail(trouble, clock, Call.OUTCOME, Call.CLAIM, Call.OUTCOME, Call.CLAIM)
     assert trouble.resting([0]) == ()
@@ -51,14 +45,6 @@ def test_kinds_of_calls_count_each_for_itself(trouble: Trouble, clock: Clock) ->
     trouble.answered([0], Call.CLAIM)
     fail(trouble, clock, Call.OUTCOME)
     assert trouble.resting([0]) == (RestingLane(lane=0, since=NOON),)
-
-
-def test_a_lane_that_is_answered_is_in_trouble_no_more(trouble: Trouble, clock: Clock) -> None:
-    fail(trouble, clock, Call.CLAIM, Call.CLAIM, Call.CLAIM, Call.CLAIM)
-    trouble.answered([0], Call.CLAIM)
-    assert (trouble.again_at(0), trouble.resting([0])) == (None, ())
-    fail(trouble, clock, Call.CLAIM)
-    assert trouble.again_at(0) == clock.now + 2 * SECOND
 
 
 def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(trouble: Trouble) -> None:
@@ -94,16 +80,6 @@ def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clo
     assert trouble.again_at(0) == clock.now + 30 * MINUTE
 
 
-def test_a_lane_that_rested_before_and_can_be_read_again_is_not_said_to_rest(clock: Clock) -> None:
-    trouble = Trouble("run", clock, last=ended(RestingLane(lane=0, since=NOON - 10 * MINUTE)), lanes=[0])
-    clock.advance(2 * SECOND)
-    trouble.answered([0], Call.READ)
-    assert trouble.resting([0]) == ()
-    # But if it cannot be written to, its trouble has lasted since then
-    trouble.failed(0, Call.CLAIM, ERROR)
-    assert trouble.resting([0]) == (RestingLane(lane=0, since=NOON - 10 * MINUTE),)
-
-
 def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Trouble) -> None:
     refused = AwsRefused("no")
     trouble.failed(0, Call.CLAIM, refused)
@@ -114,22 +90,6 @@ def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Troubl
     assert trouble.error_of_all(8) is refused
     trouble.answered([1], Call.CLAIM)
     assert trouble.error_of_all(8) is None
-
-
-def test_trouble_that_is_over_is_nobodys(trouble: Trouble) -> None:
-    trouble.failed(0, Call.CLAIM, ERROR)
-    trouble.answered([0], Call.CLAIM)
-    assert trouble.error_of_all(1) is None
-
-
-def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clock: Clock) -> None:
-    odd, refused = (QueueKey(queued=NOON, id=id, lane=0) for id in ("odd", "refused"))
-    trouble.skip(odd)
-    trouble.skip_shortly(refused)
-    assert trouble.skipped(0) == {odd: NOON + 5 * MINUTE, refused: NOON + 2 * SECOND}
-    assert trouble.skipped(1) == {}
-    clock.advance(3 * SECOND)
-    assert trouble.skipped(0).keys() == {odd}
 
 
 def test_tasks_that_are_skipped_no_more_are_not_kept_in_memory(trouble: Trouble, clock: Clock) -> None:

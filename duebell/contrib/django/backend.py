@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string, module_has_submodule
 
 from duebell_editor.library.editor import Editor
-from duebell_shared.coroutines import call_in_thread
 from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
+from duebell_shared.parallel import call_in_thread
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import checked
 from duebell_shared.tasks.task import Task as StoredTask

@@ -13,7 +13,7 @@ from django.utils import timezone
 from duebell_shared.backoff import Backoff
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task as StoredTask
-from duebell_worker.run.outcome import Abort, Snooze
+from duebell_worker.run.attempt import Abort, Snooze
 from duebell_worker.worker import Worker
 
 from .backend import DuebellBackend, modules_of_apps

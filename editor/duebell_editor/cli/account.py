@@ -21,8 +21,7 @@ from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_editor.library.editor import Editor
 from duebell_shared.audit import set_place
-from duebell_shared.aws.aws_session import QuickLoader, default_session
-from duebell_shared.aws.endpoints import way_out
+from duebell_shared.aws.aws_session import QuickLoader, default_session, way_out
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted

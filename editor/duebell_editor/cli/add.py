@@ -23,7 +23,7 @@ from duebell_shared.errors import (
     TaskExists,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, fields_of_json
 from duebell_shared.tasks.new_task import new_task

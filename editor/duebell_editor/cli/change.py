@@ -135,6 +135,7 @@ def backfill(
         "batch import-7 --then report --on-failed alarm",
         """add work --in 1m --payload '{"row": 1}' --batch import-7""",
         "batch import-7 --close",
+        "batch month --wait-for load --wait-for check --then report",
     )
 )
 @with_json()
@@ -143,16 +144,20 @@ def batch(
     context: Context,
     id: options.Id,
     *,
+    wait_for: Annotated[
+        list[str] | None, option("--wait-for", "ID", "A task that is there already; may be repeated.")
+    ] = None,
     close: Annotated[bool, flag("--close", "Take no more tasks, and go on when all have ended.")] = False,
     **given: Any,
 ) -> None:
     """Without an option, it shows how many tasks of the batch have ended.
 
     With --then or --on-failed it makes an open batch, which `add --batch` adds tasks to. When it is closed
-    and all of them have ended, the action comes once, with the counts in its payload; --on-failed instead, if
-    any has failed.
+    and all of them have ended, one task of the action is added, with the counts in its payload. If any has
+    failed, it is one of --on-failed instead. With --wait-for the batch is made of these tasks, and closed.
     """
     editor, fields = context.editor(), options.fields_from(given)
+    fields |= {"wait_for": wait_for} if wait_for else {}
     if close and fields:
         raise WrongUsage("give --close, or what makes a batch, not both")
     task = editor.close_batch(id) if close else editor.batch(id, **fields) if fields else editor.get(id)

@@ -28,9 +28,9 @@ from duebell_shared.audit import Changes
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
 from duebell_shared.schedules.calendars import Calendar, OnHoliday
-from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.follow_up import FollowUp
+from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import Task
@@ -140,7 +140,7 @@ _TASK = _struct(
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
     starts_by=_described(
-        Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
+        Instant | None, "When it starts at the latest, if nothing goes wrong; null if it does not wait"
     ),
     can=_CAN,
 )
@@ -149,7 +149,7 @@ _TASK = _struct(
 _PAYLOAD_START = 120
 
 _WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
-_IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
+_IN_BRIEF = ("id", "action", "tags", "status", "attempt", "rev", *_WHEN)
 _TASK_IN_BRIEF = _struct(
     "TaskInBrief",
     Task,
@@ -238,7 +238,7 @@ class Preview(Struct, kw_only=True):
     words: str
     occurrences: list[Instant]
     starts_by: Annotated[
-        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+        list[Instant], Meta(description="When each starts at the latest, if nothing goes wrong")
     ]
     on_holidays: tuple[OnHoliday, ...] = ()
 

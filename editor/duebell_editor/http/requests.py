@@ -190,6 +190,8 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
     )
 
 
+_Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+
 _NewBatch = create_model(
     "_NewBatch",
     __base__=Given,
@@ -200,6 +202,14 @@ _NewBatch = create_model(
             default=None,
             max_length=MAX_MANY,
             description="Its tasks; then it is closed. Null for an open one: tasks name it as their `batch`",
+        ),
+    ),
+    wait_for=(
+        list[_Id] | None,
+        Field(
+            default=None,
+            max_length=MAX_MANY,
+            description="Ids of tasks that are there already, which it waits for as well; then it is closed",
         ),
     ),
     then=_field("then", means="The task that comes when all have ended; its payload is an object"),
@@ -239,7 +249,6 @@ _Instant = Annotated[
     BeforeValidator(partial(_read, "due")),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-_Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
 
 def _filter(row: fields.Field) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from duebell_editor.library.editor import Editor
 from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, UnreadableTask
 from duebell_shared.instants import utc_now
 from duebell_shared.log_lines import log_event
@@ -170,6 +170,7 @@ def _letter(entry: Entry, failure: Exception) -> DeadLetter:
         "duebell-field": _as_attribute(failure.field) if isinstance(failure, InvalidInput) else "",
         "duebell-message": entry.message.id,
         "duebell-place": "" if entry.place is None else str(entry.place),
+        "traceparent": entry.message.traceparent or "",
     }
     return DeadLetter(entry.body, {name: text for name, text in attributes.items() if text})
 

@@ -20,9 +20,12 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.parallel import in_this_context
-from duebell_shared.queue.adding import (
+from duebell_shared.queue.places import lane_of
+from duebell_shared.queue.store import AT_ONCE, drop_stray_copy
+from duebell_shared.queue.task_queue import (
     Added,
     Policy,
+    Queue,
     RuleSetter,
     insert_many,
     is_same_add,
@@ -30,9 +33,6 @@ from duebell_shared.queue.adding import (
     settle,
     settle_all,
 )
-from duebell_shared.queue.lanes import drop_stray_copy, lane_of
-from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, NewTask, fields_of
 from duebell_shared.tasks.status import Status

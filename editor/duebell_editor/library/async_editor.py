@@ -9,8 +9,8 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from duebell_shared.coroutines import call_in_thread
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.parallel import call_in_thread
 from duebell_shared.quoting import quoted
 
 from .editor import Editor

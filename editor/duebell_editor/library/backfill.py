@@ -10,7 +10,7 @@ from duebell_editor.listing.filters import check_instant
 from duebell_shared.errors import AddFailure, InvalidQuery
 from duebell_shared.instants import FIRST, MILLISECOND, Instant, floor, render
 from duebell_shared.limits.limits import check_per_second
-from duebell_shared.queue.adding import Policy
+from duebell_shared.queue.task_queue import Policy
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.fields import IfExists

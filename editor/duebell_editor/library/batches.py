@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -17,9 +18,9 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.adding import TRIES, Policy
-from duebell_shared.queue.task_queue import Queue
-from duebell_shared.queue.transactions import MOST_WRITES, TaskWrite
+from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
+from duebell_shared.queue.items import check_size
+from duebell_shared.queue.task_queue import TRIES, Policy, Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name
 from duebell_shared.tasks.fields import IfExists, NewTask, checked, fields_of
@@ -118,10 +119,36 @@ class Joiner:
         }
         confirmed = [TaskWrite(one, one.confirmed()) for one in stored if isinstance(one, Task)]
         if confirmed:
-            self._change(id, lambda batch: batch.joined(len(confirmed)), confirmed)
-        for write in confirmed:
-            self._queue.audit.changed("confirm", (write.old, write.new))
+            self._change(
+                id,
+                "confirm",
+                lambda batch: [TaskWrite(batch, batch.joined(len(confirmed))), *confirmed],
+            )
         return outcomes | {write.new.id: write.new for write in confirmed}
+
+    def wait_for(self, id: str, ids: Sequence[str], noted: Callable[[Task, Task], Task]) -> None:
+        """Have a batch wait for these tasks, which are there, as well. Raises DuebellError.
+
+        noted  a task before and after its change, as it is stored
+        """
+
+        def writes_of(some: Sequence[str], batch: Task) -> list[TaskWrite]:
+            writes = [TaskWrite(old, noted(old, new)) for old, new in self.joining(batch, some)]
+            ended = [one.new.status for one in writes if one.new.counted]
+            joined = batch.joined(len(writes)).with_ended(
+                ended, now=self._backend.clock(), keep=self._backend.settings.retention_policy
+            )
+            return [TaskWrite(batch, joined), *writes] if writes else []
+
+        for first in range(0, len(ids), _AT_ONCE):
+            self._change(id, "wait_for", partial(writes_of, ids[first : first + _AT_ONCE]))
+
+    def joining(self, batch: Task, ids: Sequence[str]) -> list[tuple[Task, Task]]:
+        """These tasks, without those of the batch, as they are and as tasks of it. Raises DuebellError."""
+        there = self._queue.get_many(ids)
+        if missing := [id for id in ids if id not in there]:
+            raise TaskNotFound(missing[0])
+        return [(one, check_size(one.joining(batch))) for one in there.values() if one.batch != batch.id]
 
     def save_retried(self, task: Task, retried: Task) -> bool:
         """Save a task that is retried after its batch has counted it: the batch waits for it again."""
@@ -131,21 +158,18 @@ class Joiner:
         writes = [TaskWrite(batch, batch.with_retried(task.status)), TaskWrite(task, retried)]
         return not self._backend.store.transact(writes, token=uuid4().hex).refusals
 
-    def _change(self, id: str, change: Callable[[Task], Task], others: Sequence[TaskWrite]) -> None:
-        """Change a batch, and these tasks in the same transaction. Raises DuebellError.
+    def _change(self, id: str, verb: str, writes_of: Callable[[Task], Sequence[TaskWrite]]) -> None:
+        """Change a batch, and tasks in the same transaction. Raises DuebellError.
 
         The reserved ones among them end by themselves if it is not made.
         """
         for number in range(1, TRIES + 1):
-            batch = self._batch(id)
-            writes = [TaskWrite(batch, change(batch)), *others]
-            answer = self._backend.store.transact(writes, token=uuid4().hex)
-            if not answer.refusals:
+            writes = writes_of(self._batch(id))
+            if not writes or not self._backend.store.transact(writes, token=uuid4().hex).refusals:
+                self._queue.audit.changed(verb, *((write.old, write.new) for write in writes[1:]))
                 return
-            if any(one.index and one.code == "ConditionalCheckFailed" for one in answer.refusals):
-                break
             self._backend.sleep(0.05 * number)
-        raise TaskConflict(f"batch {quoted(id)} kept changing while tasks were added: add them again")
+        raise TaskConflict(f"batch {quoted(id)}, or its tasks, kept changing: repeat the call")
 
     def _batch(self, id: str) -> Task:
         batch = self._queue.get(id)

@@ -12,8 +12,7 @@ import msgspec
 from duebell_editor.listing.recurring import recurring_tasks
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidInput, TaskConflict
-from duebell_shared.queue.adding import TRIES
-from duebell_shared.queue.task_queue import Queue
+from duebell_shared.queue.task_queue import TRIES, Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.calendars import Calendar, Calendars
 from duebell_shared.tasks.checks import check_name

@@ -47,18 +47,17 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.adding import TRIES, Added, Policy, RuleSetter, kept_changing
-from duebell_shared.queue.item_size import check_size, with_fitting_events
-from duebell_shared.queue.task_queue import Queue
-from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.queue.changes import TaskWrite
+from duebell_shared.queue.items import check_size, with_fitting_events
+from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
-from duebell_shared.tasks.events import Event
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
+from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
@@ -131,6 +130,8 @@ class Editor:
         self.changed_by = author or backend.settings.changed_by
         #: The mark of the intake message that this editor acts for.
         self.intake_mark: IntakeMark | None = None
+        #: The trace contexts that came with tasks of the intake, by their ids.
+        self.traces: Mapping[str, str] = {}
         self.queue = Queue(backend)
         self._backend = backend
         self._store = backend.store
@@ -526,6 +527,7 @@ class Editor:
         id: str | None = None,
         tasks: Iterable[NewTask | Mapping[str, Any]] | None = None,
         *,
+        wait_for: Iterable[str] | None = None,
         then: Then | Mapping[str, Any] | None = None,
         on_failed: str | None = None,
     ) -> Task:
@@ -534,31 +536,38 @@ class Editor:
         tasks      its tasks, as for `add_many`; a task without an id gets one of its place, `import-7/1`. The
                    batch is then closed. None for an open batch: tasks are added with `batch=id`, until
                    `close_batch`
+        wait_for   ids of tasks that are there already, in no other batch, and which it waits for as well;
+                   those that have ended count at once. The batch is then closed
         then       what comes after them: `Then("report", {"month": 1})`. Its payload is an object; it gets
                    counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
         on_failed  the action that comes instead if a task has failed; None: `then` comes all the same
 
         Returns the batch: `members` has the counts so far. With an id of your own, a call that raised can be
         repeated. A closed batch with this id is returned as it is. Raises InvalidTask before anything is
-        written, TaskExists if another task has the id, TaskConflict, NotArmed.
+        written, TaskNotFound, TaskExists if another task has the id, TaskConflict, NotArmed.
         """
         new = new_batch(id, then, on_failed, now=self._clock())
         new = self._signed(check_size(new))
         if new.action != NO_FOLLOW_UP:
             self._known.check_all(new, None)
         given = members_of(new.id, tasks) if tasks is not None else None
+        awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:
             check_all(given, self._check)
+        if awaited:
+            self._joiner.joining(new, awaited)
         there, outcome = self._adder.add(new, Policy(IfExists.KEEP))
         if outcome == "kept":
             self._adder.drop_stray_copies(there.id)
         if there.members is None:
             raise TaskExists(there.id)
-        if given is None or not there.is_blocked or not there.members.open:
+        stays_open = given is None and awaited is None
+        if stays_open or not there.is_blocked or not there.members.open:
             return there
-        report = self.add_many(given, if_exists=IfExists.KEEP)
+        report = self.add_many(given or (), if_exists=IfExists.KEEP)
         if report.failures:
             raise report.failures[0].error
+        self._joiner.wait_for(there.id, awaited or (), partial(self._noted, "wait_for"))
         return self.close_batch(there.id)
 
     def close_batch(self, id: str) -> Task:
@@ -898,6 +907,8 @@ class Editor:
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)
         task = self._signed(check_size(new))
         self._known.check_all(task, given.get("payload"))
+        if traceparent := self.traces.get(task.id):
+            return msgspec.structs.replace(task, traceparent=traceparent)
         if "opentelemetry.trace" not in sys.modules:
             return task
         from duebell_shared.tracing import current_traceparent  # noqa: PLC0415 (few applications have traces)

@@ -12,7 +12,7 @@ from duebell_editor.status.action_limits import (
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
-from duebell_shared.queue.adding import TRIES
+from duebell_shared.queue.task_queue import TRIES
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
@@ -79,7 +79,7 @@ def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | Non
     except (AwsError, NotArmed, NotDeployed) as error:
         reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
         raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
-    backend.start_run_if_late(record)
+    backend.armer.start_run_if_late(record)
 
 
 def _check_is_known(action: str, record: WorkerRecord | None) -> None:

@@ -35,8 +35,8 @@ from duebell_shared.errors import (
     UnreadableTask,
 )
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import drop_stray_copy, lane_of
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past, lane_of
+from duebell_shared.queue.store import drop_stray_copy
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.tasks.task import QueueKey
@@ -171,7 +171,7 @@ class _Relaner:
         record = self._armer.ensure(
             self._armer.change(lambda record: self._check_holds(record).relaned(heads))
         )
-        self._backend.start_run_if_late(record)
+        self._backend.armer.start_run_if_late(record)
         return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
 
     def leave(self) -> None:

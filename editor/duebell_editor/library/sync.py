@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.adding import TRIES, Policy, RuleSetter
-from duebell_shared.queue.task_queue import Queue
+from duebell_shared.queue.task_queue import TRIES, Policy, Queue, RuleSetter
 from duebell_shared.tasks.fields import (
     FIELDS,
     SCHEDULE,

@@ -182,12 +182,12 @@ def _status(given: object) -> Status:
     raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {allowed}")
 
 
-def check_ids(given: object) -> tuple[str, ...]:
+def check_ids(given: object, field: str = "ids") -> tuple[str, ...]:
     """The ids of tasks, each once. Raises InvalidQuery."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidQuery("ids", f"must be ids of tasks, in a list for example, not {type(given).__name__}")
+        raise InvalidQuery(field, f"must be ids of tasks, in a list for example, not {type(given).__name__}")
     try:
-        return tuple(dict.fromkeys(check_name("ids", id) for id in given))
+        return tuple(dict.fromkeys(check_name(field, id) for id in given))
     except InvalidTask as error:
         raise InvalidQuery(error.field, error.reason) from None
 

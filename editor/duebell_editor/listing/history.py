@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.instants import MILLISECOND, NEVER, Instant
-from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
-from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.history import Result
 
 from .recurring import recurring_keys
 from .timeline import Step, edges

@@ -17,7 +17,7 @@ import msgspec
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.items import UNREADABLE
-from duebell_shared.queue.past_index import Past, key_of
+from duebell_shared.queue.places import Past, key_of
 from duebell_shared.queue.task_queue import BATCH, PAGE, Queue, has_expired
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key

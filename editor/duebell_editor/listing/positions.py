@@ -13,7 +13,7 @@ import msgspec
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_json, to_utc
-from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.tasks.checks import Priority
 from duebell_shared.tasks.task import QueueKey
 

@@ -15,7 +15,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.errors import DuebellError, UnreadableTask
 from duebell_shared.instants import MILLISECOND, NEVER, to_utc
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import BATCH, Queue
 from duebell_shared.tasks.status import Status

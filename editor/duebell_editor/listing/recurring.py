@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.queue.past_index import Past, PastKey
+from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.queue.task_queue import PAGE, Queue
 from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import delay_of

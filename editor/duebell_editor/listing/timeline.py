@@ -19,7 +19,7 @@ import msgspec
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
 from duebell_shared.quoting import quoted

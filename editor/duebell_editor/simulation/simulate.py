@@ -24,13 +24,13 @@ from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.errors import InvalidQuery, TaskConflict
 from duebell_shared.instants import MILLISECOND, Instant, to_utc
 from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
 from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import checked
-from duebell_shared.tasks.packed_occurrences import Result
+from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.recurrence import MAX_SPREAD, Recurrence, delay_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task

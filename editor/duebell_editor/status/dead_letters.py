@@ -68,7 +68,7 @@ def redrive(backend: Backend, queue: DeadLetters) -> int:
     """
     with _received(backend, queue) as (client, url, messages):
         if queue is not DeadLetters.INTAKE:
-            backend.start_run_if_late(backend.armer.verify())  # before it deletes what tells of it
+            backend.armer.start_run_if_late(backend.armer.verify())  # before it deletes what tells of it
             return _delete(client, url, messages, messages)
         sent = 0
         for one in list(messages):

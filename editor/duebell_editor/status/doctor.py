@@ -17,7 +17,7 @@ from duebell_shared.aws.intake_queue import DEAD_LETTERS
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.wiring import is_permitted, put_back
-from duebell_shared.deliveries.delivery_target import DeliveryTarget
+from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted

@@ -21,21 +21,20 @@ from duebell_editor.listing.queue_counts import (
 )
 from duebell_shared.aws.intake_queue import DeadLetters, is_missing
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import GRACE, ArmingRecord
+from duebell_shared.bell.arming import GRACE, ArmingRecord, RestingLane
 from duebell_shared.bell.bell import BellKind, BellState
 from duebell_shared.bell.expression import next_ring
-from duebell_shared.bell.run_notes import RestingLane
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER, render
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.lane_sizes import GIGABYTE, LANE_LIMIT
-from duebell_shared.queue.past_index import Past
+from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import nearest, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_of
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.tasks.checks import is_reserved
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerDescription
 

@@ -14,9 +14,9 @@ from duebell_shared.errors import (
     TransactionCancelled,
     TransactionUnknown,
 )
-from duebell_shared.queue.batches import throttle_pauses
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.calls import throttle_pauses
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task

@@ -8,8 +8,7 @@ from typing import Any
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import Instant
-from duebell_shared.queue.changes import update_of
-from duebell_shared.queue.transactions import TaskWrite
+from duebell_shared.queue.changes import TaskWrite, update_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task
 

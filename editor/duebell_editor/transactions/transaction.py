@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
-from duebell_shared.queue.transactions import MOST_WRITES, Other, TaskWrite
+from duebell_shared.queue.changes import MOST_WRITES, Other, TaskWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.status import Status, Verb

@@ -26,7 +26,7 @@ from duebell_worker.worker import Worker
 from .signals import at_each_signal
 
 if TYPE_CHECKING:
-    from duebell_worker.process.process import Health
+    from duebell_worker.process import Health
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -72,7 +72,7 @@ def worker(
     The exit status is 7 if actions did not end in time. It is 8 if actions that run on after their time-out
     keep half of the places: have it started again then.
     """
-    from duebell_worker.process.process import Process  # noqa: PLC0415
+    from duebell_worker.process import Process  # noqa: PLC0415
 
     with ExitStack() as running:
         process = Process(

@@ -11,11 +11,9 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.past_index import RECURRING_KINDS, Past, PastKey, key_of
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.limits.limits import Limits, Semaphore
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey, key_of, lane_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_shared.tasks.worker_record import WorkerRecord

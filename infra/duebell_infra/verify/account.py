@@ -8,9 +8,9 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.intake_queue import is_missing
+from duebell_shared.bell.armer import Function
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.bell.function import Function
 from duebell_shared.errors import TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted

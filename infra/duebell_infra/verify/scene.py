@@ -21,7 +21,7 @@ from duebell_editor.library.editor import Editor
 from duebell_infra.aws import code_of
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.records import SEMAPHORE
 from duebell_shared.queue.store import Store
 from duebell_shared.quoting import quoted

@@ -3,30 +3,166 @@
 Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cached_property
-from typing import Any, Literal, TypedDict
+from functools import cached_property, partial
+from typing import Any, Literal, Self, TypedDict
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
+from duebell_shared.aws.aws_session import is_here
 from duebell_shared.backoff import Backoff
+from duebell_shared.deliveries.kinds import BUS, HTTPS, KINDS, SECRETS, Kind, Permission, RunTask
 from duebell_shared.errors import InvalidSettings, InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
 
-from .delivery_target import DeliverySecret, DeliveryTarget
-from .kinds import BUS, HTTPS, Permission, RunTask
+_ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}):(.+)", re.DOTALL)
+
+_LAYOUT = "arn:aws:<service>:<region>:<account, 12 digits>:<name>"
+
+_invalid = partial(InvalidSettings, "to")
+
+
+class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target of deliveries. Make it with `parse`.
+
+    to       its ARN, or its URL if the kind is https
+    kind     what it is
+    region   its region; "" for https, as is the account
+    account  the account that it belongs to
+    name     its name without what stands before it in the ARN; the URL's host for https
+    run      how it is run, of a task definition
+    """
+
+    to: str
+    kind: Kind
+    region: str = ""
+    account: str = ""
+    name: str = ""
+    run: RunTask | None = None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that ECS is passed with each run."""
+        return self.run.roles if self.run else ()
+
+    @property
+    def is_fifo(self) -> bool:
+        """True if what is sent has a group, and is dropped if it was sent before."""
+        return self.kind.has_groups and self.to.endswith(".fifo")
+
+    @property
+    def shown(self) -> str:
+        """The text for messages and records: the ARN; of a URL the host alone, as the rest may be secret."""
+        if self.kind is not HTTPS:
+            return self.to
+        parts = urlsplit(self.to)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def default_form(self) -> str:
+        """The form of what is sent if none is given: `envelope` for buses, `payload` for all others."""
+        return "envelope" if self.kind is BUS else "payload"
+
+    @classmethod
+    def parse(cls, to: object) -> Self:
+        """The target that an ARN or a URL means. Raises InvalidSettings."""
+        if not isinstance(to, str) or not to:
+            raise _invalid(f"must be an ARN or an https URL, not {quoted(to)}")
+        if to.startswith(("https://", "http://")):
+            return cls(to=to, kind=HTTPS, name=_checked_host(to))
+        partition, service, region, account, rest = _split("to", to)
+        kind = KINDS.get(service)
+        if kind is None:
+            raise _invalid(
+                f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
+                f"there are {', '.join(KINDS)} and https URLs"
+            )
+        matched = re.fullmatch(kind.pattern, rest, re.ASCII)
+        if not matched or not region:
+            like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{kind.example}"
+            raise _invalid(f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
+        return cls(to=to, kind=kind, region=region, account=account, name=matched[1])
+
+
+class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
+    """The secret or the SSM parameter whose text signs deliveries. Make it with `parse`.
+
+    arn      its ARN
+    service  secretsmanager or ssm
+    region   its region
+    """
+
+    arn: str
+    service: str
+    region: str
+
+    @property
+    def reads(self) -> str:
+        """The permission that reading it needs, on exactly this ARN."""
+        return SECRETS[self.service].action
+
+    @property
+    def shown(self) -> str:
+        return self.arn
+
+    @classmethod
+    def parse(cls, arn: object) -> Self:
+        """The secret that an ARN means. Raises InvalidSettings."""
+        _, service, region, _, rest = _split("secret", arn)
+        store = SECRETS.get(service)
+        if not store or not region or not rest.startswith(store.beginning) or rest == store.beginning:
+            raise InvalidSettings(
+                "secret",
+                f"{quoted(arn)} is no ARN of a secret: it must be like "
+                f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:signing-AbCdEf "
+                f"or arn:aws:ssm:eu-central-1:123456789012:parameter/signing",
+            )
+        return cls(arn=str(arn), service=service, region=region)
+
+
+def _split(field: str, arn: object) -> tuple[str, str, str, str, str]:
+    matched = _ARN.fullmatch(arn) if isinstance(arn, str) else None
+    if not matched or not str(arn).isprintable() or "*" in str(arn):
+        either = " or an https URL" if field == "to" else ""
+        raise InvalidSettings(field, f"{quoted(arn)} is no ARN{either}: an ARN is {_LAYOUT}")
+    partition, service, region, account, rest = matched.groups()
+    return partition, service, region, account, rest
+
+
+def _checked_host(url: str) -> str:
+    """The host of a URL that can be delivered to. Raises InvalidSettings."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        host = ""
+    if not host or not url.isprintable() or not url.isascii() or " " in url:
+        raise _invalid(f"{quoted(url)} is no URL: it must be like https://example.com/hooks/due")
+    if parts.username is not None or parts.fragment:
+        raise _invalid("the URL must have no password and no fragment in it: sign deliveries with a `secret`")
+    if parts.scheme != "https" and not is_here(url):
+        raise _invalid(f"{quoted(url)}: must be https, so that nobody reads or changes what is sent")
+    if re.match(r"(sqs|queue)\.", host) and host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
+        raise _invalid(
+            f"{quoted(url)} is the URL of a queue: give its ARN, "
+            f"like arn:aws:sqs:eu-central-1:123456789012:orders"
+        )
+    return host
+
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
 
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
-_PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_MOST_GROUP = 128
+#: What a message group can be.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+GROUP = re.compile("[!-~]{1,128}")
 
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
 _MOST_DETAIL_TYPE = 128
@@ -93,8 +229,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def __post_init__(self) -> None:
         try:
             check_name("name", self.name)
+            self.limit.declared()
+            if self.on_failed is not None:
+                check_name("on_failed", self.on_failed)
         except InvalidTask as error:
-            raise InvalidSettings("name", error.reason) from None
+            raise InvalidSettings(error.field, error.reason) from None
         if is_reserved(self.name):
             raise InvalidSettings(
                 "name", f"{quoted(self.name)}: names that start with {quoted(RESERVED)} are duebell's own"
@@ -107,19 +246,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         backoff: object = self.backoff
         if not isinstance(backoff, Backoff):
             raise InvalidSettings("backoff", f"must be a Backoff(first=…), not {quoted(backoff)}")
-        try:
-            self.limit.declared()
-            if self.on_failed is not None:
-                check_name("on_failed", self.on_failed)
-        except InvalidTask as error:
-            raise InvalidSettings(error.field, error.reason) from None
         self._check_fields_of_kinds()
-        if self.group is not None and not _is_group(self.group):
-            raise InvalidSettings(
-                "group",
-                f"must be 1 to {_MOST_GROUP} letters of ASCII, digits and punctuation, "
-                f"not {quoted(self.group)}",
-            )
+        if self.group is not None and not GROUP.fullmatch(self.group):
+            what = "must be 1 to 128 letters of ASCII, digits and punctuation"
+            raise InvalidSettings("group", f"{what}, not {quoted(self.group)}")
         if self.detail_type is not None and not 1 <= len(self.detail_type) <= _MOST_DETAIL_TYPE:
             raise InvalidSettings("detail_type", f"must be 1 to {_MOST_DETAIL_TYPE} characters")
         self.key  # noqa: B018 (checked)
@@ -206,8 +336,3 @@ def _delivery(name: str, given: Any, where: str) -> Delivery:
     except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
         why = str(error.__cause__ or error).replace("`$.", "`")
         raise InvalidSettings(where, f"the delivery {quoted(name)}: {why}") from None
-
-
-def _is_group(text: str) -> bool:
-    characters = (one.isascii() and (one.isalnum() or one in _PUNCTUATION) for one in text)
-    return 1 <= len(text) <= _MOST_GROUP and all(characters)

@@ -27,6 +27,9 @@ _SCALARS = {str, int, bool, type(None)}
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
+#: Reads the value that `encode` was given, as JSON's own types.
+decode = json.loads
+
 #: Parts of pydantic's messages about values that are nested too deeply.
 _PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detected")
 
@@ -107,11 +110,6 @@ def _check_size(text: str) -> str:
             f"in S3 for example, and put its key here",
         )
     return text
-
-
-def decode(text: str) -> Any:
-    """The value that `encode` was given, as JSON's own types."""
-    return json.loads(text)
 
 
 def decode_or_text(text: str) -> Any:

@@ -1,15 +1,27 @@
-"""The changes of tasks, as updates and deletions of their items: calls, and statements of a batch. Pure."""
+"""The changes of tasks as updates and deletions of their items: calls, statements of a batch, transactions.
 
-from collections.abc import Sequence
+A transaction, by TransactWriteItems, costs twice the write units. If its answer is lost, the SDK repeats the
+call with the same token, and DynamoDB answers as the first time.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+from botocore.exceptions import ClientError
+
+from duebell_shared.errors import AwsRefused, AwsUnavailable, ItemRefusal
 from duebell_shared.instants import to_utc
+from duebell_shared.queue.items import Item, changes, stored
 from duebell_shared.tasks.fields import STORED
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
-from .items import Item, changes, stored
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 
 class ItemUpdate(NamedTuple):
@@ -164,3 +176,112 @@ def as_added(task: Task) -> tuple[object, ...]:
     when = task.recurrence.schedule if task.recurrence else task.due
     given = (getattr(task, attribute) for name, attribute in STORED.items() if name != "payload")
     return task.created_at, when, task.reservation, *given
+
+
+#: DynamoDB's limit for the items of one transaction.
+MOST_WRITES = 100
+
+#: A write to a table of the user, or a check of one of its items, as one of `TransactItems`.
+Other = Mapping[str, Any]
+
+
+class TaskWrite(msgspec.Struct, frozen=True):
+    """The change of one task from `old`, as it was read, to `new`; refused if it has changed since."""
+
+    old: Task
+    new: Task
+
+    def item(self, table: str) -> dict[str, Any]:
+        """The change as one of `TransactItems`, for the queue in this table."""
+        update = update_of(self.old, self.new).call()
+        del update["ReturnValues"]  # an argument of UpdateItem alone
+        return {"Update": {"TableName": table, **update}}
+
+
+class Transacted(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a transaction: it is committed if no item was refused.
+
+    refusals  the items that were refused
+    is_sure   False if a try before may have committed it: its answer was lost
+    """
+
+    refusals: tuple[ItemRefusal, ...] = ()
+    is_sure: bool = True
+
+
+_CANCELLED = "TransactionCanceledException"
+
+#: In the place of a reason: this item could have been written.
+_NO_REASON = "None"
+
+
+def transact(
+    client: "DynamoDBClient", table: str, writes: Sequence[TaskWrite | Other], token: str
+) -> Transacted:
+    """Make these writes in one transaction, those of tasks in this table. Raises what botocore raises.
+
+    Raises AwsRefused when a table, perhaps one of the user's, is not there; AwsUnavailable if the refused try
+    was the SDK's second: the one before it may be committed.
+    """
+    items: Any = [write.item(table) if isinstance(write, TaskWrite) else write for write in writes]
+    try:
+        client.transact_write_items(TransactItems=items, ClientRequestToken=token)
+    except ClientError as error:
+        answer: Any = error.response
+        code = answer.get("Error", {}).get("Code")
+        was_retried = bool(answer.get("ResponseMetadata", {}).get("RetryAttempts"))
+        if code != _CANCELLED and was_retried:
+            raise AwsUnavailable(f"a try was not answered, and another one was refused: {error}") from error
+        if code == "ResourceNotFoundException":
+            names = sorted({write["TableName"] for item in items for write in item.values()})
+            where = client.meta.region_name
+            raise AwsRefused(
+                f"one of the tables {', '.join(names)} is not in {where}, or not active"
+            ) from error
+        if code != _CANCELLED:
+            raise
+        return Transacted(refusals=_refusals(answer), is_sure=not was_retried)
+    return Transacted()
+
+
+def _refusals(answer: Any) -> tuple[ItemRefusal, ...]:
+    reasons = enumerate(answer.get("CancellationReasons", ()))
+    refusals = tuple(
+        ItemRefusal(
+            index=index,
+            code=reason["Code"],
+            message=reason.get("Message") or "",
+            item=reason.get("Item") or None,
+        )
+        for index, reason in reasons
+        if reason.get("Code", _NO_REASON) != _NO_REASON
+    )
+    said = answer["Error"].get("Message") or ""
+    return refusals or (ItemRefusal(index=0, code=_CANCELLED, what="the transaction", message=said),)
+
+
+#: Another change came first, or is under way: nothing is wrong.
+_PASSING = {"ConditionalCheckFailed", "TransactionConflict"}
+
+_THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
+
+
+def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lane: int, now: datetime) -> bool:
+    """Move the item, as it is stored, to this lane; tell whether it was moved.
+
+    Eligible: it is as it was read, and its new place is free, or holds history that has expired by `now`.
+    Raises AwsUnavailable when it is throttled, and what `transact` raises.
+    """
+    put = put_if_free({**item, **stored(lane=lane)}, now)
+    key = {name: item[name] for name in ("lane", "id")}
+    # What differs between versions of an item, and between items of one id.
+    where = {name: item[name] for name in ("id", "rev", "created_at") if name in item}
+    delete = ItemDeletion(key, where).call()
+    writes = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]
+    refusals = transact(client, table, writes, uuid.uuid4().hex).refusals
+    codes = {one.code for one in refusals}
+    if codes <= _PASSING:
+        return not codes
+    if codes & _THROTTLED:
+        raise AwsUnavailable(f"DynamoDB, table {table!r}: throttled")
+    raise AwsRefused(f"DynamoDB, table {table!r}: {', '.join(map(str, refusals))}")

@@ -16,12 +16,11 @@ import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER, Instant, to_json
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
+from .calls import calling, try_write
 from .items import Item
-from .refusals import calling, try_write
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -69,7 +68,8 @@ def unpack(text: str) -> ArmingRecord:
     fields: Any = msgspec.json.decode(text)
     if not isinstance(fields, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 (of what is stored, not of an argument)
-    leases = _leases(fields.pop("leases", []))
+    given = fields.pop("leases", [])
+    leases = msgspec.convert(given, tuple[_Lease, ...]) if given else ()
     packed = msgspec.convert(fields.pop("lanes", ""), str).split()
     record = msgspec.convert({**fields, "lanes": ()}, ArmingRecord)
     try:
@@ -77,10 +77,6 @@ def unpack(text: str) -> ArmingRecord:
     except (IndexError, OverflowError) as error:
         raise ValueError(f"its lanes cannot be read: {error}") from error
     return msgspec.structs.replace(record, lanes=lanes)
-
-
-def _leases(given: Any) -> tuple[_Lease, ...]:
-    return () if given == [] else msgspec.convert(given, tuple[_Lease, ...])
 
 
 def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:

@@ -8,6 +8,7 @@ have been made. The verbs for many tasks take one to AT_ONCE, raise nothing, and
 of their arguments: each result, or the error that the verb for one task would raise.
 """
 
+import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -15,17 +16,18 @@ from typing import TYPE_CHECKING, Protocol
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .past_index import Past, PastKey
-from .transactions import Other, TaskWrite, Transacted
+from .changes import Other, TaskWrite, Transacted
+from .places import Past, PastKey, lane_of
 
 if TYPE_CHECKING:
     from duebell_shared.schedules.calendars import Calendars
+
+_LOG = logging.getLogger("duebell.lanes")
 
 #: Keys in one answer of DynamoDB at most.
 LARGEST_PAGE = 3_200
@@ -215,3 +217,23 @@ class Store(Protocol):
         DynamoDB gives them in steps of a gigabyte, and a lane holds ten. After each call, the first write to
         a lane may go alone, because only its answer has the size.
         """
+
+
+def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
+    """Delete the task with this key if it is a stray copy; tell whether it was. The queue has `lanes` lanes.
+
+    A process that knew fewer lanes may insert a task after the queue was given more, and end before it moves
+    it to the right lane. If another task takes the id there, the first one is a stray copy: no add has
+    returned it. A task that has been changed since its add is none. Raises what the store raises.
+    """
+    place = lane_of(key.id, lanes)
+    if place == key.lane:
+        return False
+    there, other = store.get(key.lane, key.id), store.get(place, key.id)
+    if there is None or other is None or (other.expires_at and other.expires_at <= now):
+        return False
+    if there.rev > 1 or not store.save(there, None):
+        _LOG.warning("task %r is there twice: the one in lane %d is a task of its own", key.id, key.lane)
+        return False
+    _LOG.warning("task %r was inserted twice, and the copy that no add has returned is deleted", key.id)
+    return True

@@ -1,21 +1,38 @@
-"""Reading tasks from all lanes of the queue, without history that has expired."""
+"""The queue over all of its lanes: reads tasks without history that has expired, and adds them.
+
+An add settles an id that is taken, and sets the rule for the tasks that were just written.
+"""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import Literal, NamedTuple, Self, TypeVar
 
+from msgspec.structs import replace
+
+from duebell_shared.audit import Audit, added_as
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import (
+    AwsError,
+    DuebellError,
+    InvalidTask,
+    NotArmed,
+    NotDeployed,
+    TaskChanged,
+    TaskConflict,
+    TaskExists,
+)
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import places_of
-from duebell_shared.queue.past_index import PastKey, key_of
-from duebell_shared.queue.store import LARGEST_PAGE
-from duebell_shared.tasks.task import QueueKey, Task
-
-if TYPE_CHECKING:
-    from duebell_shared.audit import Audit
+from duebell_shared.queue.places import PastKey, key_of, lane_of, places_of
+from duebell_shared.queue.store import LARGEST_PAGE, drop_stray_copy
+from duebell_shared.quoting import quoted
+from duebell_shared.tasks.fields import IfExists, checked
+from duebell_shared.tasks.recurrence import delay_of, delayed
+from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 #: A lane in which fewer keys than this are in sight is short: then all lanes are read.
 _FEW = 1_000
@@ -28,10 +45,8 @@ PAGE = LARGEST_PAGE
 
 _T = TypeVar("_T")
 
-
 #: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
 BATCH = 100
-
 
 _K = TypeVar("_K", bound=QueueKey | PastKey)
 
@@ -47,7 +62,7 @@ class Queue:
         self._backend = backend
 
     @cached_property
-    def audit(self) -> "Audit":
+    def audit(self) -> Audit:
         return self._backend.audit
 
     @cached_property
@@ -131,7 +146,9 @@ class Queue:
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
         """The tasks that still have these keys, each with its key; read in batches."""
-        return ((key, task) for key, task in self.tasks_of(keys) if _is_at(task, key))
+        for key, task in self.tasks_of(keys):
+            if task.queued == key.queued if isinstance(key, QueueKey) else key_of(task) == key:
+                yield key, task
 
     def tasks_of(self, keys: Iterable[_K]) -> Iterator[tuple[_K, Task]]:
         """The tasks that these keys were of, each with its key; read in batches."""
@@ -143,10 +160,6 @@ class Queue:
                 task = found.get(key.id)
                 if task and not has_expired(task, now):
                     yield key, self.known(task)
-
-
-def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
-    return task.queued == key.queued if isinstance(key, QueueKey) else key_of(task) == key
 
 
 def _places(id: str, counts: Sequence[int]) -> list[int]:
@@ -186,3 +199,281 @@ def evenly(several: Sequence[_T], most: int) -> list[_T]:
     """At most this many of several, evenly spaced."""
     count = min(len(several), max(most, 0))
     return [several[number * len(several) // count] for number in range(count)]
+
+
+#: The statuses of a task that has not begun: a push keeps the time of its first add.
+_WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
+
+_UNENDED = _WAITING | {Status.RUNNING}
+
+#: Tries of a change to a task that others keep changing.
+TRIES = 5
+
+
+class Added(NamedTuple):
+    """The outcome of adding a task.
+
+    task     the task as it is stored
+    outcome  added: it is new. The others have found the id taken. kept: the task that was there stays.
+             replaced: it was replaced. pushed: it waits until the new due date, or was replaced
+    """
+
+    task: Task
+    outcome: Literal["added", "kept", "replaced", "pushed"]
+
+
+class Policy(NamedTuple):
+    """What an add does if its id is taken; made by `of`, which checks it.
+
+    max_wait  the longest that a push may put a task off, from its first add on; None for no limit
+    rev      the rev that a task must have to be replaced; None for any
+    """
+
+    if_exists: IfExists = IfExists.FAIL
+    max_wait: timedelta | None = None
+    rev: int | None = None
+
+    @classmethod
+    def of(cls, if_exists: object, max_wait: object = None, rev: object = None) -> Self:
+        """The policy of these arguments of `Editor.add`. Raises InvalidTask."""
+        policy = checked("if_exists", if_exists)
+        if max_wait is not None and policy is not IfExists.PUSH:
+            raise InvalidTask("max_wait", "goes with if_exists='push'")
+        if rev is not None and policy is not IfExists.REPLACE:
+            raise InvalidTask("rev", "goes with if_exists='replace'")
+        limit = None if max_wait is None else checked("max_wait", max_wait)
+        return cls(policy, limit, None if rev is None else checked("rev", rev))
+
+    def first(self, new: Task, *, is_generated: bool) -> Task:
+        """The task as it is added if its id is free. Raises InvalidTask if it cannot be added so."""
+        if self.if_exists is not IfExists.PUSH:
+            return new
+        if is_generated:
+            raise InvalidTask(
+                "id", "is missing: if_exists='push' needs one, by which the waiting task is found"
+            )
+        check_not_recurring(new.recurrence)
+        if self.max_wait is None or new.due <= (limit := new.created_at + self.max_wait):
+            return new
+        return replace(new, due=limit, queued=delayed(limit, delay_of(new.id, new.spread)))
+
+
+def check_not_recurring(schedule: object) -> None:
+    """Raise InvalidTask if there is a schedule, with which no task can be added by `if_exists="push"`."""
+    if schedule:
+        raise InvalidTask("schedule", "goes without if_exists='push': a recurring task is not put off")
+
+
+def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:
+    """`Store.insert_many`, which also finds a chosen id taken in its lane by an earlier number of lanes.
+
+    The earlier lanes are read first: a relaner moves tasks from there to here.
+    """
+    try:
+        elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
+    except DuebellError as error:
+        return [error] * len(tasks)
+    free = [task for task in tasks if task.id not in elsewhere]
+    inserted = iter(queue.store.insert_many(free) if free else ())
+    return [False if task.id in elsewhere else next(inserted) for task in tasks]
+
+
+def is_same_add(there: Task, new: Task) -> bool:
+    """Tell whether the stored task `there` comes from the same call as `new`."""
+    return (there.created_at, there.action) == (new.created_at, new.action)
+
+
+def settle(queue: Queue, task: Task, policy: Policy) -> Added:
+    """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
+
+    A new reservation takes over another one, whose transaction can then confirm it no more.
+    Raises TaskExists, TaskChanged, TaskConflict.
+    """
+    if_exists, max_wait, rev = policy
+    takes_over = task.status is Status.RESERVED
+    if if_exists is IfExists.FAIL and not takes_over:
+        raise TaskExists(task.id)
+    for _ in range(TRIES):
+        there = queue.get(task.id, now=task.created_at)
+        if there and takes_over and there.status is not Status.RESERVED:
+            raise TaskExists(task.id, in_transaction=True)
+        if there and if_exists is IfExists.KEEP:
+            return Added(_kept(there), "kept")
+        if there and rev is not None and there.rev != rev:
+            raise TaskChanged(task.id, expected=rev, rev=there.rev)
+        if there:
+            there.check_can_be_replaced()
+            replacement = replace(task, rev=there.rev + 1, lane=there.lane)
+            if if_exists is IfExists.PUSH:
+                replacement = pushed(there, replacement, max_wait)
+            if queue.store.save(there, replacement):
+                queue.audit.changed("reserve" if takes_over else if_exists.value, (there, replacement))
+                return Added(replacement, "pushed" if if_exists is IfExists.PUSH else "replaced")
+        elif queue.store.insert(task):
+            queue.audit.changed(added_as(task), (None, task))
+            return Added(task, "added")
+    raise kept_changing(task.id)
+
+
+def settle_all(queue: Queue, tasks: Sequence[Task], policy: Policy) -> list[Task | DuebellError]:
+    """`settle` each of these tasks, which have different ids: the task stored in the end, or the error."""
+    try:
+        there = queue.get_many(task.id for task in tasks) if policy.if_exists is IfExists.KEEP else {}
+    except DuebellError as error:
+        return [error] * len(tasks)
+
+    def outcome(task: Task) -> Task | DuebellError:
+        try:
+            if task.id in there:
+                return _kept(there[task.id])
+            return settle(queue, task, policy).task
+        except DuebellError as error:
+            return error
+
+    return [outcome(task) for task in tasks]
+
+
+def _kept(there: Task) -> Task:
+    """The stored task. Raises TaskExists for a reserved one: it is not there for certain."""
+    if there.status is Status.RESERVED:
+        raise TaskExists(there.id, reserved_until=there.reserved_until)
+    return there
+
+
+def pushed(there: Task, new: Task, max_wait: timedelta | None) -> Task:
+    """The task to store when `new` is added with `if_exists="push"` in place of `there`, which has its id.
+
+    A task that waits is due `max_wait` after its first add at the latest, which `created_at` keeps. If that
+    time has passed, it keeps its place, so that pushes cannot hold it up. A paused one stays so. One that
+    runs or is over gives way to `new`: what runs may know nothing of this push, and its own outcome no longer
+    applies.
+
+    Raises TaskConflict if a recurring task has the id.
+    """
+    if there.recurrence and there.status in _UNENDED:
+        raise TaskConflict(f"cannot push task {quoted(there.id)}: it recurs. Choose another id, or cancel it")
+    if there.status not in _WAITING:
+        return new
+    now = new.created_at
+    due, queued, limited_since = new.due, new.queued, None
+    if max_wait is not None and due > (limit := there.created_at + max_wait):
+        if limit > now:
+            due, queued = limit, delayed(limit, delay_of(new.id, new.spread))
+        elif there.limited_since and there.action == new.action:
+            due, queued, limited_since = min(there.due, now), there.queued, there.limited_since
+        else:
+            due, queued = min(there.due, now), min(there.queued or now, now)
+    is_paused = there.status is Status.PAUSED
+    return replace(
+        new,
+        created_at=there.created_at,
+        due=due,
+        status=there.status,
+        queued=None if is_paused else queued,
+        limited_since=limited_since,
+    )
+
+
+def leave_all(tasks: Sequence[Task]) -> Sequence[Task]:
+    """Keep what is stored under the ids of these tasks, without reading it: for imports."""
+    return tasks
+
+
+def kept_changing(id: str) -> TaskConflict:
+    """The error after TRIES tries, each of which lost against another change."""
+    return TaskConflict(f"task {quoted(id)} kept changing while this was tried: look at it and try again")
+
+
+class RuleSetter:
+    """Makes the rule ring for stored tasks. Raises NotArmed when that is not confirmed."""
+
+    def __init__(self, backend: Backend, queue: Queue) -> None:
+        self._backend = backend
+        self._queue = queue
+
+    def arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
+        """Make the rule ring for those of these tasks that are in the queue.
+
+        `lanes` is the number of lanes that they were placed by. Raises LanesChanged if there are more by now.
+        """
+        dues: dict[int, datetime] = {}
+        waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
+        for lane, queued, _ in waiting:
+            dues[lane] = min(queued, dues.get(lane, queued))
+        if not dues:
+            if lanes and tasks and self._queue.lanes_now() != lanes:
+                raise LanesChanged
+            return
+        try:
+            record = self._backend.armer.lower(dues, lanes=lanes)
+        except (AwsError, NotArmed, NotDeployed) as error:
+            self._queue.forget_counts()  # the tasks may be in lanes that the queue had earlier
+            what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
+            task = next(iter(tasks)) if len(tasks) == 1 else None
+            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
+            raise NotArmed(f"{what} stored, but {reason}", way_out=way_out, task=task) from error
+        self._backend.armer.start_run_if_late(record)
+
+    def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
+        """`arm` for tasks that were just inserted; `lanes` is the number of lanes that they were placed by.
+
+        If the queue was given more lanes meanwhile, each moves to the lane of its id. A task whose id is
+        taken there is deleted. Returns the deleted ones.
+        """
+        deleted: list[Task] = []
+        while True:
+            try:
+                self.arm(tasks, lanes=lanes)
+            except LanesChanged:
+                self._queue.forget_counts()
+                self.arm(tasks)  # they are run where they are if this process ends now
+                lanes = self._queue.lanes
+                deleted += self._relocated(tasks, lanes)
+                ids = {task.id for task in deleted}
+                tasks = [replace(task, lane=lane_of(task.id, lanes)) for task in tasks if task.id not in ids]
+            else:
+                return deleted
+
+    def arm_ids(self, ids: Collection[str]) -> None:
+        """`arm` for the tasks with these ids that exist."""
+        try:
+            there = self._queue.get_many(ids).values()
+        except AwsError as error:
+            raise NotArmed(f"{len(ids):,} tasks were there before and could not be read: {error}") from error
+        self.arm(there)
+
+    def arm_after(self, conflict: DuebellError, tasks: Collection[Task]) -> None:
+        """`arm` for stored tasks, when the call itself failed by this conflict."""
+        try:
+            self.arm(tasks)
+        except NotArmed as error:
+            raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
+
+    def _relocated(self, tasks: Sequence[Task], lanes: int) -> Iterator[Task]:
+        """Move new tasks to the lanes of their ids. Deletes and returns those whose ids are taken there."""
+        misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
+        results = self._backend.parallel(lambda task: self._is_relocated(task, lanes), misplaced)
+        for task, result in zip(misplaced, results, strict=True):
+            if isinstance(result, DuebellError):
+                what = f"task {quoted(task.id)} is stored, but perhaps in an earlier lane: {result}"
+                raise NotArmed(what, way_out="add it again with if_exists='keep'", task=task) from result
+            if not result:
+                yield task
+
+    def _is_relocated(self, task: Task, lanes: int) -> bool:
+        """Move a new task to the lane of its id; False if it is deleted, as another task has that id there.
+
+        A task that was run or changed meanwhile stays.
+        """
+        store, key, now = self._backend.store, queue_key(task), self._backend.clock()
+        [result] = store.relocate([key], lanes=lanes, now=now, only_new=True)
+        if isinstance(result, DuebellError):
+            raise result
+        if result:
+            return True
+        if drop_stray_copy(store, key, lanes, now):
+            return False
+        there, other = store.get(task.lane, task.id), store.get(lane_of(task.id, lanes), task.id)
+        if there == task:
+            raise TaskConflict("another transaction was under way")
+        return there is not None or other is None or is_same_add(other, task)  # else a run has deleted it

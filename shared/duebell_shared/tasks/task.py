@@ -13,15 +13,28 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.instants import LATEST, MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
-from duebell_shared.retention import History, RetentionPolicy
-from duebell_shared.tasks.status import Verb
+from duebell_shared.tasks.status import History, RetentionPolicy, Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
-from .events import ADD, ATTEMPT, Event, Lateness, in_order
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Members, Owed, check_id
-from .packed_occurrences import Occurrence, Result, bounded_occurrences
+from .history import (
+    ADD,
+    ATTEMPT,
+    Event,
+    FailedAttempt,
+    Failure,
+    Lateness,
+    Occurrence,
+    Result,
+    attempts_left_running,
+    bounded,
+    bounded_occurrences,
+    in_a_line,
+    in_order,
+    in_short,
+    latest,
+)
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
 
@@ -73,7 +86,7 @@ _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
 def starts_by(queued: datetime) -> datetime:
-    """The time by which a task with this time starts, if nothing is in trouble and its action has room."""
+    """The time by which a task with this time starts, if nothing goes wrong and its action has room."""
     return min(queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
 
 
@@ -226,7 +239,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def starts_by(self) -> datetime | None:
-        """The time by which it starts if nothing is in trouble, and its action has room; else it is late.
+        """The time by which it starts if nothing goes wrong, and its action has room; else it is late.
 
         None if it does not wait for a start.
         """
@@ -456,8 +469,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """Never to run; the outcome of a running attempt no longer applies."""
         self._must_allow(Verb.CANCEL)
-        ended = self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
-        return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended
+        return self._ended(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
@@ -499,6 +511,31 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise TaskConflict(f"batch {quoted(self.id)} is closed: it takes no more tasks")
         return self._changed(members=replace(self.members, left=self.members.left + count))
 
+    def joining(self, batch: Self) -> Self:
+        """The task, which was there before this batch, as one of it; counted, if it has ended.
+
+        Raises TaskConflict, InvalidTask.
+        """
+        if self.recurrence:
+            raise InvalidTask("wait_for", f"names {quoted(self.id)}, a recurring task, which may never end")
+        if self.members and (batch.batch or batch.id == self.id):
+            raise TaskConflict(
+                f"batch {quoted(batch.id)} cannot wait for batch {quoted(self.id)}: that may wait for it"
+            )
+        if self.batch is not None:
+            raise TaskConflict(
+                f"task {quoted(self.id)} is in batch {quoted(self.batch)}, and is in one at most: wait for "
+                f"that batch"
+            )
+        can = [one for one in Status if one not in {Status.RUNNING, Status.RESERVED}]
+        self._must_be("wait for", can, way_out=": repeat the call later")
+        return self._changed(
+            batch=batch.id,
+            counted=self.status.is_finished,
+            begun=self.begun,
+            limited_since=self.limited_since,
+        )
+
     def closed(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The batch, which takes no more tasks; one that is closed stays as it is."""
         if self.members is None:
@@ -533,7 +570,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self
         action = members.on_failed if members.failed and members.on_failed else self.action
         if action == NO_FOLLOW_UP:
-            return replace(self._finished(Status.DONE, now=now, keep=keep), rev=self.rev)
+            return replace(self._ended(Status.DONE, now=now, keep=keep), rev=self.rev)
         payload_json = payloads.encode({**self.payload, "batch": members.told(self.id)})
         due = min(to_utc(now) + members.after, LATEST)
         return replace(
@@ -656,11 +693,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
-            Result.SKIPPED,
-            now=now,
-            keep=keep,
-            failure=self.failure,
-            attempt=max(self.attempt - 1, 0),
+            Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
         )
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
@@ -845,6 +878,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if status is not Status.DONE or size <= keep.payload:
             return finished
         return replace(finished, payload_json="null", payload_dropped=size)
+
+    def _ended(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
+        """The task that ends without an attempt. If a batch waits for it, it owes that to be counted."""
+        ended = self._finished(status, now=now, keep=keep, **changes)
+        return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended
 
     def _changed(
         self, *, begun: int | None = None, limited_since: datetime | None = None, **changes: Any

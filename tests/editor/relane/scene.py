@@ -9,7 +9,7 @@ from duebell import Editor, Status, Task
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import MemoryStore
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.settings import MAX_LANES
 from tests.editor.memory import Scheduler
 

@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from duebell import NewTask, NotArmed, Status, Task, TaskExists, Worker
+from duebell import NewTask, NotArmed, Task, TaskExists, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.retention import History
+from duebell_shared.queue.places import lane_of
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,
     HOUR,
-    MINUTE,
     STEPS,
     TO,
     StepByStep,
@@ -32,7 +31,7 @@ from tests.editor.relane.scene import (
 from tests.support import NOON
 
 
-@pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
+@pytest.mark.parametrize("if_exists", ["fail", "replace"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_task_that_is_added_at_any_moment_is_there_once(step: int, if_exists: Any) -> None:
     scheduler = filled()
@@ -161,22 +160,6 @@ def test_a_batch_that_is_made_again_after_an_error_leaves_no_copy_of_itself(
     assert scheduler.store.get(lane_of(id, FROM), id) is None
 
 
-def test_a_task_that_a_run_has_started_is_not_moved_by_its_add(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, id, insert = stale(scheduler), misplaced("new")[0], scheduler.store.insert
-    relane(scheduler.backend, TO)
-
-    def insert_and_start(task: Task) -> bool:
-        made = insert(task)
-        scheduler.become(task, Status.RUNNING)
-        return made
-
-    monkeypatch.setattr(scheduler.store, "insert", insert_and_start)
-    running = old.add("act", due=HOUR, id=id)
-    assert (running.status, running.lane) == (Status.RUNNING, lane_of(id, FROM))
-
-
 @pytest.mark.parametrize("what", ["add_many", "import"])
 @pytest.mark.parametrize("moment", ["after the insert", "before the insert"])
 def test_many_that_are_added_meanwhile_are_there_once(
@@ -208,27 +191,6 @@ def test_many_that_are_added_meanwhile_are_there_once(
     assert waiting(scheduler) == Counter(ids)
     for id in ids if moment == "after the insert" else ():
         assert newcomer(scheduler).get(id).lane == lane_of(id, TO)
-
-
-def test_many_of_which_another_editor_has_added_one_say_which(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = misplaced("new")
-    old, insert = stale(scheduler), scheduler.store.insert_many
-
-    def insert_and_relane(tasks: Any) -> Any:
-        monkeypatch.undo()
-        relane(scheduler.backend, TO)
-        scheduler.clock.advance(MINUTE)
-        newcomer(scheduler).add("other", due=HOUR, id=ids[2])
-        return insert(tasks)
-
-    monkeypatch.setattr(scheduler.store, "insert_many", insert_and_relane)
-    report = old.add_many([NewTask(action="act", due=HOUR, id=id) for id in ids])
-    assert [(failure.index, failure.id) for failure in report.failures] == [(2, ids[2])]
-    assert report.added == (*ids[:2], *ids[3:])
-    assert waiting(scheduler) == Counter(ids)
-    assert newcomer(scheduler).get(ids[2]).action == "other"
 
 
 @pytest.mark.parametrize("history", History)

@@ -8,8 +8,7 @@ import pytest
 from duebell import AwsUnavailable, TaskConflict
 from duebell_editor.library.relane import relane
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.errors import DuebellError
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,
@@ -87,21 +86,6 @@ def test_an_error_gives_the_lanes_back_at_once_and_leaves_the_mark(
     assert record.relaner
     assert not record.is_relaned(scheduler.clock.now)
     assert claims(scheduler) == tuple(range(TO))
-
-
-def test_moves_that_fail_are_tried_again(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = fill(scheduler)
-    relocate = scheduler.store.relocate
-    tries = Counter[str]()
-
-    def sometimes(keys: Any, **more: Any) -> list[bool | DuebellError]:
-        tries.update(key.id for key in keys)
-        return [
-            AwsUnavailable("throttled") if tries[key.id] < 4 else relocate([key], **more)[0] for key in keys
-        ]
-
-    monkeypatch.setattr(scheduler.store, "relocate", sometimes)
-    assert relane(scheduler.backend, TO).moved == sum(not task.status.is_finished for task in before.values())
 
 
 def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_land(

@@ -8,7 +8,7 @@ import pytest
 
 from duebell import NewTask, Status, Task, TaskExists
 from duebell_editor.library.relane import Relaned, relane
-from duebell_shared.queue.lanes import lane_of
+from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import FROM, HOUR, MINUTE, TO, misplaced, newcomer, record_of, stale, waiting
@@ -62,27 +62,6 @@ def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(s
     assert editor.add("anew", due=HOUR, id=id).lane == lane_of(id, TO)
     assert editor.get(id).action == "anew"
     assert editor.queue.get_many([id])[id].action == "anew"
-
-
-def test_ended_tasks_are_in_the_way_of_many_new_ones_too(scheduler: Scheduler) -> None:
-    id = misplaced()[0]
-    done = scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.DONE)
-    relane(scheduler.backend, TO)
-    task = NewTask(action="act", due=HOUR, id=id)
-    assert [failure.id for failure in newcomer(scheduler).add_many([task]).failures] == [id]
-    assert newcomer(scheduler).add_many([task], if_exists="keep").there_already == (id,)
-    assert newcomer(scheduler).get(id) == done
-    assert not waiting(scheduler)
-
-
-def test_tasks_that_ended_before_are_changed_where_they_are(scheduler: Scheduler) -> None:
-    id = misplaced()[0]
-    scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.FAILED)
-    relane(scheduler.backend, TO)
-    editor = newcomer(scheduler)
-    assert editor.retry(id).lane == lane_of(id, FROM)
-    assert record_of(scheduler).rings_at == NOON + MINUTE
-    assert editor.cancel(id).status is Status.CANCELLED
 
 
 def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:

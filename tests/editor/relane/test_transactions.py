@@ -7,8 +7,8 @@ import pytest
 
 from duebell import Status, TransactionCancelled
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.transactions import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.places import lane_of
 from tests.editor.memory import Scheduler
 from tests.editor.trials import start_trial
 
@@ -57,22 +57,6 @@ def test_a_transaction_says_that_a_relane_has_moved_its_task(
     assert scheduler.editor.get(MOVED).status is Status.SCHEDULED
 
 
-def test_a_change_in_a_transaction_says_so_too(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    scheduler.editor.add("act", due=HOUR, id=MOVED)
-    before_commit(scheduler, monkeypatch, lambda: scheduler.editor.relane(16))
-    with pytest.raises(TransactionCancelled, match="moved it"), scheduler.editor.transaction() as tx:
-        tx.cancel(MOVED)
-    assert scheduler.editor.get(MOVED).status is Status.SCHEDULED
-
-
-def test_a_task_that_stays_in_its_lane_is_committed(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before_commit(scheduler, monkeypatch, lambda: scheduler.editor.relane(16))
-    start_trial(scheduler.editor, STAYS)
-    assert scheduler.editor.get(STAYS).status is Status.SCHEDULED
-
-
 def test_a_reservation_that_ended_is_not_laid_to_a_relane(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,13 +75,6 @@ def test_a_transaction_whose_answers_were_lost_is_found_committed_where_a_relane
     before_commit(scheduler, monkeypatch, lambda: scheduler.editor.relane(16), answers=False)
     start_trial(scheduler.editor, MOVED)
     assert scheduler.editor.get(MOVED).status is Status.SCHEDULED
-
-
-def test_a_reservation_that_was_moved_can_be_dropped(scheduler: Scheduler) -> None:
-    reservation = scheduler.editor.reserve("act", due=HOUR, id=MOVED)
-    scheduler.editor.relane(16)
-    assert reservation.drop()
-    assert scheduler.store.tasks == {}
 
 
 def test_a_task_that_was_confirmed_and_moved_is_not_dropped(scheduler: Scheduler) -> None:

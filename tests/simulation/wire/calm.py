@@ -19,10 +19,10 @@ def calm_network(*, page: int = 3) -> tuple[Network, Process]:
     return network, _Timeless(world, "test")
 
 
-def store_on_the_wire(*, in_full: bool = False) -> Store:
+def store_on_the_wire() -> Store:
     """The table code over botocore, and DynamoDB in memory below it."""
-    network, process = calm_network(page=50 if in_full else 3)
-    return backend_over(network, process, Settings(), in_full=in_full).store
+    network, process = calm_network()
+    return backend_over(network, process, Settings()).store
 
 
 class _Timeless(Process):

@@ -37,12 +37,7 @@ class DynamoDb:
     """
 
     def __init__(
-        self,
-        table: str,
-        *,
-        page: int = 1000,
-        hiccup: Hiccup = lambda _: None,
-        lane_bytes: float = math.inf,
+        self, table: str, *, page: int = 1000, hiccup: Hiccup = lambda _: None, lane_bytes: float = math.inf
     ) -> None:
         self.sizes = LaneSizes(lane_bytes)
         self.items: dict[tuple[str, str], Item] = {}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_shared.queue.batches import insertion
+from duebell_shared.queue.calls import insertion
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.refused import Refused
 

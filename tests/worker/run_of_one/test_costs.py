@@ -7,13 +7,13 @@ import pytest
 from duebell import Editor, Retry, Worker
 from duebell_shared.backend import Backend
 from tests.support import Clock
-from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, HookedBell, in_lane, ring
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, HookedBell, ring
 from tests.worker.stage import Stage
 
 # What it costs.
 
 
-@pytest.mark.parametrize("after", [0, 10, 59, 119])
+@pytest.mark.parametrize("after", [0, 119])
 @pytest.mark.parametrize("waiting", [True, False], ids=["a-task-waits", "the-queue-is-empty"])
 def test_a_run_that_comes_in_its_rings_minute_is_three_writes_and_one_put_rule(
     editor: Editor, worker: Worker, clock: Clock, costs: Costs, *, after: int, waiting: bool
@@ -84,21 +84,6 @@ def test_a_task_that_is_tried_again_is_rung_for_without_a_read_of_heads(
     assert costs.of("reads", "swaps", "puts", "heads") == {"reads": 1, "swaps": 3, "puts": 1, "heads": 0}
 
 
-def test_what_waits_in_the_lane_of_a_task_that_is_tried_again_is_rung_for_if_it_is_earlier(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given a lane in which one task is put back to after another that waits
-    @worker.action("fail")
-    def fail() -> None:
-        raise Retry(after=20 * MINUTE)
-
-    first, second = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:2]
-    editor.add("fail", due=DUE, id=first)
-    editor.add("act", due=DUE + 5 * MINUTE, id=second)
-    clock.now = DUE
-    assert worker.run().rings_at == DUE + 5 * MINUTE
-
-
 def test_the_next_occurrence_is_rung_for_without_a_read_of_heads(
     editor: Editor, worker: Worker, clock: Clock, costs: Costs, bell: HookedBell
 ) -> None:
@@ -110,69 +95,6 @@ def test_the_next_occurrence_is_rung_for_without_a_read_of_heads(
         report = worker.run()
         assert (report.done, report.rings_at) == (1, DUE + (hour + 1) * HOUR)
         assert costs.of("reads", "swaps", "puts", "heads") == {"reads": 1, "swaps": 3, "puts": 1, "heads": 0}
-
-
-def test_of_all_that_waits_the_earliest_is_rung_for(editor: Editor, worker: Worker, clock: Clock) -> None:
-    # Given tasks that are due, some of which are put back, and others that wait, in each lane
-    after = iter([50, 20, 40])
-
-    @worker.action("fail")
-    def fail() -> None:
-        raise Retry(after=next(after) * MINUTE)
-
-    for lane in range(3):
-        editor.add("fail", due=DUE, id=in_lane(editor, lane, name="due"))
-    editor.add("act", due=DUE + 30 * MINUTE, id=in_lane(editor, 3, name="later"))
-    # When a run has put them back, then the rule rings for the earliest of all
-    clock.now = DUE
-    assert worker.run().rings_at == DUE + 20 * MINUTE
-
-
-def test_an_occurrence_that_is_due_already_runs_in_the_same_run(
-    editor: Editor, worker: Worker, clock: Clock, done: list[str]
-) -> None:
-    # Given an action that takes until its next occurrence is due
-    @worker.action("slow")
-    def slow() -> None:
-        done.append("slow")
-        clock.advance((70 if len(done) < 3 else 1) * SECOND)
-
-    editor.add("slow", schedule="rate(1 minute)", id="a")
-    clock.advance(MINUTE)
-    report = worker.run()
-    # Then they are run as long as they are due, and the rule rings for the one that is not
-    task = editor.get("a")
-    assert task.queued is not None
-    assert report.done == len(done) == 3
-    assert report.rings_at
-    assert clock.now < task.queued <= report.rings_at <= clock.now + 2 * MINUTE
-
-
-def test_the_head_of_a_lane_with_something_due_is_rung_for_without_a_read_of_heads(
-    editor: Editor, worker: Worker, clock: Clock, costs: Costs
-) -> None:
-    # Given a lane in which one task is due and others wait, and nothing in the others
-    first, *others = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:3]
-    editor.add("act", due=DUE, id=first)
-    for number, id in enumerate(others):
-        editor.add("act", due=NEXT + number * HOUR, id=id)
-    clock.now = DUE
-    costs.clear()
-    assert worker.run().rings_at == NEXT
-    assert costs.of("heads") == {"heads": 0}
-
-
-def test_the_last_occurrence_that_is_due_already_is_put_back_no_more(
-    editor: Editor, worker: Worker, clock: Clock, costs: Costs
-) -> None:
-    # Given an action that takes until its next occurrence is due, which is the last, in a run that comes late
-    worker.action("slow")(lambda: clock.advance(2 * SECOND))
-    editor.add("slow", schedule="rate(1 minute)", max_runs=2, id="a")
-    clock.advance(MINUTE + 58.5 * SECOND)
-    costs.clear()
-    report = worker.run()
-    assert (report.done, report.rings_at) == (2, None)
-    assert costs.of("heads") == {"heads": 0}
 
 
 def test_a_lease_that_is_renewed_is_one_write_and_the_echo_stays_its_watchdog(

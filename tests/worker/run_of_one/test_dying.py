@@ -69,89 +69,6 @@ def die_at(life: Life, hooked: CountingStore | HookedBell, nth: int, *, before: 
 STEPS = [("swap", 1), ("swap", 2), ("swap", 3), ("put", 1)]
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize(("step", "nth"), STEPS, ids=[f"{step}-{nth}" for step, nth in STEPS])
-@pytest.mark.parametrize("action", ["act", "again", "add"])
-def test_what_dies_at_any_step_is_gone_on_with_by_the_run_of_an_echo(
-    editor: Editor,
-    backend: Backend,
-    store: CountingStore,
-    bell: HookedBell,
-    clock: Clock,
-    *,
-    action: str,
-    step: str,
-    nth: int,
-    before: bool,
-) -> None:
-    # Given a task that is due and one that waits, and a run that dies
-    life = Life(backend)
-    editor.add(action, due=DUE, id="due")
-    editor.add("act", due=NEXT, id="next")
-    ring(clock, bell)
-    die_at(life, store if step == "swap" else bell, nth, before=before)
-    with pytest.raises(Died):
-        life.worker().run()
-    # When the rule rings from then on
-    assert_that_all_is_done_in_time(life, editor, bell, clock)
-    # Then no task was started again: none was running when the process ended
-    assert {id: len(times) for id, times in life.starts.items() if id != "due"} == {
-        id: 1 for id in life.starts if id != "due"
-    }
-    assert len(life.starts["due"]) == (2 if action == "again" else 1)
-
-
-def assert_that_all_is_done_in_time(life: Life, editor: Editor, bell: HookedBell, clock: Clock) -> None:
-    """Let the rule ring until it is parked; nothing starts later than two minutes after its due date.
-
-    What was due when the process died starts with the echo after its lease.
-    """
-    for _ in range(9):
-        if next_ring(bell.expression, clock.now) is None:
-            break
-        ring(clock, bell)
-        life.worker().run()
-    assert next_ring(bell.expression, clock.now) is None
-    assert editor.list().tasks == ()
-    assert editor.status().healthy
-    assert life.starts["due"][0] <= DUE + 5 * MINUTE
-    for id, due in {"next": NEXT, "added": DUE + 7 * MINUTE}.items():
-        if id in life.starts:
-            assert due <= life.starts[id][0] <= due + 2 * MINUTE
-
-
-@pytest.mark.parametrize("effect", [True, False], ids=["written", "not-written"])
-def test_a_run_that_dies_at_the_outcome_has_that_task_run_again_and_no_other(
-    editor: Editor,
-    backend: Backend,
-    store: CountingStore,
-    bell: HookedBell,
-    clock: Clock,
-    *,
-    monkeypatch: pytest.MonkeyPatch,
-    effect: bool,
-) -> None:
-    # Given a run that dies while it writes an outcome
-    life = Life(backend)
-    editor.add("act", due=DUE, id="due")
-    editor.add("act", due=NEXT, id="next")
-    ring(clock, bell)
-    save = store.save
-
-    def die(*change: object) -> bool:
-        if effect:
-            save(*change)  # type: ignore[arg-type]
-        raise Died
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "save", die)
-        with pytest.raises(Died):
-            life.worker().run()
-    # When the rule rings from then on, then only what was running is started again
-    assert_that_all_is_done_in_time(life, editor, bell, clock)
-    assert {id: len(times) for id, times in life.starts.items()} == {"due": 2 - effect, "next": 1}
-
-
 STEPS_LATE = [("swap", nth) for nth in (2, 3, 4)] + [("put", 1), ("put", 2)]
 
 
@@ -215,24 +132,6 @@ def test_a_lease_that_was_lost_is_said_and_nothing_is_written(
     assert (record.lanes, record.last_run) == (theirs[0].lanes, theirs[0].last_run)
     assert record.is_settled(clock.now)
     assert clock.now < DUE + SECOND
-
-
-def test_a_lane_that_was_put_back_in_is_not_written_by_a_run_that_has_lost_it(
-    editor: Editor, backend: Backend, store: CountingStore, clock: Clock
-) -> None:
-    # Given a run that puts its task back, and another that claims that task's lane meanwhile
-    editor.add("again", due=DUE, id="due")
-    lane = editor.get("due").lane
-    clock.now = DUE
-    at_release(
-        store,
-        lambda: backend.armer.change(
-            lambda record: record.claimed("other", now=DUE + 3 * MINUTE, until=DUE + 5 * MINUTE, only=[lane])
-        ),
-    )
-    assert Life(backend).worker().run().lost_lease
-    # Then the lane is the other's, which reads it
-    assert backend.armer.read().lanes_of("other") == (lane,)
 
 
 def test_a_watchdog_that_was_refused_is_set_again_by_a_hold_of_its_own(

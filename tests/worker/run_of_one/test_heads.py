@@ -4,7 +4,6 @@ import pytest
 
 from duebell import Editor, Retry, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.armer import HOLD
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from tests.support import Clock
 from tests.worker.log_lines import Log
@@ -50,30 +49,6 @@ def test_a_run_with_a_write_that_failed_reads_the_heads(
     assert costs.of("reads")["reads"] >= 2
 
 
-def test_a_run_that_leaves_at_the_end_of_its_time_rings_for_what_is_left(
-    editor: Editor, worker: Worker, clock: Clock, costs: Costs, done: list[str]
-) -> None:
-    # Given more that is due than there is time for
-    @worker.action("long")
-    def long() -> None:
-        done.append("long")
-        clock.advance(40 * SECOND)
-
-    for number in range(4):
-        editor.add("long", due=DUE, id=f"long-{number}")
-    editor.add("act", due=NEXT, id="b")
-    clock.now = DUE
-    costs.clear()
-    worker._concurrency = 1
-    report = worker.run(time_left=MINUTE)
-    # Then what is left is rung for at once, and the heads were read
-    assert report.stopped_early
-    assert 1 <= len(done) < 4
-    assert report.rings_at
-    assert clock.now < report.rings_at <= clock.now + 2 * MINUTE
-    assert costs.of("heads")["heads"] >= 1
-
-
 def test_a_task_that_was_put_back_and_has_run_since_is_rung_for_no_more(
     editor: Editor, worker: Worker, clock: Clock, done: list[str]
 ) -> None:
@@ -115,39 +90,6 @@ def test_a_stale_record_is_tried_again_at_once(
     assert worker.run().rings_at is None
     assert costs.of("reads", "swaps", "heads") == {"reads": 3, "swaps": 5, "heads": 0}
     assert clock.now == DUE
-
-
-def test_a_write_that_gives_the_lanes_back_and_has_no_answer_is_known_again(
-    editor: Editor, worker: Worker, store: CountingStore, clock: Clock
-) -> None:
-    # Given the write that gives the lanes back, which takes effect and is refused when it is tried again
-    editor.add("act", due=DUE, id="a")
-    editor.add("act", due=NEXT, id="b")
-    clock.now = DUE
-    store.loses_answer = store.is_release
-    # When the run ends, then it has lost no lease, and the rule is set at once
-    report = worker.run()
-    assert (report.lost_lease, report.rings_at) == (False, NEXT)
-    assert clock.now < DUE + HOLD / 2
-
-
-def test_a_task_that_was_put_back_and_cancelled_before_the_last_look_is_rung_for_no_more(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given a task that is put back, another that cancels it, and one for which the run looks once more
-    @worker.action("fail")
-    def fail() -> None:
-        raise Retry(after=20 * MINUTE)
-
-    worker.action("cancel")(lambda: editor.cancel("a"))
-    editor.add("fail", due=DUE, id="a")
-    editor.add("cancel", due=DUE + SECOND, id="b")
-    editor.add("act", due=DUE + 2 * SECOND, id="c")
-    editor.add("act", due=NEXT, id="d")
-    clock.now = DUE
-    # When the run ends, then it rings for what is there
-    report = worker.run()
-    assert (report.retried, report.done, report.rings_at) == (1, 2, NEXT)
 
 
 def test_a_task_that_cannot_be_read_is_said_and_looked_at_again(

@@ -8,7 +8,6 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
-from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
@@ -32,24 +31,6 @@ def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
     assert record.is_settled(clock.now)
     assert report.rings_at == NOON + LEASE
     assert called.events == []
-
-
-def test_lanes_are_never_free_while_they_are_given(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, clock: Clock
-) -> None:
-    other = Other(backend, 0, 1)
-    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 2))
-    store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
-    freed: list[ArmingRecord] = []
-
-    def note(new: ArmingRecord) -> None:
-        if clock.now > NOON and any(lane.is_free(clock.now) for lane in new.lanes):
-            freed.append(new)
-
-    store.on_write = note
-    worker.run(time_left=5 * MINUTE)
-    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
-    assert freed == []
 
 
 def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(
@@ -99,23 +80,6 @@ def test_what_is_due_is_started_before_lanes_are_given(
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
 
 
-def test_a_run_that_had_more_to_do_than_it_has_places_gives_its_lanes_once_that_is_done(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, stage: Stage
-) -> None:
-    # Given a run that has done more than it had places for, and waits
-    other = Other(backend, 0, 1)
-    worker.action("act")(lambda: stage.sleep(1))
-    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:6]
-    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids)
-    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 3))
-    # When another run takes over, then it gives its lanes
-    store.on_read = once(clock, NOON + 20 * SECOND, other.takes_over)
-    report = worker.run(time_left=5 * MINUTE)
-    assert report.done == 6
-    assert clock.now <= NOON + 20 * SECOND + 2 * LOOK
-    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
-
-
 def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(
     editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
 ) -> None:
@@ -150,15 +114,3 @@ def test_when_its_time_is_over_a_run_with_too_much_to_do_calls_a_successor(
     record = backend.armer.read()
     assert (record.taker, record.lanes_of("other")) == ("other", (0, 1))
     assert called.events == [{"duebell": {}}]
-
-
-def test_to_the_minute_nothing_is_given(
-    clock: Clock, store: WatchedStore, called: Called, stage: Stage
-) -> None:
-    backend = called.by(memory_backend(clock, store))
-    editor, worker = Editor(backend=backend), Worker(backend=backend, pool=stage)
-    other = Other(backend, 0, 1)
-    editor.add("act", due=NOON + MINUTE, id=in_lane(editor, 2))
-    store.on_head = once(clock, NOON, other.takes_over)
-    worker.run(time_left=5 * MINUTE)
-    assert backend.armer.read().lanes_of("other") == (0, 1)

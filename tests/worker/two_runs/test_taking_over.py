@@ -6,13 +6,9 @@ from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
-from duebell_shared.errors import AwsUnavailable
-from duebell_shared.instants import NEVER
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.called import Called
-from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
+from tests.worker.two_runs.scene import MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
 
 def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
@@ -30,21 +26,6 @@ def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clo
     record = backend.armer.read()
     assert [record.lanes[lane].until for lane in (0, 2)] == [clock.now + LEASE] * 2
     assert record.is_settled(clock.now)
-
-
-def test_a_run_that_was_given_lanes_hands_over_only_its_own(backend: Backend, clock: Clock) -> None:
-    # Given a run with two lanes that was given another one it has not seen yet
-    run = Lease.claim(backend.armer, "run", clock, only=[0, 1])
-    run.arm()
-    other = Other(backend, 2)
-    run.next_due()
-    run.take_over()
-    run.clear()
-    other.gives()
-    # When it hands a lane over, then it holds what is left and what it was given
-    run.hand_over({1: NEVER})
-    assert run.lanes == (0, 2)
-    assert backend.armer.read().lanes_of("run") == (0, 2)
 
 
 def test_a_run_that_waits_takes_lanes_over_and_starts_what_is_due_in_them(
@@ -66,25 +47,6 @@ def test_a_run_that_waits_takes_lanes_over_and_starts_what_is_due_in_them(
     # Then it starts both at their second
     assert starts == [NOON + 40 * SECOND, NOON + 60 * SECOND]
     assert (report.lanes, report.lost_lease) == (4, False)
-
-
-def test_what_is_due_at_once_in_lanes_that_are_given_is_started_at_the_next_look(
-    editor: Editor,
-    worker: Worker,
-    backend: Backend,
-    store: WatchedStore,
-    *,
-    clock: Clock,
-    starts: list[datetime],
-) -> None:
-    other = Other(backend, 2)
-    given_at = NOON + 10 * SECOND
-    due = given_at + SECOND / 10
-    editor.add("act", due=due, id=in_lane(editor, 2))
-    editor.add("act", due=NOON + 60 * SECOND, id=in_lane(editor, 0))
-    store.on_read = once(clock, given_at, other.gives)
-    worker.run(time_left=5 * MINUTE)
-    assert due <= starts[0] <= due + LOOK
 
 
 def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
@@ -110,25 +72,6 @@ def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
     assert all(lane.owner is None for lane in backend.armer.read().lanes)
 
 
-def test_lanes_that_are_given_to_a_run_whose_time_is_over_are_given_back(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
-) -> None:
-    other = Other(backend, 2)
-    due = NOON + 90 * SECOND
-    editor.add("act", due=due, id=in_lane(editor, 2))
-    editor.add("act", due=due, id=in_lane(editor, 0))
-    called.events.clear()
-    # When it is given others just before it gives its own back
-    gives = once(clock, NOON + 40 * SECOND, other.gives)
-    store.on_write = lambda _: gives()
-    worker.run(time_left=50 * SECOND)
-    record = backend.armer.read()
-    assert all(lane.owner is None for lane in record.lanes)
-    assert [record.lanes[lane].due for lane in (0, 2)] == [due, due]
-    # For one successor
-    assert called.events == [{"duebell": {}}]
-
-
 def test_a_run_that_is_alone_writes_nothing_about_taking_over(
     editor: Editor, worker: Worker, store: WatchedStore, starts: list[datetime]
 ) -> None:
@@ -138,75 +81,3 @@ def test_a_run_that_is_alone_writes_nothing_about_taking_over(
     worker.run(time_left=5 * MINUTE)
     assert len(starts) == 1
     assert all(record.taker is None for record in written)
-
-
-def test_a_run_says_once_that_it_takes_over(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, starts: list[datetime]
-) -> None:
-    Other(backend, 1)
-    editor.add("act", due=NOON + 30 * SECOND, id=in_lane(editor, 0))
-    said: list[str] = []
-
-    def note(new: ArmingRecord) -> None:
-        if new.taker and store.record and not store.record.taker:
-            said.append(new.taker)
-
-    store.on_write = note
-    report = worker.run(time_left=5 * MINUTE)
-    assert said == [report.run]
-
-
-def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, stage: Stage, store: WatchedStore
-) -> None:
-    # Given a run that takes lanes over while it waits
-    Other(backend, 1)
-    takers: list[str | None] = []
-    afterwards: list[str | None] = []
-
-    @worker.action("act")
-    def act() -> None:
-        takers.append(store.record.taker if store.record else "")
-        stage.sleep(1)
-        afterwards.append(store.record.taker if store.record else "")
-
-    before: list[str | None] = []
-    note = once(clock, NOON + 20 * SECOND, lambda: before.append(store.record.taker if store.record else ""))
-    store.on_read = note
-    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") != 1][:6]
-    editor.add_many({"action": "act", "due": NOON + 30 * SECOND, "id": id} for id in ids)
-    editor.add("act", due=NOON + 60 * SECOND, id=in_lane(editor, 0, name="last"))
-    # When more is due than it has places for
-    report = worker.run(time_left=5 * MINUTE)
-    # Then it does not, until it has a free place again
-    assert before == [report.run]
-    assert takers == [None] * 6 + [report.run]
-    assert afterwards[:5] == [None] * 5
-
-
-def test_a_table_that_does_not_answer_for_a_moment_does_not_end_the_waiting(
-    editor: Editor,
-    worker: Worker,
-    backend: Backend,
-    store: WatchedStore,
-    *,
-    clock: Clock,
-    starts: list[datetime],
-) -> None:
-    # Given a run that cannot say that it takes over, nor that it does not
-    Other(backend, 1)
-    refused: list[datetime] = []
-
-    def refuse(new: ArmingRecord) -> None:
-        if store.record and new.taker != store.record.taker and len(refused) % 2 == 0:
-            refused.append(clock.now)
-            raise AwsUnavailable("so it is")
-        refused.append(clock.now)
-
-    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") != 1][:3]
-    editor.add_many({"action": "act", "due": NOON + 30 * SECOND, "id": id} for id in ids)
-    store.on_write = refuse
-    # When what it waits for is due, then it starts that all the same
-    worker.run(time_left=5 * MINUTE)
-    assert len(refused) > 2
-    assert starts == [NOON + 30 * SECOND] * 3

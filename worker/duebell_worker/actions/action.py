@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 import msgspec
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.coroutines import as_coroutine
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import Limit
+from duebell_shared.parallel import as_coroutine
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.payloads.json_schema import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted

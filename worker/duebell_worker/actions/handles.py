@@ -1,7 +1,8 @@
-"""How a function becomes an action, and what type checkers know of it."""
+"""How a function becomes an action, what type checkers know of it, and recurring tasks that code declares."""
 
+import inspect
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -9,19 +10,27 @@ from typing import (
     Generic,
     ParamSpec,
     Protocol,
+    TypedDict,
     TypeVar,
     Unpack,
     overload,
 )
 
+import msgspec
+from msgspec.structs import asdict
+
 from duebell_shared.backoff import Backoff
+from duebell_shared.errors import InvalidSchedule, InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.quoting import quoted
+from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.checks import VERIFY, check_name
+from duebell_shared.tasks.fields import STORED, DeclaredFields, checked
+from duebell_shared.tasks.follow_up import check_id, no_result_of
 from duebell_shared.tasks.task import Task
-
-from .action import Action, PreparedAction, TaskOptions
-from .parameters import Parameters
+from duebell_shared.tasks.worker_record import DeclaredTask
+from duebell_worker.actions.action import Action, PreparedAction, TaskOptions
+from duebell_worker.actions.parameters import Parameters
 
 if TYPE_CHECKING:
     from duebell_editor.library.editor import Editor
@@ -84,7 +93,18 @@ def name_of(function: object) -> str:
     return name
 
 
-_NO_LIMIT = Limit()
+class ActionOptions(TypedDict, total=False):
+    """The options of an action: the arguments of `Worker.action`, but for the name."""
+
+    attempts: int
+    backoff: Backoff
+    timeout: timedelta | None
+    stoppable: bool
+    keep_result: bool
+    on_failed: str | None
+    at_most: int | None
+    per_second: float | None
+    closed: str | None
 
 
 def _no_editor() -> "Editor":
@@ -94,15 +114,17 @@ def _no_editor() -> "Editor":
 def new_action(
     name: str,
     function: Callable[..., Any],
+    editor: "Callable[[], Editor]" = _no_editor,
     *,
-    attempts: int,
+    attempts: int = 5,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     timeout: timedelta | None = None,
     stoppable: bool = False,
     keep_result: bool = False,
     on_failed: str | None = None,
-    limit: Limit = _NO_LIMIT,
-    editor: "Callable[[], Editor]" = _no_editor,
+    at_most: int | None = None,
+    per_second: float | None = None,
+    closed: str | None = None,
 ) -> Action[..., Any]:
     """Make an action of a function. Raises TypeError, ValueError or InvalidTask if it cannot be one.
 
@@ -126,7 +148,7 @@ def new_action(
     action.attempts, action.backoff, action.timeout = attempts, backoff, timeout
     action.stoppable, action.keep_result = stoppable, keep_result
     action.on_failed = None if on_failed is None else check_name("on_failed", on_failed)
-    action.limit = limit.declared()
+    action.limit = Limit(at_most=at_most, per_second=per_second, closed=closed).declared()
     return action
 
 
@@ -135,11 +157,11 @@ def delivery_action(delivery: "Delivery", editor: "Callable[[], Editor]") -> Pay
     action = new_action(
         delivery.name,
         _send,
+        editor,
         attempts=delivery.attempts,
         backoff=delivery.backoff,
         on_failed=delivery.on_failed,
-        limit=delivery.limit,
-        editor=editor,
+        **asdict(delivery.limit),
     )
     action.delivery = delivery
     action.__name__ = action.__qualname__ = delivery.name
@@ -153,9 +175,72 @@ def _send(payload: object) -> None:
     raise TypeError("a delivery is sent when its task is due: add one, with `add`")
 
 
-def _succeed() -> None:
-    """Do nothing: `duebell verify` only needs its task to be run."""
+#: The actions that every worker has: `duebell verify` only needs its task to be run.
+BUILT_IN = {VERIFY: new_action(VERIFY, lambda: None)}
 
 
-#: The actions that every worker has.
-BUILT_IN = {VERIFY: new_action(VERIFY, _succeed, attempts=5)}
+#: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.
+_MOST_BYTES = 200 * 1024
+
+#: Schedules are checked as of then, so that one which has come to its end can still be read.
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def declared_task(
+    action: Action[..., Any], *, id: str | None, schedule: str, **given: Unpack[DeclaredFields]
+) -> DeclaredTask:
+    """A recurring task of this action. Raises InvalidTask, InvalidSchedule for what no task can have.
+
+    The error names the action, and the place of its function: the traceback ends in duebell's own code.
+    A schedule that has come to its end is allowed: code that declares it must still start.
+    """
+    if unknown := given.keys() - DeclaredFields.__annotations__.keys():
+        raise TypeError(f"{quoted(min(unknown))} is no argument of @worker.recurring")
+    try:
+        meant = make_schedule(
+            schedule,
+            timezone=given.get("timezone"),
+            calendar=given.get("calendar"),
+            holidays=checked("holidays", given.get("holidays")),
+            now=_LONG_AGO,
+        )
+        if meant.expression.startswith("at("):
+            raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
+        given["payload"] = action.checked(given.get("payload"))
+        task = DeclaredTask(
+            id=action.name if id is None else check_name("id", id),
+            action=action.name,
+            schedule=meant.expression,
+            **{
+                STORED.get(name, name): checked(name, value)
+                for name, value in given.items()
+                if value is not None
+            },
+        )
+        if task.on_failed or task.then:
+            check_id(task.id)
+        if task.then and task.then.result_as and not action.keep_result:
+            raise no_result_of(action.name)
+    except InvalidTask as error:
+        at = f"in @worker.recurring of the action {quoted(action.name)}, {_place_of(action.function)}"
+        raise type(error)(error.field, f"{error.reason} ({at})") from None
+    return task
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    """The file and the line of a function's first decorator; of one without source, its own text."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else quoted(function)
+
+
+def declare_among(declared: dict[str, DeclaredTask], task: DeclaredTask) -> None:
+    """Add this task to those that a worker declares. Raises ValueError if its id is taken, or for no room."""
+    if task.id in declared:
+        raise ValueError(f"a recurring task {quoted(task.id)} is declared twice: give each an id of its own")
+    size = len(msgspec.json.encode([*declared.values(), task]))
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"the declared recurring tasks take {size:,} bytes, at most {_MOST_BYTES:,} are allowed: keep "
+            f"their data elsewhere, in S3 for example, and put its key into the payload"
+        )
+    declared[task.id] = task

@@ -30,7 +30,7 @@ from duebell_shared.tasks.worker_record import (
 )
 from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
-from duebell_worker.run.outcome import describe_error
+from duebell_worker.run.attempt import describe_error
 
 #: The file of a bundle that tells `version`, a digest of its contents, and `duebell`, the release in it.
 BUNDLE_FILE = "duebell-bundle.json"

@@ -11,13 +11,12 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.endpoints import way_out
-from duebell_shared.deliveries.delivery import Delivery
-from duebell_shared.deliveries.delivery_target import DeliverySecret, DeliveryTarget
+from duebell_shared.aws.aws_session import way_out
+from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget
 from duebell_shared.deliveries.kinds import HTTPS, Answer
 from duebell_shared.deliveries.message import BATCH, Message, fitting, message_of
 from duebell_shared.tasks.task import Task
-from duebell_worker.run.outcome import Undeliverable, Undelivered
+from duebell_worker.run.attempt import Undeliverable, Undelivered
 
 #: Why a message is refused for good, in the words of the error.
 _KEY = (
@@ -36,7 +35,7 @@ _INVALID = "{shown} refused the message"
 #: about to be renewed. Compared without dots, and without regard to case.
 _MENDS = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
-    "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord",
+    "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
 _LASTS = {
     _KEY: re.compile("^kms"),

@@ -24,7 +24,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.deliveries.message import Message
-from duebell_worker.run.outcome import Retry, Undeliverable, Undelivered
+from duebell_worker.run.attempt import Retry, Undeliverable, Undelivered
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

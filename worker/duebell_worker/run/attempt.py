@@ -1,21 +1,245 @@
-"""One attempt of a run, and how far it has come."""
+"""One attempt of a run: how far it has come, what its action can raise, and how it ends.
 
+The outcome is decided by pure functions; time and chance are arguments.
+"""
+
+import importlib
+import os
+import sys
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, NamedTuple
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from duebell_shared.instants import MILLISECOND, ceil_to_minute
-from duebell_shared.tasks.events import Lateness
-from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import LATEST, MILLISECOND, ceil_to_minute
+from duebell_shared.payloads import payload as payloads
+from duebell_shared.queue.items import check_size, with_fitting_events
+from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.tasks.checks import is_reserved
+from duebell_shared.tasks.history import Failure, Lateness
+from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.task import MAX_RESULT, QueueKey, Task
+from duebell_worker.actions.action import Action, TimedOut
+from duebell_worker.actions.parameters import InvalidPayload
+from duebell_worker.run.report import Outcome
 
-from .outcome import NO_RESULT, Ended, KeptResult
+_MESSAGE, _TRACEBACK = 1_000, 4_000
+
+#: So that an action that puts its task off each time keeps no run busy.
+_SHORTEST_SNOOZE = timedelta(seconds=1)
+
+#: Beginnings of the names of files whose frames come before the user's: the worker's, and the import's.
+_BEFORE_USERS = (str(Path(__file__).parents[1]), str(Path(importlib.__file__).parent), "<frozen importlib")
+
+
+class Retry(Exception):
+    """Raised by an action: try again after this long, as far as the action's attempts go."""
+
+    def __init__(self, reason: str = "", *, after: timedelta | float) -> None:
+        """`after` is a timedelta or seconds."""
+        super().__init__(reason or "the action asked for a retry")
+        self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)
+
+
+class Abort(Exception):
+    """Raised by an action: this task has failed, and trying again would not help."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+
+
+class Snooze(Exception):
+    """Raised by an action: run the task again after this long. It is no failure, and no attempt is used up.
+
+    The failures so far stay. `task.snoozes` counts: an action that waits for something can give up by it.
+    Of a recurring task, this occurrence is put off, and the schedule's next one is not.
+    """
+
+    def __init__(self, after: timedelta | float, payload: object = None) -> None:
+        """`after` is a timedelta or seconds; less than a second counts as one.
+
+        `payload` is what the task goes on with, in place of its own: what `Editor.add` takes; None leaves it
+        as it is. A recurring task keeps its own, for it is that of all occurrences: there the attempt fails.
+        Raises InvalidTask for what cannot be a payload.
+        """
+        super().__init__("the action put the task off")
+        self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)
+        self.payload_json = None if payload is None else payloads.encode(payload)
+
+
+class Unfinished(Exception):
+    """The error of an attempt that was still running when its run, or the whole process, had to leave."""
+
+    def __init__(self, *, is_process: bool = False) -> None:
+        super().__init__(
+            "was still running when the worker's process had to end: give it longer with --drain-seconds"
+            if is_process
+            else "was still running when the worker's time was up: shorten it, or lengthen the time-out"
+        )
+
+
+class Undelivered(Exception):
+    """A delivery was not accepted this time; the next attempt may be."""
+
+
+class Undeliverable(Abort):
+    """A delivery was refused for good. `of_target`: so would be any other to the same target."""
+
+    def __init__(self, reason: str, *, of_target: bool = False) -> None:
+        super().__init__(reason)
+        self.of_target = of_target
+
+
+class Ended(NamedTuple):
+    """The end of an attempt: the task as it was started, the task as it is now, and its outcome."""
+
+    started: Task
+    task: Task
+    outcome: Outcome
+
+
+class KeptResult(NamedTuple):
+    """The result of an action as JSON text, or the reason why it is not kept."""
+
+    json: str | None = None
+    error: str | None = None
+
+
+NO_RESULT = KeptResult()
+
+
+def result_of(value: object) -> KeptResult:
+    """The result of an action, as it is kept."""
+    try:
+        text = payloads.encode(value)
+    except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
+        reason = error.reason if isinstance(error, InvalidTask) else str(describe_error(error))
+        return KeptResult(
+            error=f"result{reason.removeprefix('payload')}" if reason[:7] == "payload" else reason
+        )
+    if (size := len(text.encode())) > MAX_RESULT:
+        return KeptResult(error=f"is {size:,} bytes as JSON, at most {MAX_RESULT:,} are kept")
+    return KeptResult(text)
+
+
+def without_attempt(
+    task: Task, actions: Mapping[str, Action[..., Any]], *, now: datetime, keep: RetentionPolicy
+) -> Ended | None:
+    """End a claimed task for which no attempt is made; return None if one is to be made.
+
+    An attempt beyond the action's limit means that the process died during the last one.
+    """
+    action = actions.get(task.action)
+    if action is None:
+        names = sorted(name for name in actions if not is_reserved(name))
+        near = did_you_mean(task.action, names)
+        has = f"{f'{near} It' if near else '; it'} has {', '.join(names) or 'none at all'}. "
+        said = f"this worker has no action {quoted(task.action)}{has}Deploy one that has it, then retry"
+        failure = Failure(type="UnknownAction", message=said)
+        return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
+    if action.is_used_up(task):
+        said = f"the process ended while it ran this task, and all {action.attempts} attempts are used up"
+        died = Failure(type="WorkerDied", message=said)
+        failed = task.failed(died, now=now, keep=keep, attempt=action.attempts, on_failed=action.on_failed)
+        return Ended(task, failed, Outcome.FAILED)
+    if task.is_too_late:
+        return Ended(task, task.expired(now=now, keep=keep), Outcome.EXPIRED)
+    return None
+
+
+def after_attempt(
+    task: Task,
+    error: BaseException | None,
+    action: Action[..., Any],
+    *,
+    now: datetime,
+    keep: RetentionPolicy,
+    random: Random,
+    result: KeptResult = NO_RESULT,
+) -> Ended:
+    """End an attempt that raised `error`, or nothing."""
+    if error is None:
+        done = task.done(now=now, keep=keep, result_json=result.json, result_error=result.error)
+        return Ended(task, done, Outcome.DONE)
+    if isinstance(error, Snooze):
+        try:
+            return Ended(task, _snoozed(task, error, now), Outcome.SNOOZED)
+        except InvalidTask as invalid:
+            error = invalid
+    failure = describe_error(error)
+    if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
+        failed = task.failed(failure, now=now, keep=keep, on_failed=action.on_failed)
+        return Ended(task, with_fitting_events(failed), Outcome.FAILED)
+    pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
+    pause = max(min(pause, LATEST - now), timedelta(0))
+    return Ended(task, with_fitting_events(task.to_retry(now + pause, failure, now=now)), Outcome.RETRIED)
+
+
+def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
+    """The task as its action put it off. Raises InvalidTask if it cannot be."""
+    if not task.can_wait:
+        raise InvalidTask("after", "cannot be heeded: too many occurrences of this task wait already")
+    if snooze.payload_json is not None and task.recurrence:
+        raise InvalidTask(
+            "payload",
+            "cannot be replaced by Snooze, because later occurrences of this recurring task would get it, "
+            "too: add a task of its own for the rest of the work",
+        )
+    pause = min(max(snooze.after, _SHORTEST_SNOOZE), LATEST - now)
+    return check_size(with_fitting_events(task.snoozed(now + pause, snooze.payload_json, now=now)))
+
+
+def describe_error(error: BaseException) -> Failure:
+    """The error's type, its message and the end of its traceback."""
+    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | TimedOut | Unfinished | Undelivered)
+    trace = _from_users_frame(error.__traceback__)
+    lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
+    return Failure(
+        type=type(error).__qualname__,
+        message=_message_of(error)[:_MESSAGE],
+        traceback=_with_users_files(lines)[-_TRACEBACK:],
+        module=_module_of(type(error)),
+    )
+
+
+def _module_of(kind: type) -> str | UnsetType:
+    """The module that a user's type of error can be imported from."""
+    name = kind.__module__
+    is_users = name != "builtins" and not name.startswith("duebell")
+    is_there = getattr(sys.modules.get(name), kind.__qualname__, None) is kind
+    return name if is_users and is_there else UNSET
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as strange:  # noqa: BLE001 (the user's own type of error; it must be recorded)
+        return f"(its message could not be made: {type(strange).__qualname__})"
+
+
+def _with_users_files(traceback: str) -> str:
+    """The traceback with the names of files as they are in the user's folder, not in that of the bundle."""
+    bundle = os.environ.get("LAMBDA_TASK_ROOT")
+    return traceback.replace(f'File "{bundle}/', 'File "') if bundle else traceback
+
+
+def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:
+    """The trace from the user's code on, without the frames of the worker and of the import before it."""
+    while trace and trace.tb_frame.f_code.co_filename.startswith(_BEFORE_USERS):
+        trace = trace.tb_next
+    return trace
+
 
 #: An attempt that starts sooner has no parts of lateness: nothing is stored for it.
 _WORTH_TELLING = timedelta(seconds=1)

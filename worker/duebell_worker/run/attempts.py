@@ -9,15 +9,14 @@ from typing import Any
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.tasks.checks import is_reserved
+from duebell_shared.tasks.checks import RESERVED
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
-from .attempt import Attempt
+from .attempt import Attempt, Ended
 from .context import RunContext
 from .lanes import Lanes
 from .lease import Lease, LeaseLost
-from .outcome import Ended
 from .performer import Performer
 from .report import Outcome, Tally
 
@@ -62,7 +61,7 @@ class Attempts:
         self.limiter = self._performer.limiter
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
-        users = [action for name, action in context.actions.items() if not is_reserved(name)]
+        users = [action for name, action in context.actions.items() if not name.startswith(RESERVED)]
         self._must_watch = any(action.timeout or action.stoppable for action in users)
         self._read_tasks_at = context.now()
         self._sends_batches_only = bool(users) and all(action.batch for action in users)

@@ -18,20 +18,18 @@ from duebell_shared.errors import (
     UnreadableTask,
 )
 from duebell_shared.instants import LATEST
-from duebell_shared.queue.item_size import check_size
-from duebell_shared.queue.lanes import lane_of
-from duebell_shared.queue.transactions import MOST_WRITES, TaskWrite
+from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
+from duebell_shared.queue.items import check_size
+from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
 if TYPE_CHECKING:
-    from duebell_shared.queue.adding import RuleSetter
-    from duebell_shared.queue.task_queue import Queue
+    from duebell_shared.queue.task_queue import Queue, RuleSetter
 
 #: A follow-up that could not be added is tried again after this time.
 _AGAIN = timedelta(minutes=1)
@@ -119,7 +117,7 @@ class FollowUps:
             batch = self._queue.get(id)
             new = [task for task in left.values() if not task.counted]
             if batch is None or not batch.is_blocked or not new:
-                if batch and batch.status is Status.SCHEDULED:
+                if batch:
                     self._rule.arm([batch])
                 return
             after = batch.with_ended([task.status for task in new], now=self._context.now(), keep=keep)
@@ -176,7 +174,7 @@ class FollowUps:
 
         TaskExists in place of one whose id is taken by a task that is another.
         """
-        from duebell_shared.queue.adding import insert_many  # noqa: PLC0415 (few workers need an editor)
+        from duebell_shared.queue.task_queue import insert_many  # noqa: PLC0415 (few workers need an editor)
 
         if not made:
             return {}
@@ -221,7 +219,7 @@ class FollowUps:
 
     @cached_property
     def _rule(self) -> "RuleSetter":
-        from duebell_shared.queue.adding import RuleSetter  # noqa: PLC0415
+        from duebell_shared.queue.task_queue import RuleSetter  # noqa: PLC0415
 
         return RuleSetter(self._context.backend, self._queue)
 

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from duebell_shared.bell.armer import Armer, new_applier
-from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import ArmingRecord, Lane, LastRun, RestingLane
 from duebell_shared.bell.run_rules import LEASE
 
 

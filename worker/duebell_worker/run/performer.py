@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,22 +20,24 @@ from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
 from duebell_worker.log import attempt_of
-from duebell_worker.run.attempt import STOPPING, Attempt, as_run
-from duebell_worker.run.context import RunContext
-from duebell_worker.run.follow_ups import FollowUps
-from duebell_worker.run.lanes import Batcher, Lanes
-from duebell_worker.run.lease import Lease
-from duebell_worker.run.limiter import Limiter
-from duebell_worker.run.outcome import (
+from duebell_worker.run.attempt import (
     NO_RESULT,
+    STOPPING,
+    Attempt,
     Ended,
     KeptResult,
     Snooze,
     Unfinished,
     after_attempt,
+    as_run,
     result_of,
     without_attempt,
 )
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.follow_ups import FollowUps
+from duebell_worker.run.lanes import Batcher, Lanes
+from duebell_worker.run.lease import Lease
+from duebell_worker.run.limiter import Limiter
 from duebell_worker.run.report import Outcome
 
 if TYPE_CHECKING:
@@ -51,10 +54,7 @@ _Step = Callable[..., None]
 
 
 class Performer:
-    """Takes attempts from the claim to the record, until it is told to `leave`.
-
-    follow_ups  adds those that tasks owe, once their outcomes are recorded
-    """
+    """Takes attempts from the claim to the record, until it is told to `leave`."""
 
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
         self._context = context
@@ -62,7 +62,6 @@ class Performer:
         self._keep = context.backend.settings.retention_policy
         self._lease = lease
         self._lanes = lanes
-        self.follow_ups = FollowUps(context, lanes)
         self._starting = threading.Lock()
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
@@ -81,6 +80,11 @@ class Performer:
             for action in context.actions.values()
             if (batch := action.batch)
         }
+
+    @cached_property
+    def follow_ups(self) -> FollowUps:
+        """Adds the follow-ups that tasks owe, once their outcomes are recorded."""
+        return FollowUps(self._context, self._lanes)
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
         """Claim these tasks, all of one status, and submit their attempts."""
@@ -274,20 +278,26 @@ class Performer:
 
     def _errors(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
         """Send these tasks; return the error of each that was not accepted."""
-        deliver = self._context.deliver or _send_nothing
+        deliver = self._context.deliver
         spans = _spans_of(tasks)
         if spans:
             tasks = [
-                replace(task, traceparent=span.traceparent or task.traceparent)
+                replace(task, traceparent=self._passed_on(task, span))
                 for task, span in zip(tasks, spans, strict=True)
             ]
         to_send = ((self._actions[task.action].delivery, task) for task in tasks)
         try:
+            assert deliver  # noqa: S101 (a worker with deliveries has it)
             errors = deliver([(delivery, task) for delivery, task in to_send if delivery])
         except BaseException as raised:  # noqa: BLE001 (a bug of ours)
             errors = [raised] * len(tasks)
         _end(spans, errors)
         return errors
+
+    def _passed_on(self, task: Task, span: "AttemptSpan") -> str | None:
+        """The attempt's trace context, or that of the add where each attempt must make the same call."""
+        delivery = self._actions[task.action].delivery
+        return (None if delivery and delivery.target.kind.is_run else span.traceparent) or task.traceparent
 
     def _ended_with(
         self, started: Task, error: BaseException | None, result: KeptResult = NO_RESULT
@@ -394,7 +404,3 @@ def _spans_of(tasks: Sequence[Task]) -> "Sequence[AttemptSpan]":
 def _end(spans: "Sequence[AttemptSpan]", errors: Sequence[BaseException | None]) -> None:
     for span, error in zip(spans, errors, strict=False):
         span.end(None if isinstance(error, Snooze) else error)
-
-
-def _send_nothing(_: object) -> Sequence[BaseException | None]:
-    raise TypeError("this run was made without anything that sends deliveries")

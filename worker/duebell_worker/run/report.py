@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from duebell_shared.bell.run_notes import LastRun, RestingLane
+from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.schedules.zones import TZDATA_VERSION
-from duebell_shared.tasks.events import Lateness
+from duebell_shared.tasks.history import Lateness
 
 
 class Outcome(StrEnum):

@@ -11,28 +11,23 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from duebell_shared.bell.arming import LastRun
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.bell.run_notes import LastRun
 from duebell_shared.bell.run_rules import MOMENT, READ_AGAIN
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
-from duebell_shared.queue.lanes import drop_stray_copy
+from duebell_shared.queue.store import drop_stray_copy
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 from duebell_worker.log import emit
 from duebell_worker.metrics import queue_metrics
-from duebell_worker.run.held_tasks import HeldTasks
-from duebell_worker.run.waits import arm_watchdog, claimed_lease
-
-from .attempts import Attempts
-from .context import RunContext
-from .lanes import Lanes, ReadAhead
-from .lease import LeaseLost
-from .report import RunReport
-from .shares import Shares
-from .trouble import Call, Trouble
-from .unclaimed import Unclaimed
-from .waits import Waits
+from duebell_worker.run.attempts import Attempts
+from duebell_worker.run.context import RunContext
+from duebell_worker.run.lanes import Call, Lanes, ReadAhead, Trouble
+from duebell_worker.run.lease import LeaseLost
+from duebell_worker.run.out_of_order import HeldTasks, Unclaimed
+from duebell_worker.run.report import RunReport
+from duebell_worker.run.waits import Shares, Waits, arm_watchdog, claimed_lease
 
 
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
@@ -70,7 +65,7 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
-    context.backend.start_run_if_late(record)
+    context.backend.armer.start_run_if_late(record)
     return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
 
 
@@ -136,7 +131,7 @@ class _Run:
             self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
         self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
-        self._backend.start_run_if_late(record)
+        self._backend.armer.start_run_if_late(record)
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error

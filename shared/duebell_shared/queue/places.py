@@ -1,17 +1,31 @@
-"""The attribute `past`, the sort key of past-index. Pure.
+"""The places of a task: its lane, by its id, and its key in past-index. Pure.
 
-Tasks that have left the queue have it, and all that recur. It begins with the kind and goes on with a time:
-`failed#2026-…Z`. Of a recurring task in the queue it is one of two constants, so that an occurrence rarely
-changes the index. Recurring kinds sort next to each other: one query finds them all.
+Tasks that have left the queue have the attribute `past`, the sort key of that index, and so have all that
+recur. It begins with the kind and goes on with a time: `failed#2026-…Z`. Of a recurring task in the queue it
+is one of two constants, so that an occurrence rarely changes the index. Recurring kinds sort next to each
+other: one query finds them all.
 """
 
+import zlib
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
 from duebell_shared.instants import parse, render
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import FINISHED, Status
 from duebell_shared.tasks.task import Task
+
+
+def lane_of(id: str, lanes: int) -> int:
+    """The lane of the task with this id: a hash that is the same everywhere and for ever."""
+    return zlib.crc32(id.encode()) % lanes
+
+
+def places_of(id: str, counts: Sequence[int]) -> list[int]:
+    """The lanes that a task with this id may be in, by these numbers of lanes: each once, in their order."""
+    return list(dict.fromkeys(lane_of(id, lanes) for lanes in counts))
+
 
 #: Between the kind and the time.
 _SEPARATOR = "#"
@@ -58,7 +72,7 @@ def key_of(task: Task) -> PastKey | None:
         kind, at = (Past.PAUSED_RECURRING if task.recurrence else Past.PAUSED), task.due
     elif task.status is Status.BLOCKED:
         kind, at = Past.BLOCKED, task.due
-    elif task.status.is_finished and not (task.owes and task.owes.queued):
+    elif task.status in FINISHED and not (task.owes and task.owes.queued):
         kind, at = Past(task.status.value), task.finished_at or task.due
     elif task.recurrence:
         kind, at = (Past.FAILING if task.consecutive_failures else Past.RECURRING), None

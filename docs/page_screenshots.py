@@ -1,15 +1,19 @@
 """Takes the pictures of the page that the docs show: `python -m docs.page_screenshots`. Needs chromium."""
 
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from playwright.sync_api import Page, sync_playwright
 from tests.page.scene import Scene
 from tests.serving import serving
 
+from duebell import Editor
 from duebell_shared.instants import utc_now
+from duebell_shared.settings import AuditTo
 
 _FOLDER = Path(__file__).parent / "page"
 
@@ -29,7 +33,12 @@ def main() -> None:
         since=now - timedelta(hours=21, minutes=20),
         fails_from=now - timedelta(hours=3),
     )
-    with serving(scene.editor) as url, sync_playwright() as playwright:
+    backend = scene.editor._backend
+    settings = msgspec.structs.replace(backend.settings, audit=AuditTo.TABLE)
+    editor = Editor(backend=replace(backend, settings=settings))
+    for who, id in (("bob", "sale-51"), ("ann", "sale-50"), ("ann", "trial-expiry:XYZ004")):
+        editor.acting_as(who).resume(editor.acting_as(who).pause(id).id)
+    with serving(editor) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-background-networking"]
         )
@@ -48,11 +57,16 @@ def main() -> None:
         dark.screenshot(path=_FOLDER / "dark.png")
         task = opened(**_DESKTOP, reduced_motion="reduce")
         task.get_by_role("button", name="daily-report", exact=True).click()
-        task.get_by_role("heading", name="What has been").wait_for()
+        task.get_by_role("heading", name="Past occurrences").wait_for()
         task.screenshot(path=_FOLDER / "task.png")
+        changes = opened(**_DESKTOP, reduced_motion="reduce")
+        changes.get_by_role("button", name="Changes", exact=True).click()
+        changes.get_by_role("dialog").locator("tbody tr").first.wait_for()
+        changes.screenshot(path=_FOLDER / "changes.png")
         schedules = opened(viewport={"width": 1280, "height": 480})
         schedules.get_by_role("link", name="Schedules").click()
         schedules.locator(".strip").first.wait_for()
+        schedules.get_by_role("button", name="Actions of daily-report").click()
         schedules.screenshot(path=_FOLDER / "schedules.png")
         opened(**_PHONE, device_scale_factor=1.5).screenshot(path=_FOLDER / "phone.png")
         browser.close()

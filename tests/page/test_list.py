@@ -88,13 +88,13 @@ def test_what_is_rare_in_a_long_queue_is_looked_for_further(open_page: Open) -> 
         expect(note).to_contain_text("Looking further…")
         held.let_go()
         expect(rows).to_have_count(2)
-        expect(note).to_contain_text("2 tasks, all there are here.")
+        expect(note).to_contain_text("2 tasks, the whole list.")
         # When one of them is changed, then what was found far in is still there
         page.get_by_label("Select rare-near").check()
         with page.expect_response(lambda answer: "cursor" in answer.url):
             page.get_by_role("button", name="Run now").click()
             page.get_by_role("dialog").get_by_role("button", name="Run now 1 task").click()
-        expect(note).to_contain_text("2 tasks, all there are here.")
+        expect(note).to_contain_text("2 tasks, the whole list.")
         expect(rows.last).to_contain_text("rare-far")
 
 
@@ -149,7 +149,7 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     page.get_by_role("button", name="Show more").press("Enter")
     # Then what was there stays, with the way out
     expect(note).to_contain_text(
-        "50 tasks so far. What comes then cannot be shown: The server does not answer"
+        "50 tasks so far. The next ones cannot be shown: The server does not answer"
     )
     expect(note.get_by_role("button", name="Try again")).to_be_focused()
     expect(rows).to_have_count(50)

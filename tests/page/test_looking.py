@@ -233,10 +233,10 @@ def test_a_token_is_asked_for_and_kept_out_of_the_address(open_page: Open, scene
     with serving(scene.editor, token="secret-secret-secret") as url:
         page = open_page(url)
         page.locator("[name=token]").fill("secret-secret-wrong!")
-        page.get_by_role("button", name="Go on").click()
-        expect(page.get_by_text("That was not it.")).to_be_visible()
+        page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_text("The token is wrong.")).to_be_visible()
         page.locator("[name=token]").fill("secret-secret-secret")
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         expect(page.locator("#list tbody tr").first).to_be_visible()
         page = open_page(f"{url}#token=secret-secret-secret")
         expect(page.locator("#list tbody tr").first).to_be_visible()

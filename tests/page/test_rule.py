@@ -80,7 +80,7 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     held.let_go()
     expect(problems.locator("li")).to_have_count(2)
     expect(problems).to_contain_text("gives the worker the release from here")
-    expect(rule).to_contain_text(re.compile(r"Everything was checked at \d\d:\d\d"))
+    expect(rule).to_contain_text(re.compile(r"Everything checked at \d\d:\d\d"))
     assert len(looks) == 1
     # And what it found stays, whatever else is new
     scene.rested(utc_now() - timedelta(minutes=3))
@@ -102,7 +102,7 @@ def test_the_verdict_is_that_of_the_status(open_page: Open) -> None:
         press(page, "Check everything")
         expect(page.locator("#problems")).to_contain_text("1 task failed")
         expect(rule).not_to_contain_text("Healthy")
-        expect(rule).to_contain_text("Everything was checked at")
+        expect(rule).to_contain_text("Everything checked at")
 
 
 def test_a_rule_that_is_not_heard_of_says_since_when(open_page: Open, scene: Scene) -> None:

@@ -116,7 +116,7 @@ def test_several_recurring_tasks_are_paused_and_cancelled_at_once(
     page.get_by_label("Select all that are shown").check()
     bulk.get_by_role("button", name="Cancel").click()
     press(page, "Cancel 5 tasks")
-    expect(page.get_by_text("Nothing recurs.")).to_be_visible()
+    expect(page.get_by_text("There are no recurring tasks.")).to_be_visible()
     assert furnished.editor.get("poll").status is Status.CANCELLED
 
 

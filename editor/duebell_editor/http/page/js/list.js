@@ -101,7 +101,7 @@ export function note(found, asked) {
   const { isAsking, trouble, onagain } = asked;
   const count = tasks(found.tasks.length);
   if (trouble) {
-    const what = found.requests ? `${count} so far. What comes then` : "The tasks";
+    const what = found.requests ? `${count} so far. The next ones` : "The tasks";
     return [
       h("p", {}, `${what} cannot be shown: ${trouble}`),
       h("button", { "data-key": "more", onclick: onagain }, "Try again"),
@@ -111,10 +111,10 @@ export function note(found, asked) {
   if (!found.cursor) {
     if (!found.tasks.length) return nothing();
     if (isById()) return [h("p.quiet", {}, `${count}, in order of their ids.`)];
-    return [h("p.quiet", {}, isLatestFirst() ? `${count}, the latest first.` : `${count}, all there are here.`)];
+    return [h("p.quiet", {}, isLatestFirst() ? `${count}, the latest first.` : `${count}, the whole list.`)];
   }
   const said = found.tasks.length ? `${count} so far` : "None found yet";
-  const why = found.isShort ? ": the queue is long, and a part of it was looked at." : ".";
+  const why = found.isShort ? ": the queue is long, and a part of it was searched." : ".";
   return [h("p.quiet", {}, said, why), next(found, asked)];
 }
 

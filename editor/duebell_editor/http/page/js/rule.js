@@ -153,7 +153,7 @@ const health = () =>
   h(
     "div.health",
     {},
-    found && h("span.quiet", {}, `Everything was checked at ${clock(found.at)}.`),
+    found && h("span.quiet", {}, `Everything checked at ${clock(found.at)}.`),
     button("", "look", "Check everything", "Checking…", look),
   );
 

@@ -143,7 +143,7 @@ let latest = 0; // the last that was asked for
 function sayNone() {
   if (byId("search").elements.prefix.value) return h("p", {}, "No recurring task has such an id.");
   return [
-    h("p.big", {}, "Nothing recurs."),
+    h("p.big", {}, "There are no recurring tasks."),
     h(
       "p",
       {},

@@ -78,7 +78,7 @@ export function near(date) {
 
 // The same in the middle of a sentence.
 export const nearby = (date) =>
-  near(date).replace(/^(Today|Tomorrow|Yesterday) /, (word) => `${word.toLowerCase()} at `);
+  near(date).replace(/^(Today|Tomorrow|Yesterday) /, (_, word) => `${word.toLowerCase()} at `);
 
 export function time(iso, { words = true, inside = false } = {}) {
   const date = new Date(iso);

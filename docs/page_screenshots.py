@@ -1,19 +1,17 @@
 """Takes the pictures of the page that the docs show: `python -m docs.page_screenshots`. Needs chromium."""
 
 import shutil
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-import msgspec
 from playwright.sync_api import Page, sync_playwright
 from tests.page.scene import Scene
 from tests.serving import serving
 
-from duebell import Editor
 from duebell_shared.instants import utc_now
-from duebell_shared.settings import AuditTo
+from duebell_shared.settings import AuditTo, Settings
 
 _FOLDER = Path(__file__).parent / "page"
 
@@ -24,7 +22,7 @@ _PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_tou
 def main() -> None:
     """Take them all anew."""
     _FOLDER.mkdir(exist_ok=True)
-    scene = Scene()
+    scene = Scene(settings=Settings(audit=AuditTo.TABLE))
     scene.furnish()
     now = utc_now()
     scene.kept_up(
@@ -33,12 +31,10 @@ def main() -> None:
         since=now - timedelta(hours=21, minutes=20),
         fails_from=now - timedelta(hours=3),
     )
-    backend = scene.editor._backend
-    settings = msgspec.structs.replace(backend.settings, audit=AuditTo.TABLE)
-    editor = Editor(backend=replace(backend, settings=settings))
     for who, id in (("bob", "sale-51"), ("ann", "sale-50"), ("ann", "trial-expiry:XYZ004")):
-        editor.acting_as(who).resume(editor.acting_as(who).pause(id).id)
-    with serving(editor) as url, sync_playwright() as playwright:
+        editor = scene.editor.acting_as(who)
+        editor.resume(editor.pause(id).id)
+    with serving(scene.editor) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-background-networking"]
         )
@@ -73,4 +69,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with mock.patch("platform.node", return_value="shop-1"):
+        main()

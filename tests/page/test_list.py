@@ -148,9 +148,7 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     # When more is asked for, and the server is away
     page.get_by_role("button", name="Show more").press("Enter")
     # Then what was there stays, with the way out
-    expect(note).to_contain_text(
-        "50 tasks so far. The next ones cannot be shown: The server does not answer"
-    )
+    expect(note).to_contain_text("50 tasks so far. The next ones cannot be shown: The server does not answer")
     expect(note.get_by_role("button", name="Try again")).to_be_focused()
     expect(rows).to_have_count(50)
     # And what does not fit the filters is not left there

@@ -27,7 +27,7 @@ from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
-from duebell_infra.verify import account, scene
+from duebell_infra.verify import account
 from duebell_shared import settings
 from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
@@ -303,7 +303,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
     ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),
     ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
-    ("how-to/verify", "deletes what is older than {:w} an hour", [N(scene._LONGEST, HOUR)]),
     ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
@@ -324,7 +323,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "this lasts for three and a {:w} minutes",
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
     ),
-    ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
+    ("how-to/many", "writes {} tasks at a time", [N(add._CHUNK)]),
     ("how-to/transactions", "A transaction has {} writes at most", [N(changes.MOST_WRITES)]),
     (
         "how-to/transactions",

@@ -258,7 +258,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("intake", "about {} a month: Lambda reads", [N(round(5 * cost.MONTH / (20 * SECOND), -4))]),
     ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     # http
-    ("http", "All groups of the latest {} failures", [N(failures.MOST_READ)]),
     ("http", "with {} tasks or more in a lane", [N(queue_counts.MOST_READ)]),
     ("http", "token of {} characters or more", [N(access._TOKEN_LENGTH)]),
     ("http", "takes up to {} tasks in a list", [N(change_many.MAX_MANY)]),
@@ -376,7 +375,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(lane_sizes._SAMPLED)], "how-it-works: one of a {:w} adds in batches goes alone"),
     ([N(settings.MAX_LANES)], "scale: {} lanes, most of them empty"),
     ([N(settings.MAX_LANES)], "how-to/lanes: can get more, up to {}:"),
-    ([N(failures.MOST_READ)], "http: of the latest {}, each with *Retry*"),
+    ([N(failures.MOST_READ)], "http: All groups of the latest {} failures"),
     ([N(queue_counts.MOST_COUNTED)], "using: Each count ends at {}"),
     ([N(IN_SIGHT)], "limits: among the next {:w} tasks of the queue"),
     (_RETRY, "limits: for about {} write units"),

@@ -206,7 +206,7 @@ def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Ope
     page.reload()
     expect(page.get_by_label("Views")).to_have_value("Sales")
     page.get_by_label("Views").select_option("Views")
-    expect(rows).to_have_count(48)
+    expect(rows).to_have_count(47)
     page.get_by_label("Views").select_option("Sales")
     expect(rows).to_have_count(15)
     for choice, words in (("UTC", r"\d\d:\d\d UTC in \d+ minutes$"), ("Relative", r"^in \d+ minutes$")):

@@ -13,8 +13,7 @@ from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Permits, Semaphore
+from duebell_shared.limits.limits import Limits, Permits, Semaphore
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running

@@ -19,9 +19,8 @@ from duebell_shared.bell.arming import LastRun, LateRing
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, SCHEDULE, STORED
-from duebell_shared.tasks.history import ATTEMPT, FORGOTTEN, Event, Occurrence
+from duebell_shared.tasks.history import ATTEMPT, FORGOTTEN, Event, FailedAttempt, Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.task import Task
 

@@ -16,10 +16,25 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import History, RetentionPolicy, Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Members, Owed, check_id
-from .history import ADD, ATTEMPT, Event, Lateness, Occurrence, Result, bounded_occurrences, in_order
+from .history import (
+    ADD,
+    ATTEMPT,
+    Event,
+    FailedAttempt,
+    Failure,
+    Lateness,
+    Occurrence,
+    Result,
+    attempts_left_running,
+    bounded,
+    bounded_occurrences,
+    in_a_line,
+    in_order,
+    in_short,
+    latest,
+)
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
 
@@ -678,11 +693,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
-            Result.SKIPPED,
-            now=now,
-            keep=keep,
-            failure=self.failure,
-            attempt=max(self.attempt - 1, 0),
+            Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
         )
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.

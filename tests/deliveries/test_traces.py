@@ -12,7 +12,7 @@ import pytest
 from duebell import Editor, Then, Worker
 from duebell_shared.queue.items import item_of, task_of
 from tests.deliveries.test_https import endpoint  # noqa: F401
-from tests.deliveries.test_services import make_queue, received
+from tests.deliveries.test_services import RUN, TASK_DEFINITION, ecs, make_queue, received  # noqa: F401
 from tests.support import REGION, Clock
 
 HOUR = timedelta(hours=1)
@@ -134,6 +134,34 @@ def test_deliveries_pass_the_attempts_trace_on(
     assert all(one in message["Body"] for one, message in zip(told, messages, strict=True))
     [(_, headers, _)] = endpoint.posted
     assert headers["Traceparent"] == sent["process post"][0]
+
+
+def test_a_run_of_ecs_gets_the_trace_of_the_add_and_an_execution_that_of_the_attempt(
+    worker: Worker,
+    clock: Clock,
+    spans: Any,
+    session: boto3.Session,
+    ecs: list[dict[str, Any]],  # noqa: F811
+) -> None:
+    # Given deliveries; a repeated call of RunTask must be the same, so it cannot name the attempt
+    started: list[Any] = []
+    emitter: Any = session.events
+    emitter.register("before-parameter-build.sfn.StartExecution", lambda params, **_: started.append(params))
+    worker.deliver("report", to=TASK_DEFINITION, run=RUN)
+    worker.deliver("begin", to=f"arn:aws:states:{REGION}:123456789012:stateMachine:none")
+    added = add_in_a_span(worker.editor, "report")
+    add_in_a_span(worker.editor, "begin")
+    worker.editor.add("report", due=HOUR, id="without")
+    # When they are sent
+    clock.advance(HOUR)
+    worker.run()
+    # Then
+    environments = [one["overrides"]["containerOverrides"][0]["environment"] for one in ecs]
+    told = [{one["name"]: one["value"] for one in environment} for environment in environments]
+    assert sorted(str(one.get("TRACEPARENT")) for one in told) == sorted([added, "None"])
+    [attempt] = [span for span in attempts(spans) if span.name == "process begin"]
+    _, id, span, _ = parent_of(attempt).split("-")
+    assert started[0]["traceHeader"] == f"Root=1-{id[:8]}-{id[8:]};Parent={span};Sampled=1"
 
 
 @pytest.mark.usefixtures("spans")

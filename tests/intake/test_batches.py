@@ -38,6 +38,25 @@ def test_a_batch_is_added_with_one_call_and_armed_once(intake: Intake, editor: E
     assert {task.changed_by for task in editor.list().tasks} == {"intake"}
 
 
+def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(
+    intake: Intake, editor: Editor, queues: Queues
+) -> None:
+    traces = [f"00-{'1' * 32}-{'2' * 15}{number}-01" for number in range(3)]
+    list_of = [{**ADD, "id": "a"}, {**ADD, "id": "b"}, {"action": "remind", "id": "wrong"}]
+    push = {**ADD, "id": "p", "if_exists": "push"}
+    bodies: list[object] = [list_of, {**ADD, "id": "a"}, push, {**ADD, "id": "none"}]
+    records = []
+    for number, (body, trace) in enumerate(zip(bodies, [*traces, "00-no-trace\r\n"], strict=True)):
+        attributes = {"traceparent": {"stringValue": trace, "dataType": "String"}}
+        sent = NOON - MINUTE + number * SECOND
+        records.append({**record(body, f"m-{number}", sent=sent), "messageAttributes": attributes})
+    assert again(intake.take(records)) == []
+    found = {task.id: task.traceparent for task in editor.list().tasks}
+    assert found == {"a": traces[0], "b": traces[0], "p": traces[2], "none": None}
+    [(_, told)] = queues.dead()
+    assert told["traceparent"] == traces[0]
+
+
 def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
     intake: Intake, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,6 +170,7 @@ def _letter(entry: Entry, failure: Exception) -> DeadLetter:
         "duebell-field": _as_attribute(failure.field) if isinstance(failure, InvalidInput) else "",
         "duebell-message": entry.message.id,
         "duebell-place": "" if entry.place is None else str(entry.place),
+        "traceparent": entry.message.traceparent or "",
     }
     return DeadLetter(entry.body, {name: text for name, text in attributes.items() if text})
 

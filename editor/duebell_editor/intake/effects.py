@@ -26,7 +26,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.new_task import new_task
@@ -111,9 +111,13 @@ class _Step(NamedTuple):
 def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, rights: Rights) -> Failures:
     """Add and change tasks. The others took effect, now or when their message came before."""
     failures: Failures = {}
+    editor = editor.acting_as(editor.changed_by)
     adds: dict[str, dict[int, NewTask]] = defaultdict(dict)
     changes: dict[str, dict[int, Change | Push]] = defaultdict(dict)
     for place in sorted(range(len(entries)), key=lambda place: entries[place].message.sent):
+        if (one := entries[place]).message.traceparent and isinstance(one.wanted, dict | Push):
+            id = one.wanted.id if isinstance(one.wanted, Push) else str(one.wanted["id"])
+            editor.traces = {id: one.message.traceparent, **editor.traces}  # that of the first add counts
         match entries[place].wanted:
             case Change() | Push() as change:
                 changes[change.id][place] = change

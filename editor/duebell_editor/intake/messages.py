@@ -19,7 +19,7 @@ from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.queue.task_queue import Policy, check_not_recurring
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
-from duebell_shared.tasks.checks import check_due, check_name, read_seconds
+from duebell_shared.tasks.checks import check_due, check_name, fit_traceparent, read_seconds
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, fields_of_json
 from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.status import Verb
@@ -43,6 +43,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body      its text
     sent      when it was sent
     received  how often it has been delivered, by SQS's count
+    traceparent  the W3C trace context in its attribute of this name, which instrumented clients set
     """
 
     id: str
@@ -50,6 +51,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body: str
     sent: datetime
     received: int
+    traceparent: str | None = None
 
     @classmethod
     def of(cls, record: Mapping[str, Any], now: datetime) -> Self:
@@ -59,12 +61,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         """
         attributes = record.get("attributes", {})
         sent = attributes.get("SentTimestamp")
+        trace = record.get("messageAttributes", {}).get("traceparent", {}).get("stringValue")
         return cls(
             id=record["messageId"],
             receipt=record["receiptHandle"],
             body=record["body"],
             sent=min(datetime.fromtimestamp(int(sent) / 1000, UTC), now + MOST_SKEW) if sent else now,
             received=int(attributes.get("ApproximateReceiveCount", 1)),
+            traceparent=fit_traceparent(trace) if trace else None,
         )
 
 

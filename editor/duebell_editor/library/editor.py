@@ -48,7 +48,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.changes import TaskWrite
-from duebell_shared.queue.item_size import check_size, with_fitting_events
+from duebell_shared.queue.items import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
@@ -130,6 +130,8 @@ class Editor:
         self.changed_by = author or backend.settings.changed_by
         #: The mark of the intake message that this editor acts for.
         self.intake_mark: IntakeMark | None = None
+        #: The trace contexts that came with tasks of the intake, by their ids.
+        self.traces: Mapping[str, str] = {}
         self.queue = Queue(backend)
         self._backend = backend
         self._store = backend.store
@@ -905,6 +907,8 @@ class Editor:
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)
         task = self._signed(check_size(new))
         self._known.check_all(task, given.get("payload"))
+        if traceparent := self.traces.get(task.id):
+            return msgspec.structs.replace(task, traceparent=traceparent)
         if "opentelemetry.trace" not in sys.modules:
             return task
         from duebell_shared.tracing import current_traceparent  # noqa: PLC0415 (few applications have traces)

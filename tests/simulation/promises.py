@@ -60,6 +60,7 @@ class Promises:
             *self._wrong_follow_ups(),
             *(self._played.putting_off.wrong if self._played.putting_off else ()),
             *(self._played.timing_out.problems(self._tasks) if self._played.timing_out else ()),
+            *self._played.lock_waits,
             *(self._played.batching.problems(self._tasks, self._starts) if self._played.batching else ()),
             *(self._played.transactor.problems(self._tasks, self._starts) if self._played.transactor else ()),
         ]

@@ -71,8 +71,6 @@ from duebell_shared.schedules.schedule import Schedule as Schedule
 from duebell_shared.schedules.schedule import make_schedule as make_schedule
 from duebell_shared.settings import Precision as Precision
 from duebell_shared.settings import Settings as Settings
-from duebell_shared.tasks.failure import FailedAttempt as FailedAttempt
-from duebell_shared.tasks.failure import Failure as Failure
 from duebell_shared.tasks.fields import IfExists as IfExists
 from duebell_shared.tasks.fields import NewTask as NewTask
 from duebell_shared.tasks.fields import TaskChange as TaskChange
@@ -81,6 +79,8 @@ from duebell_shared.tasks.follow_up import Members as Members
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
 from duebell_shared.tasks.history import Event as Event
+from duebell_shared.tasks.history import FailedAttempt as FailedAttempt
+from duebell_shared.tasks.history import Failure as Failure
 from duebell_shared.tasks.history import Lateness as Lateness
 from duebell_shared.tasks.history import Occurrence as Occurrence
 from duebell_shared.tasks.history import Result as Result

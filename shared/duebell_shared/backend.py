@@ -11,12 +11,13 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
+from duebell_shared.bell.armer import Function
+
 from .aws.alarms import Alarms
 from .aws.aws_session import client_maker, is_here
 from .aws.intake_queue import IntakeQueue, Sqs
 from .bell.armer import Armer
 from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
-from .bell.function import Function
 from .errors import InvalidSettings
 from .instants import utc_now
 from .parallel import Parallel

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed
 from duebell_shared.tasks.status import RetentionPolicy, Status

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task

@@ -13,7 +13,7 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.schedules.schedule import make_schedule
-from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.status import RetentionPolicy, Status

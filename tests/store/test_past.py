@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey
 from duebell_shared.queue.store import Store
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import History, RetentionPolicy, Status
 from duebell_shared.tasks.task import Task

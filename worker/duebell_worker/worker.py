@@ -9,17 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import count
 from random import Random, random
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    ParamSpec,
-    Protocol,
-    Self,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -324,11 +314,7 @@ class Worker:
         return self._deliver
 
     def recurring(
-        self,
-        schedule: str,
-        *,
-        id: str | None = None,
-        **options: Unpack[DeclaredFields],
+        self, schedule: str, *, id: str | None = None, **options: Unpack[DeclaredFields]
     ) -> Callable[[_Action], _Action]:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 

@@ -41,8 +41,7 @@ from duebell_shared.bell.run_rules import (
     done_in_time,
 )
 from duebell_shared.instants import MILLISECOND, NEVER
-from duebell_shared.limits.limits import Limit, reopening
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limit, Semaphore, reopening
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task

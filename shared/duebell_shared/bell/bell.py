@@ -37,11 +37,7 @@ _ACCEPTED_FOR = timedelta(minutes=5)
 _TRIES = 8
 
 #: Refusals of a call, without an effect, that another try may not meet.
-_PASSING = {
-    "Throttling",
-    "ThrottlingException",
-    "TooManyRequestsException",
-}
+_PASSING = {"Throttling", "ThrottlingException", "TooManyRequestsException"}
 
 #: From this HTTP status on the server failed: the call may have taken effect, or may yet.
 _SERVER_FAILED = 500

@@ -82,7 +82,7 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
         if kind is None:
             raise _invalid(
                 f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
-                f"there are {', '.join(KINDS)} and https URLs",
+                f"there are {', '.join(KINDS)} and https URLs"
             )
         matched = re.fullmatch(kind.pattern, rest, re.ASCII)
         if not matched or not region:
@@ -152,7 +152,7 @@ def _checked_host(url: str) -> str:
     if re.match(r"(sqs|queue)\.", host) and host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
         raise _invalid(
             f"{quoted(url)} is the URL of a queue: give its ARN, "
-            f"like arn:aws:sqs:eu-central-1:123456789012:orders",
+            f"like arn:aws:sqs:eu-central-1:123456789012:orders"
         )
     return host
 

@@ -240,10 +240,7 @@ def transact(
             ) from error
         if code != _CANCELLED:
             raise
-        return Transacted(
-            refusals=_refusals(answer),
-            is_sure=not was_retried,
-        )
+        return Transacted(refusals=_refusals(answer), is_sure=not was_retried)
     return Transacted()
 
 

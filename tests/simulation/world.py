@@ -33,7 +33,7 @@ class OneThreadLock:
         self._noted = noted
         self._is_held = False
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if self._is_held and blocking:
             self._noted.append("a lock is held during a call of AWS, or of an action")
             raise Crash

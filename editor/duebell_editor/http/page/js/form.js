@@ -101,7 +101,7 @@ function clash(take) {
       h(
         "table.plain",
         {},
-        h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", {}, h("tr", {}, ...heads.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
         h("tbody", {}, ...rows.map(line)),
       ),
     );

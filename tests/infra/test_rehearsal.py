@@ -82,7 +82,7 @@ def test_each_feature_can_be_rehearsed(name: str) -> None:
 
     worker.action("closes", closed="00:00-06:00")(lambda: note("opened"))
     worker.action("adds", keep_result=True)(lambda payload: payload + 1)
-    worker.action("hangs", timeout=MINUTE, attempts=1)(lambda: rehearsal.work(2 * MINUTE))
+    worker.action("hangs", timeout=MINUTE, attempts=1)(lambda: rehearsal.work(5 * MINUTE))
     rehearsal = Rehearsal(worker)
     add, expected = FEATURES[name]
     begun = rehearsal.now

@@ -17,7 +17,7 @@ from duebell_editor.listing.queue_counts import snapshot
 from duebell_shared.backend import Backend
 from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 

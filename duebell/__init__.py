@@ -45,16 +45,14 @@ _NAMES = {
         "ItemRefusal NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists TaskNotFound "
         "TransactionCancelled TransactionUnknown UnreadableTask WorkerNotStarted"
     ),
-    "duebell_shared.retention": "History",
     "duebell_shared.schedules.calendars": "Calendar",
     "duebell_shared.schedules.schedule": "Holidays Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
-    "duebell_shared.tasks.history": "Event Lateness Occurrence Result",
-    "duebell_shared.tasks.failure": "FailedAttempt Failure",
+    "duebell_shared.tasks.history": "Event FailedAttempt Failure Lateness Occurrence Result",
     "duebell_shared.tasks.fields": "IfExists NewTask TaskChange",
     "duebell_shared.tasks.follow_up": "FollowUp Members Owed Then",
     "duebell_shared.tasks.recurrence": "Missed Recurrence",
-    "duebell_shared.tasks.status": "Status Verb",
+    "duebell_shared.tasks.status": "History Status Verb",
     "duebell_shared.tasks.task": "Task",
     "duebell_shared.tasks.task_warnings": "DoubtfulPayload UnknownAction",
     "duebell_shared.tasks.worker_record": "ActionDescription WorkerDescription",

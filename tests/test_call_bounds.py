@@ -12,7 +12,7 @@ from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
 from duebell_shared.queue import task_queue as queue
 from duebell_shared.queue.places import lane_of
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task

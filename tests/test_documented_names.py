@@ -14,6 +14,7 @@ from duebell import Abort, Backoff, Editor, Retry, Snooze, Status, Worker
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import app
 from duebell_shared.tasks.fields import FIELDS
+from duebell_worker.actions.handles import new_action
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -64,7 +65,7 @@ def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
 #: The names that a page may use of a scheduler: of the library, its methods, their arguments, and values.
 NAMES = {*duebell.__all__, *dir(Editor), *dir(Worker), *FIELDS, *Status, "datetime", "raise", "timedelta"} | {
     name
-    for call in (Editor.add, Editor.batch, Worker.action, Worker.deliver, Abort, Backoff, Retry, Snooze)
+    for call in (Editor.add, Editor.batch, new_action, Worker.deliver, Abort, Backoff, Retry, Snooze)
     for name in inspect.signature(call).parameters
 }
 

@@ -27,7 +27,7 @@ from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.template import template_text
-from duebell_infra.verify import account, scene
+from duebell_infra.verify import account
 from duebell_shared import settings
 from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
@@ -47,12 +47,11 @@ from duebell_shared.bell.run_rules import (
 from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
-from duebell_shared.queue import changes, item_size, lane_sizes, store
+from duebell_shared.queue import changes, items, lane_sizes, store
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.schedules import calendars, schedule
 from duebell_shared.tasks import (
     checks,
-    failure,
     fields,
     follow_up,
     recurrence,
@@ -61,6 +60,7 @@ from duebell_shared.tasks import (
 )
 from duebell_shared.tasks import history as packed
 from duebell_worker import metrics, process
+from duebell_worker.actions.handles import new_action
 from duebell_worker.deliveries import deliverer, https
 from duebell_worker.run import attempts, lanes, out_of_order, performer, report
 from tests.shared import test_expression
@@ -94,7 +94,7 @@ SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "min
 BACKOFF, SETTINGS = Backoff(), Settings()
 CONCURRENCY, ATTEMPTS = (
     inspect.signature(call).parameters[name].default
-    for call, name in ((Worker.__init__, "concurrency"), (Worker.action, "attempts"))
+    for call, name in ((Worker.__init__, "concurrency"), (new_action, "attempts"))
 )
 
 [PYTHON] = re.findall('requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -158,7 +158,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         [N(BACKOFF.first / 2), N(BACKOFF.first)],
     ),
     ("actions", "`attempts` ({} by default)", [N(ATTEMPTS)]),
-    ("actions", "the last {:w} failed attempts", [N(failure._REMEMBERED)]),
+    ("actions", "the last {:w} failed attempts", [N(packed._REMEMBERED)]),
     ("actions", "Schemas are kept up to {} KB in all", [N(worker_record.MOST_BYTES / 1024)]),
     # limits
     (
@@ -208,7 +208,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("guarantees", "{:w} an hour after the trouble ends", [N(lanes._LONGEST_REST, HOUR)]),
     ("guarantees", "a day from 23:{} on", [N(60 - ECHOES[0])]),
     # how it works
-    ("how-it-works", "written with {} characters of the failure", [N(item_size._MESSAGE)]),
+    ("how-it-works", "writes it with {} characters of the failure", [N(items._MESSAGE)]),
     ("how-it-works", "The run is there at least {:w} seconds before", [N(arming.HEAD_START - 2 * LEAD)]),
     ("how-it-works", "`{}`: a date that never comes again", [SENTINEL]),
     ("how-it-works", "| 5 December 10:05 | 10:30 | `{}`", [expression(5, 12, 10, 30, at=(5, 12, 10, 5))]),
@@ -258,7 +258,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("intake", "about {} a month: Lambda reads", [N(round(5 * cost.MONTH / (20 * SECOND), -4))]),
     ("intake", "for {} days, with message attributes", [N(in_template("MessageRetentionPeriod") / 86_400)]),
     # http
-    ("http", "From {} tasks of a lane on", [N(queue_counts.MOST_READ)]),
+    ("http", "with {} tasks or more in a lane", [N(queue_counts.MOST_READ)]),
     ("http", "token of {} characters or more", [N(access._TOKEN_LENGTH)]),
     ("http", "takes up to {} tasks in a list", [N(change_many.MAX_MANY)]),
     (
@@ -302,7 +302,6 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
     ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),
     ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
-    ("how-to/verify", "deletes what is older than {:w} an hour", [N(scene._LONGEST, HOUR)]),
     ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
@@ -323,7 +322,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "this lasts for three and a {:w} minutes",
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
     ),
-    ("how-to/many", "{} tasks are", [N(add._CHUNK)]),
+    ("how-to/many", "writes {} tasks at a time", [N(add._CHUNK)]),
     ("how-to/transactions", "A transaction has {} writes at most", [N(changes.MOST_WRITES)]),
     (
         "how-to/transactions",
@@ -402,10 +401,10 @@ PLACES: list[tuple[Any, str]] = [
     ([N(metrics._MOST_READ)], "logs: whose follow-up is missing; {} at most"),
     ([N(lanes._UNREADABLE, MINUTE)], "operations: It is tried again every {:w} minutes"),
     ([N(lanes._LONGEST_REST, HOUR)], "operations: start within {:w} an hour after it is over"),
-    ([N(failure._REMEMBERED)], "operations: the last {:w} failures"),
-    ([N(failure._REMEMBERED)], "how-to/django: the failed attempts, {:w} at most"),
+    ([N(packed._REMEMBERED)], "operations: the last {:w} failures"),
+    ([N(packed._REMEMBERED)], "how-to/django: the failed attempts, {:w} at most"),
     ([N(dead_letters._MOST)], "operations: {} messages of a queue at most"),
-    ([N(item_size._FIRST_ATTEMPT)], "operations: less up to {} for the next attempt"),
+    ([N(items._FIRST_ATTEMPT)], "operations: less up to {} for the next attempt"),
     ([_DEFAULTS["Runtime"].removeprefix("python")], "bundle: builds for {} by default"),
     ([N(in_makefile("soak"))], "evidence: `make soak` plays {} further histories"),
     ([N(promises.HEALED, MINUTE)], "evidence: within {} minutes once faults end"),

@@ -11,9 +11,9 @@ from alternatives.duebell_queue import DuebellQueue
 from duebell import Editor, Worker
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Function
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.bell.function import Function
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Precision, Settings
 

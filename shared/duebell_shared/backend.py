@@ -6,18 +6,18 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
 import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
+from duebell_shared.bell.armer import Function
+
 from .aws.alarms import Alarms
-from .aws.aws_session import client_maker
+from .aws.aws_session import client_maker, is_here
 from .aws.intake_queue import IntakeQueue, Sqs
 from .bell.armer import Armer
 from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
-from .bell.function import Function
 from .errors import InvalidSettings
 from .instants import utc_now
 from .parallel import Parallel
@@ -63,9 +63,6 @@ _NO_REGION = (
     "is not set: name the region that duebell is deployed in; for the stack of `duebell local`, run the "
     "`export` line that `duebell local wait` prints"
 )
-
-#: An AWS on this machine has nobody to tell.
-_HERE = {"127.0.0.1", "localhost"}
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,6 @@ class Backend:
             raise InvalidSettings("AWS settings", str(error)) from None
         name = settings.function
         function = Function(name, lambda: client("lambda", config=_LAMBDA)) if name else None
-        is_here = urlsplit(dynamodb.meta.endpoint_url).hostname in _HERE
         alarms = Alarms(settings.rule, lambda one: client(one, config=_WATCHING))
         return cls(
             settings,
@@ -166,7 +162,8 @@ class Backend:
             sleep=sleep,
             parallel=parallel or Parallel(),
             function=function,
-            alarms=None if is_here else alarms,
+            # An AWS on this machine has nobody to tell.
+            alarms=None if is_here(dynamodb.meta.endpoint_url) else alarms,
             client=client,
             intake=IntakeQueue(settings.intake, client) if settings.intake else None,
             sqs=Sqs(client),

@@ -13,13 +13,13 @@ from typing import Any, Literal, Self
 import msgspec
 
 from duebell_shared.tasks.checks import check_changed_by
+from duebell_shared.tasks.status import KEPT_PAYLOAD, RETENTION, History, RetentionPolicy
 
 from .bell.arming import HEAD_START
 from .bell.bell import BellKind
 from .errors import InvalidSettings, InvalidTask
 from .payloads.payload import MAX_BYTES
 from .quoting import quoted
-from .retention import KEPT_PAYLOAD, RETENTION, History, RetentionPolicy
 
 #: The name that stands for the stack of `duebell local` on the command line; no other can have it.
 LOCAL = "local"

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.items import item_of
-from duebell_shared.retention import History, RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import History, RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 

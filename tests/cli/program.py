@@ -5,8 +5,8 @@ import json
 from typing import Any, NamedTuple, Protocol
 
 from duebell import Editor, Status
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import QueueKey
 
 __all__ = ["Duebell", "Outcome", "fail", "lines"]

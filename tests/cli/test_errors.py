@@ -167,7 +167,13 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
         PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
 
 
-def test_a_misspelt_command_is_answered_with_the_nearest(duebell: Duebell) -> None:
-    status, out, err = duebell("lits")
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(["lits"], "'list'"), (["explain"], "'why'"), (["list", "--failed"], "--status failed")],
+)
+def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
+    words: list[str], meant: str, duebell: Duebell
+) -> None:
+    status, out, err = duebell(*words)
     assert (status, out) == (2, "")
-    assert "Did you mean 'list'" in err
+    assert meant in err

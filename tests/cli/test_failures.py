@@ -8,7 +8,7 @@ import pytest
 
 from duebell import Editor, Failure
 from duebell_shared.backend import Backend
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.cli.program import Duebell
 from tests.support import NOON
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from duebell import Editor, Then
 from duebell_shared.backend import Backend
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 

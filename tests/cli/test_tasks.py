@@ -63,8 +63,8 @@ def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor
     assert (status, out.splitlines()) == (
         0,
         [
-            "its time is to come: 2026-11-21T13:00:00.000Z",
-            "  it starts by 2026-11-21 13:03:30 UTC (in 1 h 4 min), if nothing is in trouble",
+            "it is not due yet: 2026-11-21T13:00:00.000Z",
+            "  it starts by 2026-11-21 13:03:30 UTC (in 1 h 4 min), if nothing goes wrong",
         ],
     )
     client = TestClient(create_app(editor), base_url="http://localhost")

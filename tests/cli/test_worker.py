@@ -6,7 +6,7 @@ import pytest
 
 from duebell import Editor, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.cli.program import Duebell, lines
 from tests.support import NOON

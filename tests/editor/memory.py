@@ -11,11 +11,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.parallel import Parallel
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Members
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock

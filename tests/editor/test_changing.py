@@ -8,7 +8,7 @@ import pytest
 from duebell import Editor, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON, SetFor
 

@@ -6,7 +6,7 @@ import pytest
 
 from duebell import Failure, Task
 from duebell_editor.listing import failures
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.editor.paging import all_ids
 from tests.support import NOON

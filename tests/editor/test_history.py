@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from duebell import Editor, Event, Retry, Snooze, Status, Verb, Worker
 from duebell_infra.testing import InlinePool
-from duebell_shared.queue.item_size import with_fitting_events
-from duebell_shared.queue.items import item_of, task_of
+from duebell_shared.queue.items import item_of, task_of, with_fitting_events
 from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack_events, unpack_events
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell import InvalidTask, Status
-from duebell_shared.queue.item_size import MAX_ITEM, size_of
-from duebell_shared.queue.items import item_of
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.history import MAX_OCCURRENCES
+from duebell_shared.queue.items import MAX_ITEM, item_of, size_of
+from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor

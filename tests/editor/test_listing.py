@@ -10,7 +10,7 @@ import pytest
 
 from duebell import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Calls
 

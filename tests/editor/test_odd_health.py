@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from duebell import Problem, ProblemKind, Status
 from duebell_shared.bell.arming import Lane
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 

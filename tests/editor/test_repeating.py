@@ -16,7 +16,7 @@ from duebell import (
     TaskExists,
     Verb,
 )
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal

@@ -8,7 +8,7 @@ import pytest
 from duebell import Editor, Failure, ProblemKind
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellState
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 

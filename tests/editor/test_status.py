@@ -13,8 +13,8 @@ from duebell import Editor, Failure, ProblemKind, Settings, Status
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.health import DUE, problem
 from tests.support import NOON, Calls
 

@@ -22,7 +22,7 @@ from duebell import (
 )
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.support import Calls, Clock
 from tests.worker.hooks import Hooks

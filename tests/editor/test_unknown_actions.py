@@ -7,7 +7,7 @@ import pytest
 from duebell import Editor, Problem, ProblemKind, Worker
 from duebell_editor.status import status as module
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 
 HOUR = timedelta(hours=1)
 

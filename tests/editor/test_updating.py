@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from duebell import Editor, InvalidTask, Task, TaskChanged
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

@@ -65,7 +65,7 @@ def test_its_time_is_to_come(editor: Editor) -> None:
     task = editor.add("act", due=DUE, id="one")
     assert task.starts_by == DUE + STARTS_WITHIN
     why = editor.why("one")
-    assert (why.cause, why.what) == (WaitCause.NOT_DUE, "its time is to come: 2026-11-21T13:00:00.000Z")
+    assert (why.cause, why.what) == (WaitCause.NOT_DUE, "it is not due yet: 2026-11-21T13:00:00.000Z")
     assert (why.starts_by, why.is_late, why.way_out) == (task.starts_by, False, "")
     # And with a spread, that is told
     spread = editor.add("act", due=DUE, id="two", spread=HOUR)

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from duebell import Failure, Status
 from duebell_editor.http import create_app
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 
 HOUR = timedelta(hours=1)

@@ -18,8 +18,8 @@ from duebell_editor.listing import timeline
 from duebell_editor.listing.queue_counts import snapshot
 from duebell_editor.listing.timeline import Step, edges
 from duebell_shared.queue import task_queue as queue
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.history import Result
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 

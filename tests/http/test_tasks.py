@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import Editor, Status
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import QueueKey
 from tests.http.asking import TOMORROW, add
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from duebell_infra.deploy.parameters import environment_of
-from duebell_shared.retention import History
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 
 
 def test_editors_need_three_names() -> None:

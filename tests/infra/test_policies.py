@@ -15,8 +15,8 @@ from duebell import Calendar, Editor, Worker, WorkerNotStarted
 from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.retention import History
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
 from tests.intake.conftest import ARN, Queues
 from tests.support import NOON, REGION, SCHEDULED, Clock, create_schedule

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from duebell_shared.bell.function import arming_event
+from duebell_shared.bell.armer import arming_event
 from tests.infra.both import properties, snake
 from tests.terraform import MODULE
 

@@ -1,12 +1,13 @@
 """A table that no stack manages is given the index and the throughput that it is deployed with."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 
 from duebell_infra.deploy.parameters import check_parameters
-from duebell_infra.deploy.queue_table import QueueTable, TableSettings
+from duebell_infra.deploy.queue_table import QueueTable
 from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties
 from tests.support import create_table
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.moto
 
-SCALED = TableSettings(provisioned={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9})
+SCALED = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
 
 #: The settings that every table is given besides.
 ALWAYS = ["deletion protection on", "point-in-time recovery on", "expiry by expires_at on", "the tag duebell"]
@@ -42,7 +43,7 @@ def older(session: boto3.Session) -> str:
     return "older"
 
 
-def settle(session: boto3.Session, name: str, wanted: TableSettings) -> list[str]:
+def settle(session: boto3.Session, name: str, wanted: Mapping[str, str]) -> list[str]:
     """Settle the table, and return the changes of capacity and indexes."""
     return [change for change in QueueTable(session, name).settle(wanted) if change not in ALWAYS]
 
@@ -54,13 +55,13 @@ def described(dynamodb: "DynamoDBClient", name: str) -> Any:
 def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
     session: boto3.Session, dynamodb: "DynamoDBClient", older: str, template: Any
 ) -> None:
-    assert settle(session, older, TableSettings()) == ["the index past-index"]
+    assert settle(session, older, {}) == ["the index past-index"]
 
     [index] = described(dynamodb, older)["GlobalSecondaryIndexes"]
     [declared] = properties(template, "Table")["GlobalSecondaryIndexes"]
     for name in ("IndexName", "KeySchema", "Projection"):
         assert index[name] == declared[name]
-    assert settle(session, older, TableSettings()) == []
+    assert settle(session, older, {}) == []
 
 
 def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
@@ -84,9 +85,9 @@ def test_table_and_index_are_warmed_and_never_cooled(session: boto3.Session) -> 
 
     session.events.register("provide-client-params.dynamodb.UpdateTable", note)
     session.events.register("after-call.dynamodb.DescribeTable", answer)
-    least = {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000}
-
-    assert settle(session, "duebell", TableSettings(warm=least)) == ["warm throughput"]
+    assert settle(session, "duebell", {"Capacity": "on-demand", "WarmThroughput": "20000,8000"}) == [
+        "warm throughput"
+    ]
 
     [change] = [change for change in asked if "WarmThroughput" in change]
     assert change["WarmThroughput"] == {"ReadUnitsPerSecond": 30_000, "WriteUnitsPerSecond": 8_000}
@@ -95,17 +96,7 @@ def test_table_and_index_are_warmed_and_never_cooled(session: boto3.Session) -> 
     assert update["Update"]["WarmThroughput"] == {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000}
 
 
-def test_what_parameters_say() -> None:
-    assert TableSettings.of({}) == TableSettings()
-    assert TableSettings.of({"Capacity": "on-demand", "WarmThroughput": ""}) == TableSettings()
-    given = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
-    assert TableSettings.of({**given, "WarmThroughput": "20000,8000"}) == TableSettings(
-        provisioned={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9},
-        warm={"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000},
-    )
-    assert TableSettings.of({"DeletionProtection": "no", "KmsKeyArn": "arn"}) == TableSettings(
-        is_protected=False, key="arn"
-    )
+def test_warm_throughput_is_two_numbers() -> None:
     for wrong in ("20000", "20000,8000,1", "many,few"):
         with pytest.raises(InvalidDeployment, match=r"WarmThroughput.* such as 40000,20000"):
             check_parameters({"WarmThroughput": wrong})

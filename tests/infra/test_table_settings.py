@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.kms.models import kms_backends
 
-from duebell_infra.deploy.queue_table import QueueTable, TableSettings
+from duebell_infra.deploy.queue_table import QueueTable
 from duebell_infra.errors import DeployFailed
 from tests.infra.both import properties
 from tests.infra.policies import ACCOUNT
@@ -31,8 +31,8 @@ def key(session: boto3.Session) -> str:
     return arn
 
 
-def settle(session: boto3.Session, name: str = "duebell", **settings: Any) -> list[str]:
-    return QueueTable(session, name).settle(TableSettings(**settings))
+def settle(session: boto3.Session, name: str = "duebell", **parameters: str) -> list[str]:
+    return QueueTable(session, name).settle(parameters)
 
 
 def test_a_table_gets_what_the_template_gives_one(
@@ -94,7 +94,7 @@ def encrypted(session: boto3.Session, key: str | None) -> str:
 def test_a_table_is_encrypted_with_the_key_that_was_given(
     session: boto3.Session, encryptions: Asked, key: str
 ) -> None:
-    settle(session, is_protected=False, key=key)
+    settle(session, DeletionProtection="no", KmsKeyArn=key)
     assert encryptions == [{"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": key}]
 
 

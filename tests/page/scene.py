@@ -9,11 +9,10 @@ from duebell import Editor, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, RingSchedule, Rule
 from duebell_shared.instants import utc_now
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.page.queue import SharedStore
 from tests.shared.fake_events import FakeEvents

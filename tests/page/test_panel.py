@@ -7,8 +7,8 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
 from tests.page.hands import has_focus, press, show
@@ -95,7 +95,7 @@ def test_a_task_tells_why_it_waits_and_a_late_one_at_once(open_page: Open, url: 
     show(page, "sale-50")
     panel = page.get_by_role("dialog", name="sale-50")
     panel.get_by_role("button", name="Why does it wait?").click()
-    expect(panel.locator("[role=status]").first).to_contain_text("its time is to come: ")
+    expect(panel.locator("[role=status]").first).to_contain_text("it is not due yet: ")
     page.keyboard.press("Escape")
     show(page, "late")
     told = page.get_by_role("dialog", name="late").locator("[role=status]").first

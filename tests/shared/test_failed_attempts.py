@@ -4,10 +4,9 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 

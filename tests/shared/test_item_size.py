@@ -11,15 +11,12 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.payloads.payload import MAX_BYTES
-from duebell_shared.queue.item_size import MAX_ITEM, check_size, size_of
-from duebell_shared.queue.items import item_of, task_of
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.queue.items import MAX_ITEM, check_size, item_of, size_of, task_of
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.history import MAX_OCCURRENCES
+from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import MAX_RESULT, Task
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)

@@ -10,8 +10,7 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
 

@@ -54,11 +54,8 @@ def test_no_payload_is_an_empty_object() -> None:
     [
         (timedelta(days=2, hours=10), NOON + timedelta(days=2, hours=10)),
         (timedelta(0), NOON),
-        (timedelta(days=-1), NOON - timedelta(days=1)),
         (datetime(2026, 12, 31, 1, tzinfo=ZoneInfo("Europe/Berlin")), DUE),
-        (datetime(2026, 12, 31, 0, 0, 0, 1, tzinfo=UTC), DUE + timedelta(milliseconds=1)),
         (datetime(2000, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)),
-        (datetime(1, 1, 1, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)),
         (datetime(2199, 12, 31, 23, 59, tzinfo=UTC), datetime(2199, 12, 31, 23, 59, tzinfo=UTC)),
         # In 2200 by its own clock, and yet in 2199 by the rule's.
         (
@@ -85,14 +82,12 @@ LAST_YEAR = "is after 2199, the last year a rule can ring in"
         ),
         ("2026-12-31T00:00Z", "must be a datetime or a timedelta, not str"),
         (1798675200, "must be a datetime or a timedelta, not int"),
-        (DUE.date(), "must be a datetime or a timedelta, not date"),
         (datetime(2200, 1, 1, tzinfo=UTC), f"2200-01-01 00:00:00+00:00 {LAST_YEAR}"),
         (datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC), f"2199-12-31 23:59:00.001000+00:00 {LAST_YEAR}"),
         (
             datetime(2199, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2))),
             f"2200-01-01 01:00:00+00:00 {LAST_YEAR}",
         ),
-        (datetime.max.replace(tzinfo=UTC), f"9999-12-31 23:59:59.999999+00:00 {LAST_YEAR}"),
         (
             datetime.max.replace(tzinfo=timezone(timedelta(hours=-2))),
             f"9999-12-31 23:59:59.999999-02:00 {LAST_YEAR}",
@@ -101,9 +96,7 @@ LAST_YEAR = "is after 2199, the last year a rule can ring in"
             datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
             "0001-01-01 00:00:00+02:00 is before the calendar begins",
         ),
-        (timedelta(days=365 * 200), f"2226-10-04 12:00:00+00:00 {LAST_YEAR}"),
         (timedelta.max, "is too far away: the year must be 1 to 2199"),
-        (timedelta.min, "is too far away: the year must be 1 to 2199"),
     ],
 )
 def test_due_dates_that_cannot_be(due: object, reason: str) -> None:
@@ -124,12 +117,9 @@ def test_names_are_1_to_256_printable_characters(name: str) -> None:
         ("", "must be 1 to 256 characters, not 0"),
         ("y" * 257, "must be 1 to 256 characters, not 257"),
         ("a\nb", "'a\\nb' has '\\n' in it: only printable characters are allowed"),
-        ("a\x00", "'a\\x00' has '\\x00' in it: only printable characters are allowed"),
-        ("\x7f", "'\\x7f' has '\\x7f' in it: only printable characters are allowed"),
         ("a\u2028", "'a\\u2028' has '\\u2028' in it: only printable characters are allowed"),
         ("\ud800", "'\\ud800' has '\\ud800' in it: only printable characters are allowed"),
         (7, "must be text, not int"),
-        (b"id", "must be text, not bytes"),
     ],
 )
 def test_names_that_cannot_be(field: str, name: object, reason: str) -> None:

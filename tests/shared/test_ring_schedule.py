@@ -136,18 +136,3 @@ def test_an_editor_arms_it_and_reports_it(backend: Backend, calls: Calls) -> Non
     # Another that is due later costs no call of the schedule
     editor.add("act", due=timedelta(hours=2), id="b")
     assert calls["UpdateSchedule"] == 1
-
-
-def test_a_disabled_schedule_is_a_problem_with_the_way_out(backend: Backend, scheduler: Any) -> None:
-    scheduler.update_schedule(
-        Name="duebell",
-        ScheduleExpression=FAR_SENTINEL,
-        FlexibleTimeWindow={"Mode": "OFF"},
-        Target=SCHEDULED,
-        State="DISABLED",
-    )
-    [problem] = Editor(backend=backend).status().problems
-    assert str(problem) == (
-        "schedule 'duebell' is disabled, so nothing runs: enable it in EventBridge Scheduler's console "
-        "(Schedules, Enable)"
-    )

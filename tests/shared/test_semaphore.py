@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.limits.limits import Limit
-from duebell_shared.limits.semaphore import Permits, Semaphore
+from duebell_shared.limits.limits import Limit, Permits, Semaphore
 from tests.support import NOON
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

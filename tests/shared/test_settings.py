@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.retention import History
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 
 
 @pytest.mark.parametrize(

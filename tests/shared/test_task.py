@@ -8,11 +8,10 @@ import pytest
 
 from duebell_shared.errors import TaskConflict
 from duebell_shared.queue.places import lane_of
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import Members
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.instants import to_json
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import (
     MOST_BYTES,
     ActionDescription,

@@ -13,9 +13,8 @@ from duebell_shared.queue.calls import BatchWrite, insertion
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.settings import Settings
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.batches import (
     BATCH,

@@ -17,13 +17,12 @@ import msgspec
 from duebell import Worker
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Function
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
-from duebell_shared.bell.function import Function
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from duebell_shared.queue.places import Past, PastKey, lane_of

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Function
 from duebell_shared.bell.bell import Bell, BellKind, RingSchedule, Rule
-from duebell_shared.bell.function import Function
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Settings
 

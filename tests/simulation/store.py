@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable, DuebellError, ItemRefusal
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.schedules.calendars import Calendars

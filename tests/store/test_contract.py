@@ -12,12 +12,11 @@ import pytest
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE, Store
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.schedules.schedule import make_schedule
-from duebell_shared.tasks.failure import FailedAttempt, Failure
+from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Recurrence
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
@@ -334,7 +333,7 @@ def test_tasks_are_found_by_the_beginning_of_their_ids(store: Store) -> None:
 def test_many_are_written_at_once_as_they_are(store: Store) -> None:
     # Given tasks of every kind, as many as go at once
     schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
-    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.next_after(NOON))
     kinds = [
         task("'quoted' \"?\" {ü}", payload_json='{"f":0.1,"s":"it\'s ? \\u0000é"}'),
         task("large", payload_json=f'"{"x" * 300_000}"'),

@@ -10,14 +10,13 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, QueueFull
-from duebell_shared.queue.item_size import leaner_forms
+from duebell_shared.queue.items import leaner_forms
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.queue.store import Store
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
 from duebell_shared.tasks.follow_up import FollowUp
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.lane_sizes import LaneSizes

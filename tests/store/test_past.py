@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey
 from duebell_shared.queue.store import Store
-from duebell_shared.retention import History, RetentionPolicy
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import History, RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON

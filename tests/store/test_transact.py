@@ -7,8 +7,7 @@ import pytest
 
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.store import Store
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON

@@ -12,7 +12,7 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Result
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.retention import History
+from duebell_shared.tasks.status import History
 from tests.support import Clock, create_schedule
 from tests.verify.account import Account, all_ok
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from duebell_editor.cli.account import Found
 from duebell_editor.cli.program import run
 from duebell_infra import commands
 from duebell_infra.verify import Finding, Result
@@ -93,7 +92,7 @@ def test_what_is_to_be_made_follows_from_the_options(
     assert (given["settings"].table, given["settings"].function) == ("mine", None)
 
     found = Settings(table="other", rule="bell", function="other")
-    monkeypatch.setattr("duebell_editor.cli.account.find", lambda *_: Found(settings=found))
+    monkeypatch.setattr("duebell_editor.cli.account.find", lambda *_: (found, ""))
     verify("--name", "other", "--no-probe")
     assert given["probe"] is False
     assert given["settings"] == found

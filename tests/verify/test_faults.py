@@ -10,8 +10,7 @@ import pytest
 from duebell import Editor
 from duebell_infra.verify import Result
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 

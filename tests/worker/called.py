@@ -7,7 +7,7 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell.function import Function
+from duebell_shared.bell.armer import Function
 
 
 class Called:

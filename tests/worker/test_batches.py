@@ -18,7 +18,7 @@ from duebell import (
     Worker,
 )
 from duebell.testing import Rehearsal
-from duebell_shared.retention import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy
 
 HOUR, SOON = timedelta(hours=1), timedelta(minutes=10)
 COUNTS = {"done": 0, "failed": 0, "cancelled": 0, "expired": 0}

@@ -13,7 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import render
 from duebell_shared.queue.items import stored
-from duebell_shared.retention import History
+from duebell_shared.tasks.status import History
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
@@ -302,32 +302,6 @@ def test_a_recurring_task_that_owes_a_follow_up_is_listed(
     assert listed(scene, "scheduled", prefix) == ["r"]
     assert listed(scene, "done", prefix) == ["ra"]
     assert not listed(scene, "failing", prefix)
-
-
-def test_what_is_behind_a_task_that_owes_for_long_runs_in_time(
-    scene: Scene, clock: Clock, aws: Hooks
-) -> None:
-    # Given two tasks at the head of a lane that owe, and one behind them
-    ids = [id for id in (f"t{n}" for n in range(40)) if scene.editor.queue.lane_of(id) == 0][:3]
-    for id in ids[:2]:
-        scene.editor.add("act", id=id, due=NOON, then=Then("hear"))
-    scene.editor.add("act", id=ids[2], due=NOON + HOUR)
-    mend = refuse_follow_ups(aws)
-    for _ in range(3):
-        scene.run()
-        clock.advance(MINUTE)
-    clock.advance(HOUR)
-
-    # When it is due
-    scene.run()
-
-    # Then it is done, and the two still owe, until they can pay
-    assert scene.editor.get(ids[2]).status is Status.DONE
-    assert all(scene.editor.get(id).owes for id in ids[:2])
-    mend()
-    clock.advance(MINUTE)
-    scene.run()
-    assert sorted(scene.ids) == sorted(f"{id}/then" for id in ids[:2])
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -12,7 +12,7 @@ from duebell import AwsUnavailable, Editor, NotArmed, NotDeployed, Status, Worke
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
@@ -200,25 +200,3 @@ def test_a_run_that_sees_the_mark_starts_nothing_more_and_gives_its_lanes_back(
     clock.advance(until - clock.now)
     assert worker.run(time_left=timedelta(minutes=15)).done == 8 - before
     assert all(editor.get(f"task-{number}").status is Status.DONE for number in range(8))
-
-
-def test_a_run_that_waits_for_what_is_due_soon_leaves_at_its_next_look(
-    backend: Backend, clock: Clock
-) -> None:
-    # Given a run that waits to the second, and a relaner that comes meanwhile
-    def sleep(seconds: float) -> None:
-        if clock.now >= NOON + timedelta(seconds=10):
-            waits.armer.change(lambda record: record.relaning("relaner", until=NOON + 10 * MINUTE))
-        clock.sleep(seconds)
-
-    settings = Settings(precision=Precision.SECOND)
-    waits = Backend(settings, backend.store, backend.rule, clock=clock, sleep=sleep)
-    worker = Worker(backend=waits, pool=Stage(clock))
-    worker.action("act")(lambda: None)
-    Editor(backend=waits).add("act", due=NOON + 2 * MINUTE, id="soon")
-    report = worker.run(time_left=timedelta(minutes=15))
-
-    # Then it has left long before the task is due, which waits
-    assert (report.attempts, report.lanes) == (0, 4)
-    assert clock.now < NOON + MINUTE
-    assert [lane.owner for lane in waits.armer.read().lanes] == [None] * 4

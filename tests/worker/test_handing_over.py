@@ -12,9 +12,7 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.instants import NEVER
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.memory import memory_backend
@@ -132,30 +130,6 @@ def test_what_is_added_while_lanes_are_handed_over_is_not_lost(
         assert [record.lanes[lane].due for lane in (1, 2, 3)] == [NOON + HOUR] * 3
 
 
-def test_a_lane_is_handed_over_due_at_its_head_whatever_came_and_went(
-    editor: Editor, worker: Worker, stage: Stage, started: Started
-) -> None:
-    # Given a run during which tasks are added, and cancelled again, that are due before the many to come
-    add(editor, *(f"task-{number}" for number in range(120)), due=NOON + MINUTE)
-    cancelled: list[str] = []
-
-    @worker.action("fickle")
-    def fickle() -> None:
-        for lane in (1, 2, 3):
-            id = next(f"gone-{n}" for n in range(99) if editor.queue.lane_of(f"gone-{n}") == lane)
-            editor.add("act", due=NOON, id=id)
-            editor.cancel(id)
-            cancelled.append(id)
-        stage.sleep(62)
-
-    editor.add("fickle", due=NOON)
-    # When it hands the lanes over
-    worker.run(time_left=10 * MINUTE)
-    # Then nothing is left of that
-    assert len(cancelled) == 3
-    assert [started.records[0].lanes[lane].due for lane in (1, 2, 3)] == [NOON + MINUTE] * 3
-
-
 def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_them_yet(
     editor: Editor, worker: Worker, store: WatchedStore, started: Started
 ) -> None:
@@ -203,24 +177,6 @@ def test_a_rule_that_cannot_be_set_then_does_not_end_the_run(
     assert refused
     assert started.shares == [[1], [2], [3]]
     assert (report.lost_lease, report.lanes) == (False, 1)
-
-
-@pytest.mark.parametrize("most", [2])
-def test_a_run_whose_helpers_have_come_and_gone_may_share_again(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, started: Started
-) -> None:
-    # Given runs that come at once and give their lanes back empty
-    def come(lanes: list[int]) -> None:
-        run = Lease.claim(backend.armer, f"run-{lanes}", clock, only=lanes)
-        run.clear()
-        run.release(dict.fromkeys(run.lanes, NEVER), unless_due_within=None)
-
-    started.come = come
-    add(editor, *(f"task-{number}" for number in range(240)))
-    # When there is still too much to do
-    worker.run(time_left=10 * MINUTE)
-    # Then further ones are started
-    assert started.shares == [[1, 3], [2]]
 
 
 def test_lanes_that_are_to_be_handed_over_are_not_looked_into_any_more(

@@ -9,8 +9,8 @@ import pytest
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
+from duebell_shared.bell.armer import arming_event
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.bell.function import arming_event
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

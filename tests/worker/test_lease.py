@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from duebell import Editor, Status, Task, Worker
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
@@ -169,39 +169,6 @@ def test_a_run_that_lost_its_lease_over_a_claim_does_not_call_the_action(
     # Then the attempt counts, for it may have been made, and it was not
     assert (report.lost_lease, called) == (True, [])
     assert (editor.get("a").status, editor.get("a").attempt) == (Status.RUNNING, 1)
-
-
-def test_a_lease_that_ran_out_while_nobody_took_over_goes_on(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
-    # Given an action during which the whole process stood still for longer than the lease
-    attempts = []
-
-    @worker.action("act")
-    def act(payload: object, task: Task) -> None:
-        attempts.append(task.attempt)
-        if task.attempt == 1:
-            clock.advance(LEASE)
-
-    editor.add("act", due=NOON, id="a")
-
-    # When the run goes on
-    report = worker.run()
-
-    # Then it has not written what came of that attempt, for it could not know; but it makes the next itself
-    assert attempts == [1, 2]
-    assert (report.done, report.attempts, report.lost_lease) == (1, 1, False)
-    assert editor.get("a").status is Status.DONE
-
-
-def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: Clock) -> None:
-    mine = Lease.claim(backend.armer, "mine", clock)
-    mine.clear()
-    clock.advance(LEASE)
-    Lease.claim(backend.armer, "other", clock)
-    heads = dict.fromkeys(mine.lanes, NOON + timedelta(days=1))
-    assert mine.release(heads, unless_due_within=timedelta(0)) is None
-    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
 
 
 def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(

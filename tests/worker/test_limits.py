@@ -13,8 +13,7 @@ from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Permits, Semaphore
+from duebell_shared.limits.limits import Limits, Permits, Semaphore
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
@@ -101,29 +100,6 @@ def test_each_task_is_put_back_once_and_uses_no_attempt_up(
     assert {editor.get(f"mail-{n}").rev for n in range(30)} == {3, 5}
 
 
-def test_what_comes_late_does_not_wait_behind_all_others(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
-) -> None:
-    # Given a line of ten minutes
-    ran: list[str] = []
-
-    @worker.action("mail", per_second=1)
-    def mail(payload: object, task: Task) -> None:
-        ran.append(task.id)
-
-    add(editor, 600)
-    worker.run(time_left=10 * SECOND)
-    first = set(ran)
-    # When no run comes for a while
-    clock.advance(5 * MINUTE)
-    ran.clear()
-    worker.run(time_left=30 * SECOND)
-    # Then nothing is started in a burst, and the places that were missed are not at the end of the line
-    assert 1 <= len(ran) <= 32
-    line = sorted(editor.get(f"mail-{n}").queued or NOON for n in range(600) if f"mail-{n}" not in first)
-    assert max(line) <= NOON + 16 * MINUTE
-
-
 def test_at_most_so_many_are_under_way_at_a_time(
     editor: Editor, backend: Backend, clock: Clock, stage: Stage, store: CountingStore
 ) -> None:
@@ -147,19 +123,6 @@ def test_at_most_so_many_are_under_way_at_a_time(
     assert max(other) < NOON + SECOND
     assert clock.now < NOON + 40 * SECOND
     assert not store.semaphores["mail"].permits
-
-
-def test_permits_of_other_runs_count_until_their_lease_ends(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
-) -> None:
-    declare(worker, starts, clock, at_most=3)
-    store.swap_semaphore("mail", None, Semaphore(permits={"dead": Permits(3, NOON + 2 * MINUTE)}))
-    add(editor, 2)
-    for _ in range(10):
-        worker.run(time_left=MINUTE)
-        clock.advance(20 * SECOND)
-    assert len(starts) == 2
-    assert min(starts) >= NOON + 2 * MINUTE
 
 
 def test_lateness_counts_from_when_the_task_would_have_been_started(
@@ -441,25 +404,6 @@ def test_a_raised_rate_holds_for_what_earlier_runs_have_put_back(
     assert clock.now <= rings_at + 20 * SECOND
     assert [name for name in ran if name in waiting] == waiting
     assert editor.status().rings_at is None
-
-
-def test_tasks_of_others_between_them_are_left_alone(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
-) -> None:
-    worker.action("mail", per_second=1 / 300)(lambda: starts.append(clock.now))
-    worker.action("other")(lambda: None)
-    add(editor, 4)
-    for minute in range(1, 15):
-        editor.add("other", due=NOON + minute * MINUTE, id=f"other-{minute}")
-    # One of the same action that is due then by itself
-    editor.add("mail", due=NOON + 9 * MINUTE, id="of-itself")
-    worker.run(time_left=SECOND)
-    editor.limit("mail", per_second=100)
-    worker.run(time_left=5 * SECOND)
-    assert len(starts) == 4
-    for name in ("of-itself", *(f"other-{minute}" for minute in range(2, 15))):
-        task = editor.get(name)
-        assert (task.attempt, task.status) == (0, Status.SCHEDULED)
 
 
 def test_a_task_that_was_changed_while_it_waited_is_left_as_it_is(

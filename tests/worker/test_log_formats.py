@@ -7,7 +7,6 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -99,13 +98,6 @@ def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.Captu
     assert logging.getLogger().handlers == [lambdas]
     assert logging.getLogger().level == logging.INFO
     assert (len(written(capsys)), seen) == (1, [])
-
-
-def test_the_lines_of_actions_in_threads_have_the_request(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    with invocation("3f2c"), ThreadPoolExecutor(1) as pool:
-        pool.submit(logging.info, "from a thread").result()
-    assert json.loads(written(capsys)[0])["requestId"] == "3f2c"
 
 
 @pytest.mark.parametrize("is_lambda", [True, False])

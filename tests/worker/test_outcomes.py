@@ -10,9 +10,8 @@ import pytest
 
 from duebell import Backoff, Retry
 from duebell_shared.instants import LATEST
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
 from duebell_worker.actions.handles import new_action

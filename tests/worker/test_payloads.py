@@ -205,20 +205,6 @@ def test_a_type_that_no_payload_can_have_is_refused(worker: Worker, unsupported:
         worker.action("act")(act)
 
 
-class NotData:
-    """A class that JSON text cannot become."""
-
-    def __init__(self, connection: object) -> None:
-        self.connection = connection
-
-
-def test_a_class_that_is_no_data_is_refused(worker: Worker) -> None:
-    def act(payload: NotData) -> None: ...
-
-    with pytest.raises(TypeError, match=r"action 'act': a payload cannot be .*NotData.* no JSON"):
-        worker.action("act")(act)
-
-
 def many_models(payload: list[SaleModel]) -> None: ...
 
 

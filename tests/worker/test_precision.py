@@ -11,7 +11,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.settings import Precision, Settings
-from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage
@@ -105,24 +104,6 @@ def test_while_an_action_takes_long_others_start_in_time(
     editor.add_many({"action": "act", "due": due} for due in dues)
     worker.run(time_left=5 * MINUTE)
     assert starts == dues
-
-
-def test_who_lost_its_lanes_while_it_waited_starts_nothing(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, starts: list[datetime], aws: Hooks
-) -> None:
-    editor.add("act", due=NOON + 100 * SECOND)
-    stood_still: list[datetime] = []
-
-    def take_over(**_: object) -> None:
-        if clock.now > NOON + 10 * SECOND and not stood_still:
-            stood_still.append(NOON)
-            clock.advance(5 * MINUTE)
-            Lease.claim(backend.armer, "other", clock)
-
-    aws.before("dynamodb.GetItem", take_over)
-    report = worker.run(time_left=10 * MINUTE)
-    assert (starts, report.lost_lease) == ([], True)
-    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
 
 
 def test_it_stops_waiting_in_good_time_and_gives_the_lanes_back(

@@ -54,14 +54,6 @@ def test_a_run_of_one_that_looks_seldom_gives_its_lanes_back_at_once(hosted: Hos
     assert not hosted.record.owners(hosted.clock.now)
 
 
-def test_draining_twice_gives_no_more_time(hosted: Hosted) -> None:
-    hosted.takes(HOUR)
-    hosted.add("long", NOON + SECOND)
-    hosted.at(NOON + 20 * SECOND, hosted.process.drain)
-    assert not hosted.run_until(NOON + 10 * SECOND)
-    assert hosted.clock.now <= NOON + 32 * SECOND
-
-
 def test_it_is_well_as_long_as_it_looks(hosted: Hosted) -> None:
     assert not hosted.process.health().is_well
     hosted.add("act", NOON + MINUTE)
@@ -96,18 +88,6 @@ def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: H
     assert {health.is_well for _, health in seen} == {True, False}
     assert all(health.is_well is (after < LEASE + SECOND) for after, health in seen if health.looked_at)
     assert "no answer" in (seen[-1][1].error or "")
-
-
-def test_a_process_that_is_full_of_long_actions_is_well(hosted: Hosted) -> None:
-    hosted.takes(HOUR)
-    for number in range(3):  # one more than it has places for
-        hosted.add("long", NOON + number * SECOND)
-    seen: list[bool] = []
-    for minutes in range(1, 60):
-        hosted.at(NOON + minutes * MINUTE, lambda: seen.append(hosted.process.health().is_well))
-    hosted.run_until(NOON + 3 * HOUR)
-    assert len(seen) == 59
-    assert all(seen)
 
 
 def test_its_actions_are_known_to_editors(hosted: Hosted) -> None:

@@ -138,26 +138,6 @@ def test_a_task_that_is_confirmed_at_the_moment_of_its_drop_is_run(
     assert [id for id, _, _ in scene.ran] == ["a"]
 
 
-def test_a_task_that_is_confirmed_between_the_claims_of_a_run_is_run_by_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a transaction that is committed when the run has found its task not scheduled, nor running
-    reservation = scene.reserve()
-    claim_many = scene.store.claim_many
-
-    def claim_then_commit(keys: Any, *, status: Status, **given: Any) -> list[Any]:
-        results = claim_many(keys, status=status, **given)
-        if status is Status.RUNNING:
-            assert scene.commit(reservation)
-        return results
-
-    monkeypatch.setattr(scene.store, "claim_many", claim_then_commit)
-
-    # When the rule rings; then the same run runs it, as soon as it looks again
-    assert scene.worker.run().done == 1
-    assert scene.ran == [("a", 1, 2)]
-
-
 def test_many_reserved_tasks_are_read_and_dropped_together(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

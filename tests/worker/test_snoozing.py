@@ -7,7 +7,6 @@ import pytest
 
 from duebell import Editor, Snooze, Status, Task, Worker
 from duebell.testing import Rehearsal
-from duebell_shared.backend import Backend
 from duebell_shared.instants import LATEST, render
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
@@ -73,23 +72,6 @@ def test_snoozing_uses_no_attempt_up_and_leaves_the_failures(
     assert (task.status, task.attempt, task.snoozes) == (Status.DONE, 2, 6)
     [failed] = task.failures
     assert (failed.attempt, failed.message) == (1, "once")
-
-
-def test_a_death_after_a_snooze_counts_one_attempt(
-    editor: Editor, backend: Backend, worker: Worker, clock: Clock
-) -> None:
-    # Given a task that was snoozed, and whose next run died
-    called = polls(worker, Snooze(HOUR), None)
-    task = editor.add("poll", due=NOON, id="a")
-    worker.run()
-    clock.advance(HOUR)
-    [key] = backend.store.queued(task.lane)
-    assert backend.store.claim(key, run="died", now=clock(), status=Status.SCHEDULED)
-    # When the next comes
-    worker.run()
-    # Then one attempt was lost
-    assert called[1].attempt == 2
-    assert [one.type for one in called[1].failures] == ["WorkerDied"]
 
 
 def test_it_goes_on_with_another_payload(editor: Editor, worker: Worker, clock: Clock) -> None:

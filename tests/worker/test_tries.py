@@ -17,7 +17,6 @@ from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease, new_run_id, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.dead import die, die_while_running
-from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
 
 REQUEST = str(uuid.UUID(int=15))
@@ -87,26 +86,6 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
     assert editor.get("a").status is Status.SCHEDULED
     assert not log.lines("run_died")
     assert not any("DeadRuns" in line for line in log.lines("metrics"))
-
-
-def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_waited(
-    backend: Backend, clock: Clock
-) -> None:
-    # Given one invocation that is delivered twice, and a run of it that holds half of the lanes
-    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=(0, 1))
-    held: list[set[str]] = []
-
-    def sleep(seconds: float) -> None:
-        held.append(backend.armer.read().owners(clock.now))
-        clock.now = lives.renew_at
-        lives.renew()
-        clock.now = NOON + LEASE
-
-    # When the other one comes, then it claims nothing while it waits, and then the other half
-    answer = sleeping(backend, sleep).handler(None, Context())
-    assert held == [{f"{REQUEST}.lives"}]
-    assert answer["lanes"] == 2
-    assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1)
 
 
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
@@ -225,17 +204,6 @@ def test_one_task_that_was_left_running_costs_no_read(
     calls.clear()
     assert worker.run().done == 1
     assert calls["BatchGetItem"] == 0
-
-
-def test_tasks_whose_attempts_cannot_be_read_are_run_all_the_same(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
-) -> None:
-    worker.action("act")(lambda: None)
-    for id in ("a", "b", "c"):
-        editor.add("act", due=NOON, id=id)
-    die_while_running(backend, clock, "a", "b", "c")
-    aws.leave_unanswered("dynamodb.BatchGetItem", times=10)
-    assert worker.run().done == 3
 
 
 # The names of runs.

@@ -9,27 +9,16 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import count
 from random import Random, random
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    ParamSpec,
-    Protocol,
-    Self,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, overload
 
 import msgspec
 
 from duebell_shared.aws.aws_session import client_maker
 from duebell_shared.backend import Backend
-from duebell_shared.backoff import Backoff, pause
+from duebell_shared.backoff import pause
 from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.errors import AwsUnavailable, InvalidSettings, NotArmed
 from duebell_shared.instants import parse, time_text
-from duebell_shared.limits.limits import Limit
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import RESERVED, is_reserved
@@ -43,6 +32,7 @@ from .actions.action import Action
 from .actions.handles import (
     BUILT_IN,
     ActionDecorator,
+    ActionOptions,
     ArgumentsAction,
     PayloadAction,
     delivery_action,
@@ -190,20 +180,7 @@ class Worker:
         return before
 
     @overload
-    def action(
-        self,
-        name: str | None = None,
-        *,
-        attempts: int = 5,
-        backoff: Backoff = ...,
-        timeout: timedelta | None = None,
-        stoppable: bool = ...,
-        keep_result: bool = ...,
-        on_failed: str | None = None,
-        at_most: int | None = None,
-        per_second: float | None = None,
-        closed: str | None = None,
-    ) -> ActionDecorator: ...
+    def action(self, name: str | None = None, **options: Unpack[ActionOptions]) -> ActionDecorator: ...
 
     # The function itself, as in ActionDecorator.
     @overload
@@ -223,20 +200,7 @@ class Worker:
     @overload
     def action(self, name: Callable[_A, _R], /) -> ArgumentsAction[_A, _A, _R]: ...
 
-    def action(
-        self,
-        name: str | Callable[..., Any] | None = None,
-        *,
-        attempts: int = 5,
-        backoff: Backoff = Backoff(),  # noqa: B008 (a value)
-        timeout: timedelta | None = None,
-        stoppable: bool = False,
-        keep_result: bool = False,
-        on_failed: str | None = None,
-        at_most: int | None = None,
-        per_second: float | None = None,
-        closed: str | None = None,
-    ) -> Any:
+    def action(self, name: str | Callable[..., Any] | None = None, **options: Unpack[ActionOptions]) -> Any:
         """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
 
         Without a name, or bare as `@worker.action`, the action has the name of the function.
@@ -245,9 +209,9 @@ class Worker:
         the task, and the payload's fields by keyword: `def put_on_sale(task: Task, *, item: int)`. It may be
         `async`. Tasks run at least once, so make it idempotent: `task.id` and `task.attempt` help.
 
-        An error that it raises is a failed attempt, retried after the `backoff` until `attempts` are used up;
-        `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
-        delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
+        An error that it raises is a failed attempt, retried after the `backoff` until `attempts`, five unless
+        given, are used up; `Retry` and `Abort` decide otherwise. A task that has failed for good is given to
+        the action or delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
         An attempt that takes longer than `timeout` has failed then, as `TimedOut`. A later result is not
         recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
@@ -267,19 +231,7 @@ class Worker:
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
             self._check_is_new(chosen)
-            limit = Limit(at_most=at_most, per_second=per_second, closed=closed)
-            action = new_action(
-                chosen,
-                function,
-                attempts=attempts,
-                backoff=backoff,
-                timeout=timeout,
-                stoppable=stoppable,
-                keep_result=keep_result,
-                on_failed=on_failed,
-                limit=limit,
-                editor=lambda: self.editor,
-            )
+            action = new_action(chosen, function, lambda: self.editor, **options)
             self._add(action)
             return action
 
@@ -362,11 +314,7 @@ class Worker:
         return self._deliver
 
     def recurring(
-        self,
-        schedule: str,
-        *,
-        id: str | None = None,
-        **options: Unpack[DeclaredFields],
+        self, schedule: str, *, id: str | None = None, **options: Unpack[DeclaredFields]
     ) -> Callable[[_Action], _Action]:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 from msgspec import UNSET, UnsetType
 
-from duebell_shared.tasks.failure import FailedAttempt
+from duebell_shared.tasks.history import FailedAttempt
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task as StoredTask
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import boto3
 import botocore.session
-import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_editor.cli.errors import WrongUsage
@@ -57,9 +56,9 @@ _BEFORE_A_PROFILE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """The options that choose an account and a scheduler.
+@dataclass(kw_only=True)
+class Account:
+    """The account and the scheduler, by the options and the environment.
 
     name       that of --name or DUEBELL_NAME
     by_option  whether --name gave it: then the worker's settings win over the environment's
@@ -70,13 +69,6 @@ class Chosen:
     profile: str | None
     region: str | None
     endpoint_url: str | None
-
-
-@dataclass
-class Account:
-    """The account and the scheduler, by the options and the environment."""
-
-    chosen: Chosen
     warn: Callable[[str], None]
 
     @property
@@ -84,13 +76,13 @@ class Account:
         """The scheduler in a question: its name or its table, and its label."""
         settings = self.settings
         label = f" ({settings.label})" if settings.label else ""
-        return f"{self.chosen.name or settings.table}{label}"
+        return f"{self.name or settings.table}{label}"
 
     @cached_property
     def session(self) -> boto3.Session:
         """The AWS session of the options; the environment decides the rest."""
         inner = _EndpointSession()
-        inner.endpoint_url = self.chosen.endpoint_url
+        inner.endpoint_url = self.endpoint_url
         inner.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
         if self._local:
             given = self._local.environment
@@ -99,9 +91,7 @@ class Account:
                 given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
             )
             return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
-        made = default_session(
-            botocore_session=inner, profile_name=self.chosen.profile, region_name=self.chosen.region
-        )
+        made = default_session(botocore_session=inner, profile_name=self.profile, region_name=self.region)
         inner.get_scoped_config()  # raises ProfileNotFound, as the SDK's own loader does
         return made
 
@@ -112,7 +102,7 @@ class Account:
         Its worker's Lambda is asked for them, in one call. Variables of the environment count before that
         only if the name is one of them. Raises NotDeployed, AwsError, InvalidSettings, WrongUsage.
         """
-        name = self.chosen.name
+        name = self.name
         if name is None:
             return Settings.from_env()
         ours = {each: text for each, text in os.environ.items() if each.startswith("DUEBELL_")}
@@ -127,13 +117,12 @@ class Account:
             )
         if self.session.region_name is None:
             raise WrongUsage(_no_region())
-        found = find(self.session, name, {} if self.chosen.by_option else ours)
-        if found.why_not:
+        settings, why_not = find(self.session, name, {} if self.by_option else ours)
+        if why_not:
             self.warn(
-                f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: "
-                f"{found.why_not}"
+                f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: {why_not}"
             )
-        return found.settings
+        return settings
 
     @cached_property
     def backend(self) -> Backend:
@@ -161,21 +150,21 @@ class Account:
             _forget("AWS_PROFILE", *(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
             os.environ.update(self._local.environment)
             return
-        if self.chosen.profile is not None:
+        if self.profile is not None:
             _forget(*_BEFORE_A_PROFILE)
-            os.environ["AWS_PROFILE"] = self.chosen.profile
-        if self.chosen.region is not None:
-            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self.chosen.region
-        if self.chosen.endpoint_url is not None:
+            os.environ["AWS_PROFILE"] = self.profile
+        if self.region is not None:
+            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self.region
+        if self.endpoint_url is not None:
             _forget(*(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
-            os.environ["AWS_ENDPOINT_URL"] = self.chosen.endpoint_url
+            os.environ["AWS_ENDPOINT_URL"] = self.endpoint_url
             # Set, not only removed: a profile can also ask to ignore endpoint URLs.
             os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
 
     @cached_property
     def _local(self) -> LocalStack | None:
         """The stack of `duebell local`, if it is what is named."""
-        if self.chosen.name != LOCAL:
+        if self.name != LOCAL:
             return None
         stack = LocalStack.find()
         if stack is None or not stack.environment:
@@ -214,28 +203,16 @@ OURS = ("DUEBELL_CHANGED_BY", "DUEBELL_STRICT_ACTIONS")
 _REFUSED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A scheduler that was found.
+def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> tuple[Settings, str]:
+    """The settings of the scheduler of this name, and why those of its worker could not be read, if so.
 
-    settings  those of its worker; if they may not be read, what the templates name its parts by
-    why_not   why the settings could not be read; empty if they could
+    Where they may not be read, they are what the templates name its parts by. `given` are variables that
+    count before the worker's. Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
     """
-
-    settings: Settings
-    why_not: str = ""
-
-
-def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
-    """The scheduler of this name in the session's account and region.
-
-    given  variables that count before the worker's
-
-    Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
-    """
-    own = {variable: os.environ[variable] for variable in OURS if variable in os.environ}
-    by_name = {"DUEBELL_NAME": name}
+    function: dict[str, Any] = {}
+    why_not = ""
     try:
-        function = session.client("lambda").get_function_configuration(FunctionName=name)
+        function = dict(session.client("lambda").get_function_configuration(FunctionName=name))
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         if code == "ResourceNotFoundException":
@@ -245,18 +222,16 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
             ) from error
         if code not in _REFUSED:
             raise AwsRefused(str(error)) from error
-        settings = Settings.from_env({**by_name, **own, **given})
-        return Found(settings=settings, why_not=str(error))
+        why_not = str(error)
     except BotoCoreError as error:
         raise AwsUnavailable(f"{error}{way_out(error)}") from error
     environment = function.get("Environment", {})
-    unreadable = environment.get("Error", {}).get("Message", "")
+    there: dict[str, str] = environment.get("Variables", {})
     variables = {
-        variable: value
-        for variable, value in environment.get("Variables", {}).items()
-        if variable.startswith("DUEBELL_")
+        "DUEBELL_NAME": name,
+        **{variable: value for variable, value in there.items() if variable.startswith("DUEBELL_")},
+        **{variable: os.environ[variable] for variable in OURS if variable in os.environ},
+        **given,
     }
-    return Found(
-        settings=Settings.from_env({**by_name, **variables, **own, **given}),
-        why_not=unreadable,
-    )
+    why_not = why_not or environment.get("Error", {}).get("Message", "")
+    return Settings.from_env(variables), why_not

@@ -1,13 +1,10 @@
 """`duebell add`: one task, or all tasks of a file of JSON lines, with a progress bar and a report."""
 
 import contextlib
-import itertools
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import IO, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import typer
@@ -23,7 +20,7 @@ from duebell_shared.errors import (
     TaskExists,
 )
 from duebell_shared.payloads.payload import MAX_LEVELS, read_json
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, fields_of_json
 from duebell_shared.tasks.new_task import new_task
@@ -50,7 +47,7 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """Reads lines in chunks, with the checks of the library. Remembers only ids, to find duplicates.
+    """Reads lines, with the checks of the library, and finds ids that stand there twice.
 
     Times without an offset are in `zone`. If there is an `id_prefix`, a task without an id gets it and its
     line number.
@@ -68,7 +65,7 @@ class Reader:
         self._id_prefix = id_prefix
         self._clock = clock
         self._warn = warn
-        self._lines: dict[int, int] = {}  # by the id's hash, which is shorter; a false match is unlikely
+        self._lines: dict[str, int] = {}  # by the id
         self._number = 0
         self.without_id = 0
 
@@ -92,7 +89,7 @@ class Reader:
             return error
         if (id := task.get("id")) is None:
             self.without_id += 1
-        elif (first := self._lines.setdefault(hash(id), number)) != number:
+        elif (first := self._lines.setdefault(id, number)) != number:
             return InvalidTask("id", f"{quoted(id)} is the id of line {first} too")
         return task
 
@@ -118,11 +115,8 @@ def _object(line: bytes) -> dict[str, object]:
     return given
 
 
-#: Lines that are written before the next are read.
+#: Lines that are written at a time.
 _CHUNK = 500
-
-#: Bytes of a pipe that are kept in memory; more go to a temporary file.
-_IN_MEMORY = 10_000_000
 
 
 class Policy(NamedTuple):
@@ -138,7 +132,6 @@ class _Tally:
 
     added: int = 0
     there_already: int = 0
-    done_to: int = 0  # number of the last line that was written
     failures: list[tuple[Line, str]] = field(default_factory=list)
 
     def fail(self, line: Line, error: DuebellError) -> None:
@@ -177,59 +170,14 @@ def add_file(
 ) -> None:
     """Add the tasks in the lines of a file, or of `-`, standard input. Exits with 7 when some failed.
 
-    All lines are checked before any task is written.
+    All lines are read into memory, and checked before any task is written.
     """
     if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists", "max_wait"):
         raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
     out, tally = context.out, _Tally()
-    with _read_twice(file) as lines:
-        total = _check(lines, Reader(zone, id_prefix, context.now, warn=out.warn), tally, out)
-        lines.seek(0)
-        reader = Reader(zone, id_prefix, context.now, warn=lambda _: None)
-        editor = context.editor()
-        try:
-            with out.progress("adding", total) as progress:
-                done = 0
-                for chunk in _chunks(lines, reader):
-                    _write(editor, tally.tasks_of(chunk), policy, tally)
-                    done += len(chunk)
-                    tally.done_to = chunk[-1].number
-                    progress(done)
-        except (KeyboardInterrupt, DuebellError):
-            with contextlib.suppress(DuebellError):
-                editor.ensure_armed()  # for tasks that are stored, but not armed for yet
-            out.warn(
-                f"broken off after line {tally.done_to:,}, and some of the {_CHUNK} after it may be stored "
-                f"too; {_how_to_repeat(reader)}"
-            )
-            tally.tell(out)
-            raise
-    tally.tell(out)
-    if tally.failures:
-        raise typer.Exit(Exit.SOME_FAILED)
-
-
-@contextlib.contextmanager
-def _read_twice(file: str) -> Iterator[IO[bytes]]:
-    """The file, for two readings; a pipe is copied to a temporary file."""
-    with opened(file) as lines:
-        if file != "-" and lines.seekable():
-            yield lines
-            return
-        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
-            shutil.copyfileobj(lines, copy)
-            copy.seek(0)
-            yield copy
-
-
-def _check(lines: IO[bytes], reader: Reader, tally: _Tally, out: Output) -> int:
-    """Check all lines and count them. Prints the wrong ones, and raises WrongUsage if there are any."""
-    total = 0
-    with out.progress("checking", None) as progress:
-        for chunk in _chunks(lines, reader):
-            tally.tasks_of(chunk)
-            total += len(chunk)
-            progress(total)
+    reader = Reader(zone, id_prefix, context.now, warn=out.warn)
+    with opened(file) as stream:
+        lines = tally.tasks_of(reader.read(stream))
     if tally.failures:
         tally.tell(out)
         some = f"{len(tally.failures):,} of the lines" if tally.failures[1:] else "a line"
@@ -240,11 +188,39 @@ def _check(lines: IO[bytes], reader: Reader, tally: _Tally, out: Output) -> int:
             f"{some} no id: if this were repeated, they would be added again; --id-prefix TEXT makes ids of "
             f"their line numbers"
         )
-    return total
+    editor, done_to = context.editor(), 0
+    try:
+        with out.progress("adding", len(lines)) as progress:
+            for start in range(0, len(lines), _CHUNK):
+                chunk = lines[start : start + _CHUNK]
+                _write(editor, chunk, policy, tally)
+                done_to = chunk[-1].number
+                progress(start + len(chunk))
+    except (KeyboardInterrupt, DuebellError):
+        with contextlib.suppress(DuebellError):
+            editor.ensure_armed()  # for tasks that are stored, but not armed for yet
+        again = "repeat it with --if-exists keep: what is stored already stays as it is"
+        if reader.without_id:
+            again = "to repeat it, leave these lines out: those without an id would be added again"
+        out.warn(
+            f"broken off after line {done_to:,}, and some of the {_CHUNK} after it may be stored too; {again}"
+        )
+        tally.tell(out)
+        raise
+    tally.tell(out)
+    if tally.failures:
+        raise typer.Exit(Exit.SOME_FAILED)
 
 
 def _write(editor: Editor, lines: Sequence[Line], policy: Policy, tally: _Tally) -> None:
-    report, trouble = _insert(editor, lines, policy)
+    """Store the tasks of these lines. Raises NotArmed, and the error of AWS if that stopped all of them."""
+    tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
+    trouble: NotArmed | None = None
+    try:
+        report = editor.add_many(tasks, if_exists=policy.if_exists, max_wait=policy.max_wait)
+    except NotArmed as error:
+        report = error.report if isinstance(error.report, AddReport) else AddReport(added=())
+        trouble = error
     there = len(report.there_already) if policy.if_exists is IfExists.KEEP else 0
     tally.added += len(report.added) - there
     tally.there_already += there
@@ -255,29 +231,6 @@ def _write(editor: Editor, lines: Sequence[Line], policy: Policy, tally: _Tally)
     errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
     if errors and len(errors) == len(lines):
         raise errors[-1]  # the other lines would fare no better
-
-
-def _insert(editor: Editor, lines: Sequence[Line], policy: Policy) -> tuple[AddReport, NotArmed | None]:
-    """Store the tasks. Returns the report, and the error when the rule does not ring for them."""
-    tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
-    try:
-        return editor.add_many(tasks, if_exists=policy.if_exists, max_wait=policy.max_wait), None
-    except NotArmed as error:
-        report = error.report
-        return report if isinstance(report, AddReport) else AddReport(added=()), error
-
-
-def _how_to_repeat(reader: Reader) -> str:
-    if reader.without_id:
-        return "to repeat it, leave these lines out: those without an id would be added again"
-    return "repeat it with --if-exists keep: what is stored already stays as it is"
-
-
-def _chunks(lines: IO[bytes], reader: Reader) -> Iterator[list[Line]]:
-    """The lines in chunks. Only a line feed ends a line."""
-    read = reader.read(lines)
-    while chunk := list(itertools.islice(read, _CHUNK)):
-        yield chunk
 
 
 app = typer.Typer()

@@ -153,8 +153,8 @@ def batch(
     """Without an option, it shows how many tasks of the batch have ended.
 
     With --then or --on-failed it makes an open batch, which `add --batch` adds tasks to. When it is closed
-    and all of them have ended, the action comes once, with the counts in its payload; --on-failed instead, if
-    any has failed. With --wait-for the batch is made of these tasks, and closed.
+    and all of them have ended, one task of the action is added, with the counts in its payload. If any has
+    failed, it is one of --on-failed instead. With --wait-for the batch is made of these tasks, and closed.
     """
     editor, fields = context.editor(), options.fields_from(given)
     fields |= {"wait_for": wait_for} if wait_for else {}

@@ -52,16 +52,16 @@ class Context:
     @cached_property
     def account(self) -> "Account":
         """The account and the scheduler that are chosen."""
-        from .account import Account, Chosen  # noqa: PLC0415 (the AWS SDK is slow to import)
+        from .account import Account  # noqa: PLC0415 (the AWS SDK is slow to import)
 
-        chosen = Chosen(
+        return Account(
             name=self.chosen_name,
             by_option=self.name is not None,
             profile=self.profile,
             region=self.region,
             endpoint_url=self.endpoint_url,
+            warn=self.out.warn,
         )
-        return Account(chosen, self.out.warn)
 
     def editor(self, *, by: str | None = "cli") -> "Editor":
         """The editor of the queue: see `Account.editor`."""

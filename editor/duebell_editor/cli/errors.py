@@ -189,17 +189,10 @@ def _taken(error: TaskExists) -> str:
     )
 
 
-#: Beginnings of pydantic's reasons, which typer passes on, and those that replace them.
-_BEGINNINGS = {"Input should be": "it must be", "Value error, ": ""}
-
-
 def _usage(error: Any) -> str:
     """typer's message in our form. A BadParameter without a parameter already says the way out."""
     if isinstance(error, typer.BadParameter) and error.param is None and error.param_hint is None:
         return str(error.message)
-    for beginning, ours in _BEGINNINGS.items():
-        if error.message.startswith(beginning):
-            error.message = ours + error.message.removeprefix(beginning)
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else "duebell"
     return f"{message[:1].lower()}{message[1:]}{' -' if message.endswith('?') else ';'} see `{path} --help`"

@@ -94,13 +94,10 @@ def payload_from(text: str | None, file: str | None) -> Any:
     if text is None and file is None:
         return UNSET
     try:
-        if file is not None and file != "-":
-            return read_json(Path(file).read_bytes().decode("utf-8-sig"))
         if text is None or text == "-":
-            text = sys.stdin.buffer.read().decode("utf-8-sig")
+            with opened(file or "-") as stream:
+                text = stream.read().decode("utf-8-sig")
         return read_json(text)
-    except OSError as error:
-        raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise WrongUsage(f"the payload is not UTF-8: byte {error.start + 1} is wrong") from error
     except RecursionError as error:

@@ -20,11 +20,11 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.status import Verb
+from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
 
 from .context import Context, EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
-from .errors import HELP, Exit, exit_of
+from .errors import HELP, Exit, UsageError, exit_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -80,6 +80,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 }
 _COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
+#: Words that users of other tools try, and the command for them.
+_SYNONYMS = {"delete": "cancel", "explain": "why", "failed": "failures", "logs": "history", "rerun": "retry"}
+
 
 def examples(*lines: str, more: str = "") -> str:
     """The end of a command's help: calls of it, each in a line, and `more` in lines of its own."""
@@ -103,7 +106,13 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _asking_for_json(ctx, args):
-            return super().parse_args(ctx, args)
+            try:
+                return super().parse_args(ctx, args)
+            except UsageError as error:
+                status = getattr(error, "option_name", "").removeprefix("--")
+                if status in {*Status} and "--status" in {name for one in self.params for name in one.opts}:
+                    vars(error)["possibilities"] = [f"--status {status}"]
+                raise
 
 
 class _Group(TyperGroup):
@@ -127,7 +136,7 @@ class _Group(TyperGroup):
         with _asking_for_json(ctx, args):
             name = args[0]
             if name not in _COMMANDS and not name.startswith("-"):
-                near = difflib.get_close_matches(name, _COMMANDS)
+                near = [_SYNONYMS[name]] if name in _SYNONYMS else difflib.get_close_matches(name, _COMMANDS)
                 meant = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
                 ctx.fail(f"No such command {quoted(name)}.{meant}")
             return super().resolve_command(ctx, args)
@@ -179,7 +188,7 @@ def options(
     verbose: Verbose = False,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version, and end."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version, and end."),
     ] = False,
 ) -> None:
     """Run things later on AWS: look at the queue of tasks and change it."""

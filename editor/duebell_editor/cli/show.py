@@ -19,9 +19,8 @@ from duebell_shared.bell.arming import LastRun, LateRing
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.failure import FailedAttempt
 from duebell_shared.tasks.fields import FIELDS, SCHEDULE, STORED
-from duebell_shared.tasks.history import ATTEMPT, FORGOTTEN, Event, Occurrence
+from duebell_shared.tasks.history import ATTEMPT, FORGOTTEN, Event, FailedAttempt, Occurrence
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.task import Task
 
@@ -73,7 +72,7 @@ def why(context: Context, id: Id) -> None:
     if found.way_out:
         out.print(Text(f"  {context.out.in_full(plain(found.way_out))}"))
     if found.starts_by and not found.is_late:
-        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing is in trouble"))
+        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
 
 
 @app.command(epilog=examples("history sale-42", "history sale-42 --json"))

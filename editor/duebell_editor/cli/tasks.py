@@ -262,7 +262,9 @@ def changes(
     *,
     id: Annotated[str | None, option("--id", "ID", "Only those of this task.")] = None,
     limit: Annotated[int, option("--limit", "N", "At most this many, 1 to 1000.")] = 100,
-    cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
+    cursor: Annotated[
+        str | None, option("--cursor", "CURSOR", "Go on after the last listing: the cursor that it printed.")
+    ] = None,
 ) -> None:
     """It lists who changed what, when and from where, the latest first."""
     page, out = context.editor().changes(id=id, limit=limit, cursor=cursor), console()

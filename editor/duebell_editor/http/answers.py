@@ -140,7 +140,7 @@ _TASK = _struct(
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
     starts_by=_described(
-        Instant | None, "When it starts at the latest, if nothing is in trouble; null if it does not wait"
+        Instant | None, "When it starts at the latest, if nothing goes wrong; null if it does not wait"
     ),
     can=_CAN,
 )
@@ -238,7 +238,7 @@ class Preview(Struct, kw_only=True):
     words: str
     occurrences: list[Instant]
     starts_by: Annotated[
-        list[Instant], Meta(description="When each starts at the latest, if nothing is in trouble")
+        list[Instant], Meta(description="When each starts at the latest, if nothing goes wrong")
     ]
     on_holidays: tuple[OnHoliday, ...] = ()
 

@@ -26,7 +26,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.new_task import new_task

@@ -19,7 +19,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.queue.task_queue import TRIES, Policy, Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name

@@ -48,7 +48,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.changes import TaskWrite
-from duebell_shared.queue.item_size import check_size, with_fitting_events
+from duebell_shared.queue.items import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule

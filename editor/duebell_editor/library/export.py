@@ -12,16 +12,21 @@ from duebell_shared.errors import AddFailure, InvalidTask
 from duebell_shared.instants import in_utc, to_json
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.payloads.payload import read_json
-from duebell_shared.queue.item_size import check_size
+from duebell_shared.queue.items import check_size
 from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.checks import check_changed_by, check_due, check_name
-from duebell_shared.tasks.failure import bounded, bounded_attempts, in_a_line
 from duebell_shared.tasks.fields import FIELDS, STORED, checked
 from duebell_shared.tasks.follow_up import Owed
-from duebell_shared.tasks.history import bounded_events, bounded_occurrences
+from duebell_shared.tasks.history import (
+    bounded,
+    bounded_attempts,
+    bounded_events,
+    bounded_occurrences,
+    in_a_line,
+)
 from duebell_shared.tasks.recurrence import MAX_PENDING, Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task

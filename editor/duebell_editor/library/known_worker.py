@@ -138,7 +138,7 @@ def unknown_action(name: str, names: list[str]) -> InvalidTask:
     known = ", ".join(names[:_MOST_NAMES]) or "none at all"
     more = f" and {len(names) - _MOST_NAMES:,} more" if names[_MOST_NAMES:] else ""
     if near := did_you_mean(name, names):
-        way_out = f"{near} It has {known}{more}; if it is right, deploy one that has it"
+        way_out = f"{near} It has {known}{more}; if the name is right, deploy a worker that has it"
     else:
-        way_out = f"; it has {known}{more}: deploy one that has it"
+        way_out = f"; it has {known}{more}: deploy a worker that has it"
     return InvalidTask("action", f"the worker has no action {quoted(name)}{way_out}")

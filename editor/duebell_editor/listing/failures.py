@@ -7,7 +7,7 @@ import msgspec
 
 from duebell_shared.instants import Instant
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.tasks.failure import in_a_line
+from duebell_shared.tasks.history import in_a_line
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 

@@ -41,11 +41,9 @@ from duebell_shared.bell.run_rules import (
     done_in_time,
 )
 from duebell_shared.instants import MILLISECOND, NEVER
-from duebell_shared.limits.limits import Limit, reopening
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limit, Semaphore, reopening
 from duebell_shared.queue.store import AT_ONCE
-from duebell_shared.retention import RetentionPolicy
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 
 #: Who holds the lanes in the record.

@@ -11,7 +11,7 @@ from duebell_shared.bell.arming import LastRun, LateRing
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.instants import Instant
 from duebell_shared.settings import Color, Precision
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 
 from .action_limits import ActionLimit
 

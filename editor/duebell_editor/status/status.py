@@ -34,7 +34,7 @@ from duebell_shared.quoting import nearest, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_of
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.tasks.checks import is_reserved
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerDescription
 

@@ -52,7 +52,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     cause      the kind of cause, for programs
     what       the cause in a sentence
     way_out    what to do about it; empty if nothing is wrong
-    starts_by  when it starts at the latest, if nothing is in trouble; None if it does not wait for a start
+    starts_by  when it starts at the latest, if nothing goes wrong; None if it does not wait for a start
     is_late    whether it should have started by now
     before     tasks that the run at work starts before it; None for any other cause
     delay_ms   of the last attempt of a task that waits no more: from its due date to the time that the
@@ -217,7 +217,7 @@ def _of_limit(backend: Backend, task: Task, limit: ActionLimit, now: datetime) -
 
 
 def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
-    """Explain a task whose time is to come."""
+    """Explain a task that is not due yet."""
     at = render(queued)
     if task.failure and task.attempt:
         of = f" of {attempts}" if attempts else ""
@@ -226,7 +226,7 @@ def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
     if task.snoozes:
         return Why(id=task.id, cause=WaitCause.SNOOZED, what=f"its action has put it off until {at}")
     spread = f", {queued - task.due} after its due date, by its spread" if task.spread else ""
-    return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"its time is to come: {at}{spread}")
+    return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"it is not due yet: {at}{spread}")
 
 
 def _of_clock(task: Task, record: ArmingRecord, now: datetime) -> Why | None:

@@ -4,7 +4,7 @@ The bucket that duebell makes is private, encrypted and TLS only.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -31,14 +31,6 @@ _ABSENT = {"404", "NoSuchBucket", "NoSuchKey", "NotFound"}
 #: bucket. https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html
 _REFUSED = {"403", "AccessDenied", "Forbidden"}
 
-#: S3 answers these for settings that a bucket does not have.
-_UNSET = {
-    "NoSuchBucketPolicy",
-    "NoSuchPublicAccessBlockConfiguration",
-    "NoSuchTagSet",
-    "ServerSideEncryptionConfigurationNotFoundError",
-}
-
 
 class Artifacts:
     """The bucket for bundles: the given one, or one of this account's and region's own."""
@@ -49,13 +41,11 @@ class Artifacts:
         *,
         account: str,
         bucket: str | None = None,
-        progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._client: Any = _s3(session)
         self._region = self._client.meta.region_name
         self._partition = session.get_partition_for_region(self._region)
         self._owner = {"ExpectedBucketOwner": account}
-        self._progress = progress
         self._ours = f"duebell-{account}-{self._region}"
         self.bucket = bucket or self._ours
 
@@ -70,35 +60,24 @@ class Artifacts:
         return there["Key"]
 
     def _prepare(self) -> None:
-        """Make our own bucket, and the settings that an earlier deployment may have left unmade.
-
-        A setting that is there stays, whoever made it. A user who may only upload can still deploy.
-        """
-        is_new = not self._exists()
-        if is_new:
-            elsewhere = {"CreateBucketConfiguration": {"LocationConstraint": self._region}}
-            where = elsewhere if self._region != _UNNAMED else {}
-            self._client.create_bucket(Bucket=self._ours, ObjectOwnership="BucketOwnerEnforced", **where)
+        """Make our own bucket with its settings, unless it is there. Who may only upload can still deploy."""
         there = {"Bucket": self._ours, **self._owner}
         try:
-            for setting, wanted in _settings(f"arn:{self._partition}:s3:::{self._ours}"):
-                if answer_unless(_UNSET, getattr(self._client, f"get_{setting}"), **there) is None:
-                    getattr(self._client, f"put_{setting}")(**there, **wanted)
+            if answer_unless(_ABSENT, self._client.head_bucket, **there) is not None:
+                return
         except ClientError as error:
-            if is_new or code_of(error) not in _REFUSED:
-                raise
-            self._progress(f"the settings of the bucket {self._ours} were not looked at: {error}")
-
-    def _exists(self) -> bool:
-        """Return True if our own bucket is there, or if S3 refuses to say; the upload fails then."""
+            if code_of(error) in _REFUSED:
+                return
+            raise
+        elsewhere = {"CreateBucketConfiguration": {"LocationConstraint": self._region}}
+        where = elsewhere if self._region != _UNNAMED else {}
+        self._client.create_bucket(Bucket=self._ours, ObjectOwnership="BucketOwnerEnforced", **where)
         try:
-            return (
-                answer_unless(_ABSENT, self._client.head_bucket, Bucket=self._ours, **self._owner) is not None
-            )
-        except ClientError as error:
-            if code_of(error) not in _REFUSED:
-                raise
-        return True
+            for setting, wanted in _settings(f"arn:{self._partition}:s3:::{self._ours}"):
+                getattr(self._client, f"put_{setting}")(**there, **wanted)
+        except ClientError:
+            self._client.delete_bucket(**there)  # the next deployment makes it with all of them
+            raise
 
 
 def _s3(session: boto3.Session) -> "S3Client":

@@ -35,7 +35,7 @@ from .parameters import (
     settings_of,
     version_parameter,
 )
-from .queue_table import QueueTable, TableSettings
+from .queue_table import QueueTable
 from .stack import Stack
 from .template import template_text
 from .worker import call_once, sync_declared
@@ -123,7 +123,7 @@ def deploy(
         deployment = replace(deployment, actions=_actions_of(before, given))
     target = _target(deployment, before)
     bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
-    artifacts = Artifacts(session, account=account, bucket=deployment.bucket, progress=progress)
+    artifacts = Artifacts(session, account=account, bucket=deployment.bucket)
     key = artifacts.upload(bundle, stack=name)
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
     code |= _permissions(bundle, given, before, say=say)
@@ -138,7 +138,7 @@ def deploy(
     editor = Editor(backend=backend)
     before_it_is_removed(backend, before, parameters)
     # Before the stack, which scales the table's capacity and brings the worker that uses its index.
-    if parameters["ExistingTable"] == "yes" and (changed := table.settle(TableSettings.of(parameters))):
+    if parameters["ExistingTable"] == "yes" and (changed := table.settle(parameters)):
         say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
         # The tags are always the same: if they changed, CloudFormation would write the rule anew.

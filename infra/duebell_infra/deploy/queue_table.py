@@ -9,9 +9,7 @@ comes last. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
@@ -39,42 +37,6 @@ _EXPIRY = "expires_at"
 _LOOKS, _BETWEEN_LOOKS = 120, 5
 
 _ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}
-
-
-class Capacity(StrEnum):
-    """The way to pay for DynamoDB: by the request, or by the hour and the units that are provisioned."""
-
-    ON_DEMAND = "on-demand"
-    PROVISIONED = "provisioned"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableSettings:
-    """The settings that a table is deployed with.
-
-    is_protected  whether it refuses to be deleted
-    key           the ARN of the customer's KMS key; empty: the key that DynamoDB owns
-    provisioned   the units at first, from which they are scaled, as DynamoDB names them; None: on demand
-    warm          the units a second that table and index take at once; None: what DynamoDB gives
-    """
-
-    is_protected: bool = True
-    key: str = ""
-    provisioned: Mapping[str, int] | None = None
-    warm: Mapping[str, int] | None = None
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> Self:
-        """The settings that the template's parameters give, which are checked."""
-        warm = parameters.get("WarmThroughput", "")
-        least = (parameters.get("MinReadUnits", "10"), parameters.get("MinWriteUnits", "10"))
-        is_provisioned = parameters.get("Capacity") == Capacity.PROVISIONED
-        return cls(
-            is_protected=parameters.get("DeletionProtection", "yes") == "yes",
-            key=parameters.get("KmsKeyArn", ""),
-            provisioned=_units("CapacityUnits", *least) if is_provisioned else None,
-            warm=_units("UnitsPerSecond", *warm.split(",")) if warm else None,
-        )
 
 
 def _units(kind: str, reads: str, writes: str) -> dict[str, int]:
@@ -121,14 +83,14 @@ class QueueTable:
                 ) from error
         return key if manager == "CUSTOMER" else ""
 
-    def settle(self, wanted: TableSettings) -> list[str]:
-        """Change the settings that differ, and return their names. Raises DeployFailed.
+    def settle(self, parameters: Mapping[str, str]) -> list[str]:
+        """Change the settings that differ from the template's parameters; return their names.
 
         They are protection, encryption, recovery, expiry, tag, capacity, warm throughput and past-index.
-        Units that were scaled stay as they are.
+        Units that were scaled stay as they are. Raises DeployFailed.
         """
         with aws_calls(f"the settings of the table {self.name}"):
-            return [*self._settle_policy(), *self._settle_table(wanted)]
+            return [*self._settle_policy(), *self._settle_table(parameters)]
 
     def wait_for_indexes(self, say: Callable[[str], None]) -> None:
         """Wait until all indexes can be read, as CloudFormation does not; after ten minutes, tell `say`."""
@@ -170,32 +132,38 @@ class QueueTable:
             client.tag_resource(ResourceArn=arn, Tags=[tag])  # type: ignore[list-item]
             yield "the tag duebell"
 
-    def _settle_table(self, wanted: TableSettings) -> Iterator[str]:
+    def _settle_table(self, parameters: Mapping[str, str]) -> Iterator[str]:
         """What the table's description says, one change after the other; past-index last."""
         table = self._at_rest()
-        if bool(table.get("DeletionProtectionEnabled")) is not wanted.is_protected:
-            self._update(DeletionProtectionEnabled=wanted.is_protected)
-            yield f"deletion protection {'on' if wanted.is_protected else 'off'}"
-        if _key_of(table) != wanted.key:
-            key = {"SSEType": "KMS", "KMSMasterKeyId": wanted.key} if wanted.key else {}
-            self._update(SSESpecification={"Enabled": bool(wanted.key), **key})
-            yield f"encryption with {wanted.key or 'the key that DynamoDB owns'}"
+        is_protected = parameters.get("DeletionProtection", "yes") == "yes"
+        if bool(table.get("DeletionProtectionEnabled")) is not is_protected:
+            self._update(DeletionProtectionEnabled=is_protected)
+            yield f"deletion protection {'on' if is_protected else 'off'}"
+        if _key_of(table) != (key := parameters.get("KmsKeyArn", "")):
+            with_key = {"SSEType": "KMS", "KMSMasterKeyId": key} if key else {}
+            self._update(SSESpecification={"Enabled": bool(key), **with_key})
+            yield f"encryption with {key or 'the key that DynamoDB owns'}"
         billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
-        if wanted.provisioned and billing != "PROVISIONED":
-            units = {"ProvisionedThroughput": wanted.provisioned}
+        provisioned: dict[str, int] = {}  # the units at first, from which they are scaled
+        if parameters.get("Capacity") == "provisioned":
+            first = (parameters.get("MinReadUnits", "10"), parameters.get("MinWriteUnits", "10"))
+            provisioned = _units("CapacityUnits", *first)
+        if provisioned and billing != "PROVISIONED":
+            units = {"ProvisionedThroughput": provisioned}
             self._update(dict.fromkeys(_indexes(table), units), BillingMode="PROVISIONED", **units)
             yield "provisioned capacity"
-        if billing == "PROVISIONED" and not wanted.provisioned:
+        if billing == "PROVISIONED" and not provisioned:
             self._update(BillingMode="PAY_PER_REQUEST")
             yield "capacity on demand"
-        table, least = self._describe(), wanted.warm or {}
+        warm = parameters.get("WarmThroughput")
+        table, least = self._describe(), _units("UnitsPerSecond", *warm.split(",")) if warm else {}
         indexes = _indexes(table)
         if any(_is_colder(one, least) for one in (table, *indexes.values())):
             warmer = {name: _warmed(one, least) for name, one in indexes.items()}
             self._update(warmer, **_warmed(table, least))
             yield "warm throughput"
         if (name := str(_PAST_INDEX["IndexName"])) not in indexes:
-            given = {"ProvisionedThroughput": wanted.provisioned, "WarmThroughput": wanted.warm}
+            given = {"ProvisionedThroughput": provisioned, "WarmThroughput": least}
             index = {**_PAST_INDEX, **{kind: units for kind, units in given.items() if units}}
             self._update(
                 AttributeDefinitions=_KEY_ATTRIBUTES, GlobalSecondaryIndexUpdates=[{"Create": index}]

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from duebell_editor.library.editor import Editor
 from duebell_infra.aws import code_of
 from duebell_infra.errors import WorkerFailed
-from duebell_shared.bell.function import arming_event
+from duebell_shared.bell.armer import arming_event
 from duebell_shared.errors import WorkerNotStarted
 from duebell_shared.quoting import in_brief
 

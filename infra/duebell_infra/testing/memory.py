@@ -11,8 +11,7 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey, key_of, lane_of
 from duebell_shared.tasks.status import Status

@@ -46,7 +46,6 @@ def _writes(kind: str) -> tuple[Check, Check]:
 
 #: In this order. Writes under conditions come before the checks that need conditions to hold.
 CHECKS = (
-    Check("left-overs", account.left_overs),
     Check("status", account.status, "`duebell doctor --fix`"),
     *_writes("insert"),
     Check("read", queue.read),

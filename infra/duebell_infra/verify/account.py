@@ -8,9 +8,9 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.intake_queue import is_missing
+from duebell_shared.bell.armer import Function
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
-from duebell_shared.bell.function import Function
 from duebell_shared.errors import TaskNotFound
 from duebell_shared.instants import NEVER, ceil_to_minute
 from duebell_shared.quoting import quoted
@@ -44,18 +44,12 @@ LOG = "`duebell doctor`; look into the worker's log"
 _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
 
 
-def left_overs(scene: Scene) -> Found:
-    """Remove the tasks that are left of an earlier verify that was broken off."""
-    count = scene.own.remove_left_overs()
-    return Found(f"{count} of an earlier verify that was broken off: removed" if count else "none")
-
-
 def nothing_left(scene: Scene) -> Found:
     """Remove all tasks of this verify."""
     if not scene.own.remove():
         return Found("the tasks of this verify stay, and DynamoDB deletes them when they expire")
     if left := scene.own.left():
-        raise Wrong(f"still there: {', '.join(left)}", "verify again in half an hour: it removes them")
+        raise Wrong(f"still there: {', '.join(left)}", "nothing: they expire within a day")
     return Found("every task of this verify is deleted")
 
 
@@ -113,7 +107,7 @@ def intake(scene: Scene) -> Found:
     queue = scene.backend.intake
     if queue is None:
         return Found("there is no intake queue")
-    id = scene.own.enter("intake")
+    id = scene.own.ordinary("intake")
     message = json.dumps({"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
     region, account = scene.backend.rule.read().place
     scene.answers.calls.clear()
@@ -155,7 +149,7 @@ def call(scene: Scene) -> Found:
 def at_once(scene: Scene) -> Found:
     """Add a task that is due at once: a direct call runs it within seconds, else the rule in two minutes."""
     _must_be_enabled(scene)
-    id = scene.own.enter("at-once")
+    id = scene.own.ordinary("at-once")
     scene.answers.calls.clear()
     added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
     is_called = any(not one.answer.code for one in scene.answers.of("Invoke"))
@@ -176,7 +170,7 @@ def probe(scene: Scene) -> Found:
     """Add a task that the rule must ring for: how late it starts, how soon the rule's change took effect."""
     _must_be_enabled(scene)
     record = scene.backend.armer.read()
-    id = scene.own.enter("probe")
+    id = scene.own.ordinary("probe")
     # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
     bell = scene.backend.rule.kind
     due = ceil_to_minute(scene.now() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from duebell_shared.aws.aws_session import is_here
 from duebell_shared.errors import DuebellError
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.tasks.checks import VERIFY
-from duebell_shared.tasks.failure import Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 

@@ -2,12 +2,11 @@
 
 A verify's tasks are recognisable, never a user's, and gone afterwards. Those that no run is to see are in a
 lane of their own, which no queue has: no run, listing, export or count reads it. All of them expire. The
-others, which a run starts, are ordinary tasks of the built-in action. Each has an entry of the same id in
-that lane, written before it. So the next verify finds and removes what is left of one that was broken off.
+others, which a run starts, are ordinary tasks of the built-in action, which does nothing.
 """
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -40,12 +39,6 @@ LANE = -1
 
 #: When DynamoDB may delete the items in that lane, should nobody else have done it.
 _KEPT = timedelta(days=1)
-
-#: No verify takes so long: an older task was left by one that was broken off.
-_LONGEST = timedelta(minutes=30)
-
-#: Tasks of broken-off verifies that are removed at once at most.
-_LEFT = 1_000
 
 
 class OwnTasks:
@@ -85,25 +78,15 @@ class OwnTasks:
             self._insert(task)
         return tasks
 
-    def enter(self, name: str) -> str:
-        """Store the entry of an ordinary task of this name; the task's id."""
-        entry = self.make(name)
-        self._insert(entry)
-        self._keys.add((lane_of(entry.id, self._lanes()), entry.id))
-        return entry.id
+    def ordinary(self, name: str) -> str:
+        """The id of an ordinary task, which is not stored yet; it is removed in the end."""
+        id = f"{self.run}-{name}"
+        self._keys.add((lane_of(id, len(self._backend.armer.read().lanes)), id))
+        return id
 
     def remove(self, id: str | None = None) -> bool:
         """Delete the tasks of this verify, all or those of one id; False if deleting is not allowed."""
-        return self._remove_all(key for key in self._keys if id in {None, key[1]})
-
-    def remove_left_overs(self) -> int:
-        """Remove what is left of earlier ones that were broken off; the count of those tasks."""
-        before = self._backend.clock() - _LONGEST
-        tasks, _ = self._store.named(LANE, PREFIX, most=_LEFT)
-        old = [task.id for task in tasks if task.created_at < before]
-        lanes = self._lanes() if old else 1
-        self._remove_all((lane, id) for id in old for lane in (LANE, lane_of(id, lanes)))
-        return len(old)
+        return all(self._delete(*key) for key in self._keys if id in {None, key[1]})
 
     def left(self) -> list[str]:
         """The ids of this verify's tasks that are still there."""
@@ -114,17 +97,9 @@ class OwnTasks:
         key = {"lane": {"S": SEMAPHORE}, "id": {"S": VERIFY}}
         self._client.delete_item(TableName=self._backend.settings.table, Key=key)
 
-    def _lanes(self) -> int:
-        return len(self._backend.armer.read().lanes)
-
     def _insert(self, task: Task) -> None:
         is_new = self._store.insert(task)
         expect(is_new, f"the id {quoted(task.id)} is new, and DynamoDB says that it is taken")
-
-    def _remove_all(self, keys: Iterable[tuple[int, str]]) -> bool:
-        """Delete each ordinary task before its entry, which must be there if this is broken off."""
-        ordered = sorted(keys, key=lambda key: key[0], reverse=True)
-        return all(self._delete(lane, id) for lane, id in ordered)
 
     def _delete(self, lane: int, id: str) -> bool:
         """Delete the task if it is one of a verify's; False if deleting is not allowed."""

@@ -19,11 +19,7 @@ DEAD_LETTERS = "-dead-letters"
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
 
-_CONFIG = Config(
-    connect_timeout=2,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 3},
-)
+_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 
 _COUNTED = (
     "ApproximateNumberOfMessages",

@@ -3,23 +3,29 @@
 `arming.py` says what each step guarantees; here processes wait for each other.
 """
 
+import json
 import logging
 import secrets
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.backoff import pause
+from duebell_shared.bell.arming import ArmingRecord, Lane
+from duebell_shared.bell.bell import CALL_LIMIT, Bell
+from duebell_shared.bell.expression import early_minute, ring_minute
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.store import Store
 from duebell_shared.settings import MAX_LANES
 
-from .arming import ArmingRecord, Lane
-from .bell import CALL_LIMIT, Bell
-from .expression import early_minute, ring_minute
-from .function import Function
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
 
 _LOG = logging.getLogger("duebell.armer")
 
@@ -37,6 +43,43 @@ PATIENCE = timedelta(seconds=45)
 _TRIES = 70
 
 _TRY_AGAIN = "call ensure_armed() to try again"
+
+
+class Function:
+    """The worker's Lambda, invoked directly for what is due sooner than the rule can ring.
+
+    `connect` makes its client, when it is first needed: that takes time.
+    """
+
+    def __init__(self, name: str, connect: Callable[[], "LambdaClient"]) -> None:
+        self.name = name
+        self._connect = connect
+        self._client: LambdaClient | None = None
+        self._lock = threading.Lock()
+
+    def start(self, lanes: Sequence[int] | None = None) -> bool:
+        """Start a run, which goes on by itself: for these lanes, or for all that are free.
+
+        Logs an error and returns False if it could not be started: the rule still rings.
+        """
+        event = {"duebell": {} if lanes is None else {"lanes": list(lanes)}}
+        try:
+            self._connected().invoke(
+                FunctionName=self.name, InvocationType="Event", Payload=json.dumps(event).encode()
+            )
+        except (BotoCoreError, ClientError) as error:
+            _LOG.warning("the function %r could not be invoked, so the rule will do it: %s", self.name, error)
+            return False
+        return True
+
+    def _connected(self) -> "LambdaClient":
+        with self._lock:
+            self._client = self._client or self._connect()
+            return self._client
+
+
+def arming_event() -> dict[str, object]:
+    return {"duebell": {"lanes": []}}
 
 
 class LanesChanged(Exception):
@@ -150,7 +193,8 @@ class Armer:
             skew = timedelta(0) if record.applier == me else MOST_SKEW
             if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
-                    held = record if is_mine else self._take(record, me, now)
+                    taken = record if is_mine else record.applying(me, until=now + HOLD)
+                    held = record if is_mine else self._store.swap_record(record, taken)
                     is_mine = False
                     record = self._set(held, me) if held else None
                 except AwsUnavailable as error:
@@ -225,9 +269,6 @@ class Armer:
             if not found.is_at(record.set_to):
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
-
-    def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
-        return self._store.swap_record(record, record.applying(me, until=now + HOLD))
 
     def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
         taken_at = held.applier_until - HOLD

@@ -37,11 +37,7 @@ _ACCEPTED_FOR = timedelta(minutes=5)
 _TRIES = 8
 
 #: Refusals of a call, without an effect, that another try may not meet.
-_PASSING = {
-    "Throttling",
-    "ThrottlingException",
-    "TooManyRequestsException",
-}
+_PASSING = {"Throttling", "ThrottlingException", "TooManyRequestsException"}
 
 #: From this HTTP status on the server failed: the call may have taken effect, or may yet.
 _SERVER_FAILED = 500
@@ -125,7 +121,14 @@ class Bell(ABC):
 
         Raises NotDeployed, AwsError.
         """
-        return self._state_of(self._find(self._clock() + within))
+        found = self._find(self._clock() + within)
+        return BellState(
+            expression=found.get("ScheduleExpression", ""),
+            state=found.get("State", "ENABLED"),
+            description=found.get("Description") or None,
+            role=found.get("Target", found).get("RoleArn"),
+            arn=found.get("Arn", ""),
+        )
 
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
         """Set the bell to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
@@ -140,16 +143,13 @@ class Bell(ABC):
         expression = expression_at(minute, early=early, now=self._clock()) if minute else self.sentinel
         call, arguments = self._setting_of(found, expression)
         began = self._clock()
-        self._call(call, deadline, on_silence=self._note_silence, **arguments)
+        self._call(call, deadline, sets=True, **arguments)
         return self._unanswered_at is None or self._unanswered_at < began
 
     def may_change_for(self) -> timedelta:
         """Return how long an unanswered setting of this process may still take effect; 0 if there is none."""
         left = self._unanswered_at + _ACCEPTED_FOR - self._clock() if self._unanswered_at else timedelta(0)
         return max(left, timedelta(0))
-
-    def _note_silence(self) -> None:
-        self._unanswered_at = self._clock()
 
     @abstractmethod
     def count_targets(self) -> int:
@@ -159,21 +159,13 @@ class Bell(ABC):
     def _find(self, deadline: datetime) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _state_of(self, found: dict[str, Any]) -> BellState: ...
-
-    @abstractmethod
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
         """The call that sets the expression, and leaves all else as it was found."""
 
     def _call(
-        self,
-        call: Callable[..., Any],
-        deadline: datetime,
-        *,
-        on_silence: Callable[[], None] = lambda: None,
-        **arguments: Any,
+        self, call: Callable[..., Any], deadline: datetime, *, sets: bool = False, **arguments: Any
     ) -> Any:
-        """Return the answer. `on_silence` is called after each try without one, or with status 500."""
+        """Return the answer. If it `sets` the bell, a try without one, or with status 500, is noted."""
         failure: Exception | None = None
         went_unanswered = False
         for tries in range(_TRIES):
@@ -185,7 +177,8 @@ class Bell(ABC):
                 failure = error
                 if not isinstance(error, ClientError) or _has_failed_in_the_server(error):
                     went_unanswered = True
-                    on_silence()
+                    if sets:
+                        self._unanswered_at = self._clock()
                 elif not went_unanswered:
                     self._raise_if_refused(error)
             self._sleep(pause(tries, 0.1, 2.0))
@@ -232,15 +225,6 @@ class Rule(Bell):
         found: dict[str, Any] = self._call(self._client.describe_rule, deadline, Name=self.name)
         return found
 
-    def _state_of(self, found: dict[str, Any]) -> BellState:
-        return BellState(
-            expression=found.get("ScheduleExpression", ""),
-            state=found["State"],
-            description=found.get("Description"),
-            role=found.get("RoleArn"),
-            arn=found.get("Arn", ""),
-        )
-
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
         kept = {one: found[one] for one in ("State", "Description", "RoleArn") if found.get(one)}
         return self._client.put_rule, {"Name": self.name, "ScheduleExpression": expression, **kept}
@@ -271,15 +255,6 @@ class RingSchedule(Bell):
     def _find(self, deadline: datetime) -> dict[str, Any]:
         found: dict[str, Any] = self._call(self._client.get_schedule, deadline, Name=self.name)
         return found
-
-    def _state_of(self, found: dict[str, Any]) -> BellState:
-        return BellState(
-            expression=found.get("ScheduleExpression", ""),
-            state=found.get("State", "ENABLED"),
-            description=found.get("Description") or None,
-            role=found["Target"].get("RoleArn"),
-            arn=found.get("Arn", ""),
-        )
 
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
         kept = {one: found[one] for one in ("Target", "State", "Description", "KmsKeyArn") if found.get(one)}

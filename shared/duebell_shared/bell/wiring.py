@@ -108,8 +108,5 @@ def is_permitted(functions: Any, worker: str, rule: str) -> bool:
         policy = json.loads(functions.get_policy(FunctionName=worker)["Policy"])
     except functions.exceptions.ResourceNotFoundException:
         return False
-    return any(_source_of(statement) == rule for statement in policy["Statement"])
-
-
-def _source_of(statement: dict[str, dict[str, dict[str, str]]]) -> str:
-    return statement.get("Condition", {}).get("ArnLike", {}).get("AWS:SourceArn", "")
+    conditions = (statement.get("Condition", {}) for statement in policy["Statement"])
+    return any(one.get("ArnLike", {}).get("AWS:SourceArn") == rule for one in conditions)

@@ -6,7 +6,7 @@ Pure: what is declared, in code or as JSON, and which permission the worker's ro
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self, TypedDict
 from urllib.parse import urlsplit
 
@@ -25,6 +25,8 @@ from duebell_shared.tasks.checks import RESERVED, check_name, is_reserved
 _ARN = re.compile(r"arn:(aws[a-z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}):(.+)", re.DOTALL)
 
 _LAYOUT = "arn:aws:<service>:<region>:<account, 12 digits>:<name>"
+
+_invalid = partial(InvalidSettings, "to")
 
 
 class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,21 +74,20 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     def parse(cls, to: object) -> Self:
         """The target that an ARN or a URL means. Raises InvalidSettings."""
         if not isinstance(to, str) or not to:
-            raise _invalid(to, f"must be an ARN or an https URL, not {quoted(to)}")
+            raise _invalid(f"must be an ARN or an https URL, not {quoted(to)}")
         if to.startswith(("https://", "http://")):
             return cls(to=to, kind=HTTPS, name=_checked_host(to))
         partition, service, region, account, rest = _split("to", to)
         kind = KINDS.get(service)
         if kind is None:
             raise _invalid(
-                to,
                 f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
-                f"there are {', '.join(KINDS)} and https URLs",
+                f"there are {', '.join(KINDS)} and https URLs"
             )
         matched = re.fullmatch(kind.pattern, rest, re.ASCII)
         if not matched or not region:
             like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{kind.example}"
-            raise _invalid(to, f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
+            raise _invalid(f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
         return cls(to=to, kind=kind, region=region, account=account, name=matched[1])
 
 
@@ -143,32 +144,25 @@ def _checked_host(url: str) -> str:
     except ValueError:
         host = ""
     if not host or not url.isprintable() or not url.isascii() or " " in url:
-        raise _invalid(url, f"{quoted(url)} is no URL: it must be like https://example.com/hooks/due")
+        raise _invalid(f"{quoted(url)} is no URL: it must be like https://example.com/hooks/due")
     if parts.username is not None or parts.fragment:
-        raise _invalid(
-            url, "the URL must have no password and no fragment in it: sign deliveries with a `secret`"
-        )
+        raise _invalid("the URL must have no password and no fragment in it: sign deliveries with a `secret`")
     if parts.scheme != "https" and not is_here(url):
-        raise _invalid(url, f"{quoted(url)}: must be https, so that nobody reads or changes what is sent")
+        raise _invalid(f"{quoted(url)}: must be https, so that nobody reads or changes what is sent")
     if re.match(r"(sqs|queue)\.", host) and host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
         raise _invalid(
-            url,
             f"{quoted(url)} is the URL of a queue: give its ARN, "
-            f"like arn:aws:sqs:eu-central-1:123456789012:orders",
+            f"like arn:aws:sqs:eu-central-1:123456789012:orders"
         )
     return host
-
-
-def _invalid(to: object, reason: str) -> InvalidSettings:
-    return InvalidSettings("to", reason)
 
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
 
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
-_PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_MOST_GROUP = 128
+#: What a message group can be.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+GROUP = re.compile("[!-~]{1,128}")
 
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
 _MOST_DETAIL_TYPE = 128
@@ -235,8 +229,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def __post_init__(self) -> None:
         try:
             check_name("name", self.name)
+            self.limit.declared()
+            if self.on_failed is not None:
+                check_name("on_failed", self.on_failed)
         except InvalidTask as error:
-            raise InvalidSettings("name", error.reason) from None
+            raise InvalidSettings(error.field, error.reason) from None
         if is_reserved(self.name):
             raise InvalidSettings(
                 "name", f"{quoted(self.name)}: names that start with {quoted(RESERVED)} are duebell's own"
@@ -249,19 +246,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         backoff: object = self.backoff
         if not isinstance(backoff, Backoff):
             raise InvalidSettings("backoff", f"must be a Backoff(first=…), not {quoted(backoff)}")
-        try:
-            self.limit.declared()
-            if self.on_failed is not None:
-                check_name("on_failed", self.on_failed)
-        except InvalidTask as error:
-            raise InvalidSettings(error.field, error.reason) from None
         self._check_fields_of_kinds()
-        if self.group is not None and not _is_group(self.group):
-            raise InvalidSettings(
-                "group",
-                f"must be 1 to {_MOST_GROUP} letters of ASCII, digits and punctuation, "
-                f"not {quoted(self.group)}",
-            )
+        if self.group is not None and not GROUP.fullmatch(self.group):
+            what = "must be 1 to 128 letters of ASCII, digits and punctuation"
+            raise InvalidSettings("group", f"{what}, not {quoted(self.group)}")
         if self.detail_type is not None and not 1 <= len(self.detail_type) <= _MOST_DETAIL_TYPE:
             raise InvalidSettings("detail_type", f"must be 1 to {_MOST_DETAIL_TYPE} characters")
         self.key  # noqa: B018 (checked)
@@ -348,8 +336,3 @@ def _delivery(name: str, given: Any, where: str) -> Delivery:
     except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
         why = str(error.__cause__ or error).replace("`$.", "`")
         raise InvalidSettings(where, f"the delivery {quoted(name)}: {why}") from None
-
-
-def _is_group(text: str) -> bool:
-    characters = (one.isascii() and (one.isalnum() or one in _PUNCTUATION) for one in text)
-    return 1 <= len(text) <= _MOST_GROUP and all(characters)

@@ -42,6 +42,9 @@ class Answer(NamedTuple):
     is_senders: bool = False
 
 
+_Answers = Sequence[Answer | None]
+
+
 class Kind(ABC):
     """A kind of target.
 
@@ -79,9 +82,7 @@ class Kind(ABC):
         return arn
 
     @abstractmethod
-    def send(
-        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
-    ) -> Sequence[Answer | None]:
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
 
     @abstractmethod
@@ -97,13 +98,8 @@ class _Queue(Kind):
     sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
     has_batches = has_groups = True
 
-    def send(
-        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
-    ) -> list[Answer | None]:
-        entries = [
-            {"MessageBody": one.body, **_batch_entry(place, one, target)}
-            for place, one in enumerate(messages)
-        ]
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+        entries = _batch("MessageBody", messages, target)
         answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
         return _answers_in(answer, len(messages))
 
@@ -124,12 +120,8 @@ class _Topic(Kind):
     sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
     has_batches = has_groups = True
 
-    def send(
-        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
-    ) -> list[Answer | None]:
-        entries = [
-            {"Message": one.body, **_batch_entry(place, one, target)} for place, one in enumerate(messages)
-        ]
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+        entries = _batch("Message", messages, target)
         answer = client.publish_batch(TopicArn=target.to, PublishBatchRequestEntries=entries)
         return _answers_in(answer, len(messages))
 
@@ -146,9 +138,7 @@ class _Bus(Kind):
     sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
     has_batches = True
 
-    def send(
-        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
-    ) -> list[Answer | None]:
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = [
             {
                 "EventBusName": target.to,
@@ -275,9 +265,7 @@ class _EcsTask(Kind):
         """That of each revision, where none is named: the latest is run."""
         return arn if re.search(r":\d+$", arn) else f"{arn}:*"
 
-    def send(
-        self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]
-    ) -> list[Answer | None]:
+    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         assert target.run  # noqa: S101 (a Delivery has it)
         [message], run = messages, target.run
         # Without the number of the attempt: a token must come with the same parameters each time.
@@ -388,17 +376,21 @@ NEEDED = (
 )  # fmt: skip
 
 
-def _batch_entry(place: int, message: "Message", target: "DeliveryTarget") -> dict[str, Any]:
-    """What entries of a batch have alike in SQS and SNS."""
-    return {
-        "Id": str(place),
-        "MessageAttributes": {
-            name: {"DataType": "Number" if name == "duebell-attempt" else "String", "StringValue": value}
-            for name, value in message.attributes.items()
-        },
-        **({"MessageGroupId": message.group} if message.group else {}),
-        **({"MessageDeduplicationId": message.key} if target.is_fifo else {}),
-    }
+def _batch(body: str, messages: Sequence["Message"], target: "DeliveryTarget") -> list[dict[str, Any]]:
+    """The entries of a batch to SQS or SNS, which give the body different names."""
+    return [
+        {
+            "Id": str(place),
+            body: one.body,
+            "MessageAttributes": {
+                name: {"DataType": "Number" if name == "duebell-attempt" else "String", "StringValue": value}
+                for name, value in one.attributes.items()
+            },
+            **({"MessageGroupId": one.group} if one.group else {}),
+            **({"MessageDeduplicationId": one.key} if target.is_fifo else {}),
+        }
+        for place, one in enumerate(messages)
+    ]
 
 
 def _answers_in(answer: dict[str, Any], count: int) -> list[Answer | None]:

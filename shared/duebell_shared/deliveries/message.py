@@ -10,7 +10,7 @@ import msgspec
 from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
 
-from .delivery import Delivery, Form
+from .delivery import GROUP, Delivery, Form
 
 _T = TypeVar("_T")
 
@@ -32,10 +32,6 @@ _AROUND = 256
 _MOST_KEY = 80
 
 _DIGEST = 16
-
-#: What a message group cannot be: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
-_NO_GROUP = re.compile(r"[^!-~]")
-_MOST_GROUP = 128
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +95,7 @@ def message_of(delivery: Delivery, task: Task) -> Message:
     key = _key(task.id, due, digest_of="\0".join((task.id, due, render(task.created_at))))
     group = delivery.group
     if group is None and delivery.target.is_fifo:
-        group = task.id if _is_group(task.id) else _key(task.id, digest_of=task.id)
+        group = task.id if GROUP.fullmatch(task.id) else _key(task.id, digest_of=task.id)
     return Message(
         to=delivery.to,
         id=task.id,
@@ -129,16 +125,9 @@ def _envelope(task: Task, due: str) -> str:
 
 
 def _key(id: str, *others: str, digest_of: str) -> str:
-    end = "-".join((*(re.sub("[-:.]", "", other) for other in others), _digest(digest_of)))
+    digest = hashlib.sha256(digest_of.encode()).hexdigest()[:_DIGEST]
+    end = "-".join((*(re.sub("[-:.]", "", other) for other in others), digest))
     return f"{re.sub('[^A-Za-z0-9_-]', '-', id)[: _MOST_KEY - len(end) - 1]}-{end}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
-
-
-def _is_group(id: str) -> bool:
-    return len(id) <= _MOST_GROUP and not _NO_GROUP.search(id)
 
 
 def fitting(messages: Iterable[tuple[_T, Message]], *, most: int) -> Iterator[Sequence[tuple[_T, Message]]]:

@@ -240,10 +240,7 @@ def transact(
             ) from error
         if code != _CANCELLED:
             raise
-        return Transacted(
-            refusals=_refusals(answer),
-            is_sure=not was_retried,
-        )
+        return Transacted(refusals=_refusals(answer), is_sure=not was_retried)
     return Transacted()
 
 
@@ -263,40 +260,28 @@ def _refusals(answer: Any) -> tuple[ItemRefusal, ...]:
     return refusals or (ItemRefusal(index=0, code=_CANCELLED, what="the transaction", message=said),)
 
 
-#: The reasons for a write not to be made where nothing is wrong: another change came first, or is under way.
-_PASSING = {"None", "ConditionalCheckFailed", "TransactionConflict"}
+#: Another change came first, or is under way: nothing is wrong.
+_PASSING = {"ConditionalCheckFailed", "TransactionConflict"}
 
-#: The reasons of a write that was throttled.
 _THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
-
-#: The attributes that differ between versions of an item, and between items of one id.
-_VERSION = ("rev", "created_at")
 
 
 def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lane: int, now: datetime) -> bool:
     """Move the item, as it is stored, to this lane; tell whether it was moved.
 
     Eligible: it is as it was read, and its new place is free, or holds history that has expired by `now`.
-    Raises AwsUnavailable when it is throttled, and what botocore raises.
+    Raises AwsUnavailable when it is throttled, and what `transact` raises.
     """
     put = put_if_free({**item, **stored(lane=lane)}, now)
     key = {name: item[name] for name in ("lane", "id")}
-    where = {name: item[name] for name in ("id", *_VERSION) if name in item}
+    # What differs between versions of an item, and between items of one id.
+    where = {name: item[name] for name in ("id", "rev", "created_at") if name in item}
     delete = ItemDeletion(key, where).call()
-    writes: Any = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]
-    try:
-        client.transact_write_items(TransactItems=writes, ClientRequestToken=uuid.uuid4().hex)
-    except ClientError as error:
-        reasons = _reasons(error)
-        if reasons and reasons <= _PASSING:
-            return False
-        if reasons & _THROTTLED:
-            raise AwsUnavailable(f"DynamoDB, table {table!r}: throttled") from error
-        raise
-    return True
-
-
-def _reasons(error: ClientError) -> set[str]:
-    """The reasons that writes of a transaction were not made; empty when the call failed otherwise."""
-    response: Any = error.response
-    return {reason.get("Code", "None") for reason in response.get("CancellationReasons", ())}
+    writes = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]
+    refusals = transact(client, table, writes, uuid.uuid4().hex).refusals
+    codes = {one.code for one in refusals}
+    if codes <= _PASSING:
+        return not codes
+    if codes & _THROTTLED:
+        raise AwsUnavailable(f"DynamoDB, table {table!r}: throttled")
+    raise AwsRefused(f"DynamoDB, table {table!r}: {', '.join(map(str, refusals))}")

@@ -1,14 +1,20 @@
-"""Tasks as items of the DynamoDB table: the one definition of their attributes, by pynamodb's kinds.
+"""Tasks as items of the DynamoDB table: the one definition of their attributes, and how large an item may be.
 
-The type of a task's field says how its attribute is written and read. Calls are made without pynamodb, which
-takes as long for one as the SDK.
+The type of a task's field says how its attribute is written and read, by pynamodb's kinds. Calls are made
+without pynamodb, which takes as long for one as the SDK.
 
 The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority a
 rank stands instead of the Z, `#1` for 9 to `#9` for 1: it sorts before the Z, and higher priorities first. So
 the index has the tasks of a millisecond in order, and a key tells the priority.
+
+An item has 400 KB at most, its entry in a local index included, and in a full lane what it had before. So an
+add reserves space for the outcomes, and a full lane stores an outcome without the parts that only inform: if
+it were not stored, the task would run again.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -16,20 +22,25 @@ from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 from pynamodb.attributes import Attribute, BooleanAttribute, UnicodeAttribute
 from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 
-from duebell_shared.errors import InvalidSchedule, UnreadableTask
-from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
+from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
+from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
+from duebell_shared.queue.places import key_of, parse_past, render_past
 from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
-from duebell_shared.tasks.failure import FailedAttempt, Failure, bounded
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.history import (
+    MAX_PACKED_EVENTS,
     Event,
+    FailedAttempt,
+    Failure,
     Lateness,
     Occurrence,
+    bounded,
+    bounded_events,
     bounded_occurrences,
     pack_events,
     pack_occurrences,
@@ -39,8 +50,6 @@ from duebell_shared.tasks.history import (
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import IntakeMark, Task
-
-from .places import key_of, parse_past, render_past
 
 #: Attributes as DynamoDB's API has them: each by its name, under its type.
 Item = Mapping[str, Mapping[str, Any]]
@@ -76,7 +85,7 @@ def parse_queued(text: str) -> tuple[datetime, int]:
 
 _T = TypeVar("_T")
 
-_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+_SECOND = timedelta(seconds=1)
 
 #: Stands for a `queued` that duebell did not write: no run can claim such an item, so none is woken for it.
 #: Between two milliseconds, so that no task is ever queued for it.
@@ -124,19 +133,13 @@ def _from_json(kind: type[_T], text: str) -> _T:
     return value
 
 
-def _write_queued(place: datetime | tuple[datetime, int]) -> str:
-    return render_queued(*place) if isinstance(place, tuple) else render_queued(place)
-
-
-def _priority(number: str) -> int:
-    return max(0, min(_count(number), MAX_PRIORITY))
-
-
 def _count(number: str) -> int:
+    """A whole number. An edit by hand may have left a fraction, or one beyond the largest."""
     return max(-LARGEST, min(int(Decimal(number)), LARGEST))
 
 
 def _rev(number: str) -> int:
+    """A whole number that every write compares with the stored one, so none is read as another."""
     rev = Decimal(number)
     if rev != int(rev) or abs(rev) > LARGEST:
         raise ValueError(f"rev is {shortened(number)}")
@@ -149,142 +152,75 @@ def _recurrence(text: str) -> Recurrence:
     return recurrence
 
 
-#: A lane is a key of the table, and keys are text.
-LaneNumber = partial(_Converted[int], STRING, str, int)
+def _lateness(text: str) -> Lateness:
+    """The parts in milliseconds, in their order."""
+    parts = dict(zip(Lateness.__struct_fields__, text.split(","), strict=False))
+    return msgspec.convert(parts, Lateness, strict=False)
 
-#: A time as fixed-width text, so that it sorts in the index and reads well in the console.
-Instant = partial(_Converted[datetime], STRING, render, parse)
 
-#: A place in the queue as duebell writes it, by which a task can be claimed: its time and priority, or the
-#: time alone. UNREADABLE for any other text in the index.
-Queued = partial(_Converted[Any], STRING, _write_queued, parse_queued, otherwise=lambda _: (UNREADABLE, 0))
+_text = partial(_Converted[Any], STRING)
+_number = partial(_Converted[Any], NUMBER)
 
-#: The kind of a task's past and its time; None for what duebell does not write.
-PastPlace = partial(
-    _Converted[Any], STRING, lambda place: render_past(*place), parse_past, otherwise=lambda _: None
-)
+#: Attributes that only inform are read as something else if they cannot be read: the task runs all the same.
+#: Another version may have stored them as another type, too.
+_info = partial(_text, str, retyped="")
+_packed = partial(_Converted[Any], BINARY, otherwise=lambda _: (), retyped=b"")
 
-StatusName = partial(_Converted[Status], STRING, lambda status: status.value, Status)
 
-#: A whole number. An edit by hand may have left a fraction, which is cut off, or one beyond the largest.
-Count = partial(_Converted[int], NUMBER, str, _count)
+def _json(kind: Any, **options: Any) -> Callable[..., Attribute[Any]]:
+    return partial(_text, to_json, partial(_from_json, kind), **options)
 
-#: From 0 to 9; an edit by hand may have left any other number.
-Priority = partial(_Converted[int], NUMBER, str, _priority)
 
-#: A whole number that every write compares with the stored one, so none is read as another.
-Rev = partial(_Converted[int], NUMBER, str, _rev)
-
-#: A time in seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
-Expiry = partial(
-    _Converted[datetime],
-    NUMBER,
-    lambda at: str((at - _EPOCH) // _SECOND),
-    lambda number: _EPOCH + float(number) * _SECOND,
-)
-
-#: Whole milliseconds.
-Duration = partial(
-    _Converted[timedelta],
-    NUMBER,
-    lambda duration: str(duration // MILLISECOND),
-    lambda number: int(number) * MILLISECOND,
-)
-
-Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
-
-Following = partial(_Converted[FollowUp], STRING, to_json, partial(_from_json, FollowUp))
-
-Texts = partial(_Converted[tuple[str, ...]], STRING, ",".join, lambda text: tuple(text.split(",")))
-
-Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
-
-Awaited = partial(_Converted[Members], STRING, to_json, partial(_from_json, Members))
-
-# Attributes that only inform: a task runs even if one of them cannot be read.
-
-LastFailure = partial(
-    _Converted[Failure],
-    STRING,
-    to_json,
-    partial(_from_json, Failure),
-    otherwise=lambda text: bounded(Failure(type="Unreadable", message=text)),
-)
-
-FailedAttempts = partial(
-    _Converted[tuple[FailedAttempt, ...]],
-    STRING,
-    to_json,
-    partial(_from_json, tuple[FailedAttempt, ...]),
-    otherwise=lambda _: (),
-)
-
-#: Another version may have stored them as another type.
-Occurrences = partial(
-    _Converted[Any],
-    BINARY,
-    lambda occurrences: pack_occurrences(bounded_occurrences(occurrences)),
-    unpack_occurrences,
-    otherwise=lambda _: (),
-    retyped=b"",
-)
-
-Events = partial(_Converted[Any], BINARY, pack_events, unpack_events, otherwise=lambda _: (), retyped=b"")
-
-#: The milliseconds of the parts, in their order.
-Late = partial(
-    _Converted[Lateness],
-    STRING,
-    lambda parts: ",".join(map(str, astuple(parts))),
-    lambda text: msgspec.convert(
-        dict(zip(Lateness.__struct_fields__, text.split(","), strict=False)), Lateness, strict=False
-    ),
-    otherwise=lambda _: None,
-)
-
-LastMessage = partial(
-    _Converted[IntakeMark], STRING, to_json, partial(_from_json, IntakeMark), otherwise=lambda _: None
-)
-
-ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")
-
-ResultText = partial(_Converted[str], STRING, str, lambda text: text or None, retyped="")
-
-TraceContext = partial(_Converted[str], STRING, str, fit_traceparent, retyped="")
-
-#: The attributes of fields of these types.
+#: The attributes of fields of these types. Times are text of a fixed width, which sorts in the index and
+#: reads well in the console; lengths of time are whole milliseconds.
 _OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
     str: UnicodeAttribute,
     bool: BooleanAttribute,
-    int: Count,
-    datetime: Instant,
-    timedelta: Duration,
-    Status: StatusName,
-    Recurrence: Recurring,
-    FollowUp: Following,
-    Owed: Owing,
-    Members: Awaited,
-    Failure: LastFailure,
-    IntakeMark: LastMessage,
-    Lateness: Late,
-    tuple[str, ...]: Texts,
-    tuple[FailedAttempt, ...]: FailedAttempts,
-    tuple[Occurrence, ...]: Occurrences,
-    tuple[Event, ...]: Events,
+    int: partial(_number, str, _count),
+    datetime: partial(_text, render, parse),
+    timedelta: partial(_number, lambda span: str(span // MILLISECOND), lambda text: int(text) * MILLISECOND),
+    Status: partial(_text, lambda status: status.value, Status),
+    Recurrence: partial(_text, to_json, _recurrence),
+    FollowUp: _json(FollowUp),
+    Owed: _json(Owed),
+    Members: _json(Members),
+    Failure: _json(Failure, otherwise=lambda text: bounded(Failure(type="Unreadable", message=text))),
+    IntakeMark: _json(IntakeMark, otherwise=lambda _: None),
+    Lateness: partial(
+        _text, lambda parts: ",".join(map(str, astuple(parts))), _lateness, otherwise=lambda _: None
+    ),
+    tuple[str, ...]: partial(_text, ",".join, lambda text: tuple(text.split(","))),
+    tuple[FailedAttempt, ...]: _json(tuple[FailedAttempt, ...], otherwise=lambda _: ()),
+    tuple[Occurrence, ...]: partial(
+        _packed, lambda those: pack_occurrences(bounded_occurrences(those)), unpack_occurrences
+    ),
+    tuple[Event, ...]: partial(_packed, pack_events, unpack_events),
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
 _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
-    "lane": LaneNumber,
-    "queued": Queued,
-    "priority": Priority,
-    "rev": Rev,
-    "expires_at": Expiry,
-    "changed_by": ChangedBy,
-    "traceparent": TraceContext,
-    "result_json": ResultText,
-    "result_error": ResultText,
-    "past": PastPlace,
+    # A key of the table, and keys are text.
+    "lane": partial(_text, str, int),
+    # As duebell writes it, by which a task can be claimed: its time and priority, or the time alone.
+    "queued": partial(
+        _text,
+        lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
+        parse_queued,
+        otherwise=lambda _: (UNREADABLE, 0),
+    ),
+    # An edit by hand may have left any number.
+    "priority": partial(_number, str, lambda number: max(0, min(_count(number), MAX_PRIORITY))),
+    "rev": partial(_number, str, _rev),
+    # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
+    "expires_at": partial(
+        _number, lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + float(number) * _SECOND
+    ),
+    "changed_by": partial(_info, fit_changed_by),
+    "traceparent": partial(_info, fit_traceparent),
+    "result_json": partial(_info, lambda text: text or None),
+    "result_error": partial(_info, lambda text: text or None),
+    # None for what duebell does not write.
+    "past": partial(_text, lambda place: render_past(*place), parse_past, otherwise=lambda _: None),
 }
 
 #: The names of attributes that are not those of their fields.
@@ -372,3 +308,127 @@ def _attributes_of(task: Task, wanted: Iterable[_Stored]) -> dict[str, dict[str,
     if key := key_of(task):
         item |= stored(past=(key.kind, key.at))
     return item
+
+
+MAX_ITEM = 400 * 1024
+
+#: Bytes that DynamoDB adds to an entry of an index, at most.
+_INDEX_ENTRY = 100
+
+_KEYS = ("lane", "id", "queued")
+
+#: The attributes that runs write: of the last attempt, of the failed ones, of the occurrences. And the name
+#: of the last editor and the mark of its message, which are written when the task is paused or moved.
+_WRITTEN_BY_RUNS = (
+    "begun",
+    "changed_by",
+    "events",
+    "expires_at",
+    "failure",
+    "failures",
+    "finished_at",
+    "follow_up_error",
+    "intake",
+    "lateness",
+    "lateness_ms",
+    "limited_since",
+    "occurrences",
+    "owes",
+    "past",
+    "result",
+    "result_error",
+    "run",
+    "snoozes",
+    "started_at",
+)
+
+#: Bytes that are reserved for those, and for pending occurrences.
+_RESERVED = 42 * 1024
+
+#: Characters of a payload that certainly fits, at four bytes each: for most payloads nothing is added up.
+_SMALL = 64 * 1024
+
+#: Bytes of a write unit; and those that the first attempt and later ones add to an item, about.
+_UNIT, _FIRST_ATTEMPT, _NEXT_ATTEMPT = 1024, 200, 80
+
+#: Why an outcome lacks its follow-up or its result.
+_NO_ROOM = "its lane is full"
+
+#: Characters of a failure's type and message that the first leaner form keeps.
+_TYPE, _MESSAGE = 40, 100
+
+
+def check_size(task: Task) -> Task:
+    """The task, if all its outcomes will fit into its item, however often it fails. Raises InvalidTask."""
+    has_past = task.failure or task.failures or task.occurrences
+    if len(task.payload_json) <= _SMALL and not has_past:
+        return task
+    item = item_of(task)
+    written = _bytes_of(item, _WRITTEN_BY_RUNS)
+    size = size_of(item) - written + max(written, _RESERVED)
+    if size > MAX_ITEM:
+        raise InvalidTask(
+            "payload",
+            f"makes the task larger than an item of DynamoDB may be, by {size - MAX_ITEM:,} bytes: keep the "
+            f"data elsewhere, in S3 for example, and put its key here",
+        )
+    return task
+
+
+def with_fitting_events(task: Task) -> Task:
+    """The task with as many of its events as take no write unit more, now and with its next attempt."""
+    if not task.events:
+        return task
+    item = item_of(replace(task, events=()))
+    left = -_bytes_of(item, item) % _UNIT - len("events")
+    room = left if task.status.is_finished else left - (_NEXT_ATTEMPT if task.run else _FIRST_ATTEMPT)
+    return replace(task, events=bounded_events(task.events, max(0, min(room, MAX_PACKED_EVENTS))))
+
+
+def size_of(item: Item) -> int:
+    """The size of an item as DynamoDB counts it: names and values, and the keys once more in the index."""
+    return _bytes_of(item, item) + _bytes_of(item, _KEYS) + _INDEX_ENTRY
+
+
+def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
+    """Forms of the outcome `new` of the task `old`, each shorter than the one before; none if it is none.
+
+    The first keeps 100 characters of the failure and no result, the second nothing that only informs, the
+    last no follow-up.
+    """
+    is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
+    if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
+        return
+    failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
+    error = _NO_ROOM if new.result_json else new.result_error
+    new = replace(new, result_json=None, result_error=error)
+    yield replace(new, failure=failure, failures=(), occurrences=old.occurrences, events=())
+    times = {"started_at": None, "lateness_ms": None, "lateness": None}
+    nothing: Any = {"failure": None, "failures": (), "occurrences": (), "events": (), "run": None}
+    bare = replace(new, result_error=None, **nothing, **times)
+    yield bare
+    if new.owes:
+        yield replace(bare.follow_up_settled(_NO_ROOM), rev=new.rev)
+
+
+def _bytes_of(item: Item, names: Iterable[str]) -> int:
+    """The size in bytes of these attributes as DynamoDB counts it.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
+    return sum(len(name.encode()) + _width_of(item[name]) for name in names if name in item)
+
+
+def _width_of(value: Mapping[str, Any]) -> int:
+    [(kind, content)] = value.items()
+    match kind:
+        case "S":
+            return len(str(content).encode())
+        case "B":
+            return len(bytes(content))
+        case "N":
+            number = str(content)
+            digits = number.lstrip("-").replace(".", "").strip("0")
+            return -(-len(digits) // 2) + 1 + number.startswith("-")
+        case _:
+            return 1

@@ -7,7 +7,7 @@ target.
 """
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.instants import NEVER, Instant, to_json
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.instants import EPOCH, NEVER, Instant, to_json
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .calls import calling, try_write
@@ -38,7 +37,6 @@ ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 #: The due of a lane in which nothing waits.
@@ -69,7 +67,8 @@ def unpack(text: str) -> ArmingRecord:
     fields: Any = msgspec.json.decode(text)
     if not isinstance(fields, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 (of what is stored, not of an argument)
-    leases = _leases(fields.pop("leases", []))
+    given = fields.pop("leases", [])
+    leases = msgspec.convert(given, tuple[_Lease, ...]) if given else ()
     packed = msgspec.convert(fields.pop("lanes", ""), str).split()
     record = msgspec.convert({**fields, "lanes": ()}, ArmingRecord)
     try:
@@ -79,12 +78,8 @@ def unpack(text: str) -> ArmingRecord:
     return msgspec.structs.replace(record, lanes=lanes)
 
 
-def _leases(given: Any) -> tuple[_Lease, ...]:
-    return () if given == [] else msgspec.convert(given, tuple[_Lease, ...])
-
-
 def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
-    due = _NEVER if lane.due == NEVER else f"{(lane.due - _EPOCH) // _MICROSECOND:x}"
+    due = _NEVER if lane.due == NEVER else f"{(lane.due - EPOCH) // _MICROSECOND:x}"
     if lane.owner is None:
         return due
     return f"{due}:{leases.setdefault((lane.owner, lane.until), len(leases))}"
@@ -92,7 +87,7 @@ def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
 
 def _unpack_lane(word: str, leases: tuple[_Lease, ...]) -> Lane:
     packed, _, place = word.partition(":")
-    due = NEVER if packed == _NEVER else _EPOCH + int(packed, 16) * _MICROSECOND
+    due = NEVER if packed == _NEVER else EPOCH + int(packed, 16) * _MICROSECOND
     if not place:
         return Lane(due=due)
     owner, until = leases[int(place)]

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
 A write whose answer was lost may find its condition refused by itself, so after a refusal of a repeated call
 the stored item is compared. A nearly full lane (`lane_sizes.py`) takes no new items, and a full one no item
-that is larger than it was: an outcome is written in a shorter form (`item_size.py`).
+that is larger than it was: an outcome is written in a shorter form (`items.py`).
 """
 
 import logging
@@ -21,8 +21,7 @@ from uuid import uuid4
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
 from duebell_shared.instants import FIRST, NEVER, floor
-from duebell_shared.limits.limits import Limits
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.parallel import result_or_error
 from duebell_shared.queue.lane_sizes import MEASURED, LaneSizes
 from duebell_shared.quoting import quoted
@@ -49,8 +48,7 @@ from .changes import (
     transact,
     update_of,
 )
-from .item_size import leaner_forms
-from .items import Item, item_of, parse_queued, render_queued, stored, task_of
+from .items import Item, item_of, leaner_forms, parse_queued, render_queued, stored, task_of
 from .places import RECURRING_KINDS, Past, PastKey, lane_of, parse_past, render_past
 from .records import CALENDARS, LIMITS, SEMAPHORE, WORKER, Records
 
@@ -335,11 +333,8 @@ class DynamoTable:
     def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
         asked = self._named(key, _NOTED)
         start: Item | None = {"lane": {"S": key}, "id": {"S": behind}} if behind else None
-        while True:
-            page = self._query(asked, behind=start, most=_GROWN_PAGE)
-            yield from ((item["id"]["S"], item["change"]["S"].encode()) for item in page["Items"])
-            if (start := page.get("LastEvaluatedKey")) is None:
-                return
+        for item in self._items(asked, start, _GROWN_PAGE):
+            yield item["id"]["S"], item["change"]["S"].encode()
 
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
@@ -359,10 +354,12 @@ class DynamoTable:
     def _entries(
         self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
     ) -> Iterator[Item]:
-        """The entries of an index, each page four times as large as the one before, up to a bound."""
-        if within is None:
-            return
-        asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
+        if within:
+            asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
+            yield from self._items(asked, behind, page_size)
+
+    def _items(self, asked: Mapping[str, Any], behind: Item | None, page_size: int) -> Iterator[Item]:
+        """The items of a query, each page four times as large as the one before, up to a bound."""
         while True:
             page = self._query(asked, behind=behind, most=page_size)
             yield from page["Items"]

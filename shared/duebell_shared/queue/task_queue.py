@@ -45,10 +45,8 @@ PAGE = LARGEST_PAGE
 
 _T = TypeVar("_T")
 
-
 #: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
 BATCH = 100
-
 
 _K = TypeVar("_K", bound=QueueKey | PastKey)
 
@@ -148,7 +146,9 @@ class Queue:
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
         """The tasks that still have these keys, each with its key; read in batches."""
-        return ((key, task) for key, task in self.tasks_of(keys) if _is_at(task, key))
+        for key, task in self.tasks_of(keys):
+            if task.queued == key.queued if isinstance(key, QueueKey) else key_of(task) == key:
+                yield key, task
 
     def tasks_of(self, keys: Iterable[_K]) -> Iterator[tuple[_K, Task]]:
         """The tasks that these keys were of, each with its key; read in batches."""
@@ -160,10 +160,6 @@ class Queue:
                 task = found.get(key.id)
                 if task and not has_expired(task, now):
                     yield key, self.known(task)
-
-
-def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
-    return task.queued == key.queued if isinstance(key, QueueKey) else key_of(task) == key
 
 
 def _places(id: str, counts: Sequence[int]) -> list[int]:

@@ -13,7 +13,7 @@ https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigge
 import calendar
 import re
 import string
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -29,6 +29,8 @@ _DAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 #: Not `str.upper`, which makes ASCII letters of others, such as the Turkish dotless i.
 _UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
+
+_invalid = partial(InvalidSchedule, "schedule")
 
 
 class Days(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,16 +105,14 @@ def parse_aws(text: str) -> Cron:
     """Parse the six fields inside AWS's `cron(…)`. Raises InvalidSchedule, naming the field."""
     fields = text.translate(_UPPER).split()
     if len(fields) != len(_AWS):
-        raise InvalidSchedule(
-            "schedule",
-            f"cron(…) needs six fields, minute hour day-of-month month day-of-week year, not {len(fields)}",
+        raise _invalid(
+            f"cron(…) needs six fields, minute hour day-of-month month day-of-week year, not {len(fields)}"
         )
     minute, hour, month_day, month, week_day, year = fields
     if (month_day == "?") == (week_day == "?"):
-        raise InvalidSchedule(
-            "schedule",
+        raise _invalid(
             f"exactly one of day-of-month ({shortened(month_day)}) and day-of-week ({shortened(week_day)}) "
-            "must be ?: AWS's cron takes the day from the other",
+            "must be ?: AWS's cron takes the day from the other"
         )
     return Cron(
         minutes=_minutes_of_day(minute, hour),
@@ -131,16 +131,13 @@ def parse_classic(text: str) -> Cron:
     """Five fields in their classic meaning. Raises InvalidSchedule, naming the field."""
     fields = text.translate(_UPPER).split()
     if len(fields) != len(_CLASSIC):
-        raise InvalidSchedule(
-            "schedule",
+        raise _invalid(
             f"{quoted(text)} is no schedule: give rate(5 minutes), AWS's cron(0 9 ? * MON-FRI *), five "
-            "fields such as 0 9 * * 1-5, or at(2026-12-31T09:00:00)",
+            "fields such as 0 9 * * 1-5, or at(2026-12-31T09:00:00)"
         )
     for name, field in zip(_CLASSIC, fields, strict=True):
         if odd := re.search(r"[?LW#]", re.sub(r"[A-Z]{3}", "", field)):
-            raise InvalidSchedule(
-                "schedule", f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields"
-            )
+            raise _invalid(f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields")
     minute, hour, month_day, month, week_day = fields
     # A field that begins with a star restricts nothing: then both must match. Else either is enough.
     either = not month_day.startswith("*") and not week_day.startswith("*")
@@ -202,7 +199,7 @@ class _Field(NamedTuple):
         return int(text)
 
     def wrong(self, part: str, why: str) -> InvalidSchedule:
-        return InvalidSchedule("schedule", f"{self.name} {quoted(part)}: {why}")
+        return _invalid(f"{self.name} {quoted(part)}: {why}")
 
 
 _MINUTE = _Field("minute", 0, 59, {})

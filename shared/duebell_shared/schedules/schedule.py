@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,8 @@ MAX_EXPRESSION = 1_024
 _OVER = "is over: give a time to come, or a due date"
 _AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
 _NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
+
+_invalid = partial(InvalidSchedule, "schedule")
 
 
 class Holidays(StrEnum):
@@ -103,9 +105,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
         _parse(self.expression)
         zone_of(self.timezone)
-
-    def first(self, now: datetime) -> datetime | None:
-        return self.next_after(now)
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after this instant, in UTC; None when there is none any more."""
@@ -218,11 +217,9 @@ def make_schedule(
     Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
     """
     if not isinstance(expression, str):
-        raise InvalidSchedule("schedule", f"must be text, not {type(expression).__name__}")
+        raise _invalid(f"must be text, not {type(expression).__name__}")
     if len(expression) > MAX_EXPRESSION:
-        raise InvalidSchedule(
-            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}"
-        )
+        raise _invalid(f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}")
     expression = " ".join(expression.split())
     try:
         meaning = _parse(expression)
@@ -241,7 +238,7 @@ def make_schedule(
     )
     if holidays and not calendar:
         raise InvalidSchedule("holidays", "goes with a calendar, and none is given")
-    if schedule.first(now) is None:
+    if schedule.next_after(now) is None:
         raise _never(schedule, now)
     if calendar and calendars:
         from .calendars import check_calendar  # noqa: PLC0415
@@ -269,9 +266,8 @@ def _parse(expression: str) -> Cron | timedelta | datetime:
     if cron := _CRON.fullmatch(expression):
         return parse_aws(cron[1])
     if expression.lower().startswith("rate"):
-        raise InvalidSchedule(
-            "schedule",
-            f"{quoted(expression)}: write rate(5 minutes): a whole number of minutes, hours or days",
+        raise _invalid(
+            f"{quoted(expression)}: write rate(5 minutes): a whole number of minutes, hours or days"
         )
     return parse_classic(expression)
 
@@ -279,12 +275,12 @@ def _parse(expression: str) -> Cron | timedelta | datetime:
 def _interval(number: int, unit: str) -> timedelta:
     name = unit.removesuffix("s")
     if number == 0:
-        raise InvalidSchedule("schedule", f"rate(0 {unit}) never gets on: give 1 {name} or more")
+        raise _invalid(f"rate(0 {unit}) never gets on: give 1 {name} or more")
     right = name if number == 1 else f"{name}s"
     if unit != right:
-        raise InvalidSchedule("schedule", f"rate({number} {unit}): write rate({number} {right})")
+        raise _invalid(f"rate({number} {unit}): write rate({number} {right})")
     if number * _UNITS[name] > _LONGEST:
-        raise InvalidSchedule("schedule", f"rate({number} {unit}) {_NEVER_COMES}")
+        raise _invalid(f"rate({number} {unit}) {_NEVER_COMES}")
     return number * _UNITS[name]
 
 
@@ -292,17 +288,13 @@ def _naive(text: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidSchedule(
-            "schedule", f"at(…): {quoted(text)} is no date and time such as 2026-12-31T09:00:00"
-        ) from None
+        raise _invalid(f"at(…): {quoted(text)} is no date and time such as 2026-12-31T09:00:00") from None
     if at.tzinfo is not None:
-        raise InvalidSchedule(
-            "schedule", f"at({shortened(text)}): leave the offset out, and give the time zone beside it"
-        )
+        raise _invalid(f"at({shortened(text)}): leave the offset out, and give the time zone beside it")
     if at.year > LATEST.year:
-        raise InvalidSchedule("schedule", f"at({shortened(text)}) {_AFTER_LATEST}")
+        raise _invalid(f"at({shortened(text)}) {_AFTER_LATEST}")
     if at.year < FIRST_YEAR:
-        raise InvalidSchedule("schedule", f"at({shortened(text)}) {_OVER}")
+        raise _invalid(f"at({shortened(text)}) {_OVER}")
     return at
 
 
@@ -321,7 +313,7 @@ def _never(schedule: Schedule, now: datetime) -> InvalidSchedule:
     """The error of a schedule that has no occurrence after now, with the reason."""
     unbounded = msgspec.structs.replace(schedule, start=None, end=None)
     without_end = msgspec.structs.replace(schedule, end=None)
-    if schedule.end is not None and (first := without_end.first(now)) is not None:
+    if schedule.end is not None and (first := without_end.next_after(now)) is not None:
         return InvalidSchedule("end", f"{schedule.end} is before the first time, {first}")
     if schedule.start is not None and schedule.start > LATEST:
         return InvalidSchedule("start", _AFTER_LATEST)
@@ -329,10 +321,10 @@ def _never(schedule: Schedule, now: datetime) -> InvalidSchedule:
         return InvalidSchedule("start", f"{schedule.start} is after the last time, {last[0]}")
     expression = shortened(schedule.expression)
     if past := unbounded.latest(_BEFORE_ALL, now, 1):
-        return InvalidSchedule("schedule", f"{expression} was last at {past[0]}: give a time to come")
+        return _invalid(f"{expression} was last at {past[0]}: give a time to come")
     meaning = _parse(schedule.expression)
     never = isinstance(meaning, Cron) and _no_day(meaning)
-    return InvalidSchedule("schedule", never or f"{expression} in {schedule.timezone} {_NEVER_COMES}")
+    return _invalid(never or f"{expression} in {schedule.timezone} {_NEVER_COMES}")
 
 
 def _no_day(cron: Cron) -> str | None:

@@ -44,17 +44,17 @@ def zone_of(name: str) -> ZoneInfo:
     if not isinstance(name, str) or name not in zone_names():  # type: ignore[redundant-expr]
         raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{_hint(name)}")
     zone = _zones.get(name)
-    return _zones.setdefault(name, _read(name)) if zone is None else zone
+    if zone is None:
+        zone = _zones.setdefault(
+            name, PackagedZone.from_file(BytesIO(_content(f"zoneinfo/{name}")), key=name)
+        )
+    return zone
 
 
 @cache
 def zone_names() -> frozenset[str]:
     """The names of all zones that there are, those for backward compatibility among them."""
     return frozenset(_content("zones").decode().split())
-
-
-def _read(name: str) -> ZoneInfo:
-    return PackagedZone.from_file(BytesIO(_content(f"zoneinfo/{name}")), key=name)
 
 
 def _content(path: str) -> bytes:

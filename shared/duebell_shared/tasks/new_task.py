@@ -95,7 +95,7 @@ def _new_recurrence(
                 raise InvalidTask(name, "goes with a schedule, and none is given")
         return None
     schedule = _schedule(given, now, calendars)
-    return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
+    return Recurrence(schedule=schedule, next_due=schedule.next_after(now), **_rules(given))
 
 
 def _changed_recurrence(

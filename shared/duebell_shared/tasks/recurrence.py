@@ -132,12 +132,12 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
             return replace(self, next_due=due)
         if before is not None and not is_of_schedule and before.schedule == self.schedule:
             return replace(self, next_due=before.next_due)
-        return replace(self, next_due=self.schedule.first(now))
+        return replace(self, next_due=self.schedule.next_after(now))
 
     def take_next(self, delay: timedelta) -> Next:
         """Take the earliest occurrence: the schedule's next, `delay` after its due date, or a pending one."""
         pending = list(self.pending)
-        if self.next_due and not self._is_used_up:
+        if self.next_due and (self.max_runs is None or self._begun < self.max_runs):
             pending.append(PendingOccurrence(due=self.next_due, queued=delayed(self.next_due, delay)))
         if not pending:
             return Next(None, self)
@@ -171,10 +171,6 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _begun(self) -> int:
         return self.runs + sum(one.origin is not Origin.EXTRA for one in self.pending)
-
-    @property
-    def _is_used_up(self) -> bool:
-        return self.max_runs is not None and self._begun >= self.max_runs
 
 
 def delay_of(id: str, spread: timedelta) -> timedelta:

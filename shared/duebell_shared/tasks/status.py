@@ -1,11 +1,14 @@
-"""The statuses of a task, and the verbs: the changes that users make, and the statuses that allow them.
+"""The statuses of a task, the verbs, which are the changes that users make, and which ended tasks are kept.
 
 `Task`, the editor, the command line, the HTTP editor and its page follow this table. A verb's value is the
 name of the editor's method.
 """
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
+
+import msgspec
 
 
 class Status(StrEnum):
@@ -86,51 +89,63 @@ class Verb(StrEnum):
 
 _RULES = {
     Verb.MOVE: Rule(
-        "move",
-        "moved",
-        "Give a task another due date.",
-        _WAITING | {Status.RUNNING},
-        for_many=False,
+        "move", "moved", "Give a task another due date.", _WAITING | {Status.RUNNING}, for_many=False
     ),
     Verb.UPDATE: Rule(
-        "update",
-        "updated",
-        "Change what a task does, or its schedule.",
-        _WAITING | _FAILED,
-        for_many=False,
+        "update", "updated", "Change what a task does, or its schedule.", _WAITING | _FAILED, for_many=False
     ),
     Verb.CANCEL: Rule(
-        "cancel",
-        "cancelled",
-        "Never run a task; it is kept as history.",
-        _WAITING | {Status.RUNNING, Status.RESERVED, Status.BLOCKED} | _FAILED,
-        queues=False,
+        "cancel", "cancelled", "Never run a task; it is kept as history.",
+        _WAITING | {Status.RUNNING, Status.RESERVED, Status.BLOCKED} | _FAILED, queues=False,
     ),
     Verb.PAUSE: Rule(
-        "pause",
-        "paused",
-        "Take a task out of the queue until it is resumed.",
-        frozenset({Status.SCHEDULED}),
-        queues=False,
+        "pause", "paused", "Take a task out of the queue until it is resumed.",
+        frozenset({Status.SCHEDULED}), queues=False,
     ),
     Verb.RESUME: Rule(
-        "resume",
-        "resumed",
-        "Put a paused task back in the queue.",
-        frozenset({Status.PAUSED}),
+        "resume", "resumed", "Put a paused task back in the queue.", frozenset({Status.PAUSED})
     ),
     Verb.RETRY: Rule(
-        "retry",
-        "set to be retried now",
-        "Run a failed or expired task again, with all attempts.",
-        _FAILED,
+        "retry", "set to be retried now", "Run a failed or expired task again, with all attempts.", _FAILED,
         instead="run_now",
     ),
     Verb.RUN_NOW: Rule(
-        "run",
-        "set to run now",
-        "Run a task now; a recurring one once more.",
-        frozenset({Status.SCHEDULED}),
+        "run", "set to run now", "Run a task now; a recurring one once more.", frozenset({Status.SCHEDULED}),
         instead="retry",
     ),
-}
+}  # fmt: skip
+
+
+#: The default retention of ended tasks.
+RETENTION = timedelta(days=14)
+
+#: Bytes of the largest payload that a done task keeps, unless chosen otherwise: with one of this size most
+#: items are below 3 KB.
+KEPT_PAYLOAD = 2048
+
+
+class History(StrEnum):
+    """The ended tasks that are kept for the retention time. Failed and expired ones always are.
+
+    ALL     all of them, and all are listed
+    FAILED  done and cancelled tasks are found by their ids, but not listed: one write unit less for each
+    NONE    a done task is deleted by the write that ends it, and its id is free again: an add or an import
+            that is repeated adds it anew. A cancelled one is found by its id
+    """
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
+
+
+class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules by which ended tasks are kept.
+
+    retention    for how long
+    history      which of them
+    payload      bytes of the largest payload that a done task keeps, as JSON in UTF-8
+    """
+
+    retention: timedelta = RETENTION
+    history: History = History.ALL
+    payload: int = KEPT_PAYLOAD

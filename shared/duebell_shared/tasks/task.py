@@ -13,14 +13,28 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.instants import LATEST, MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
-from duebell_shared.retention import History, RetentionPolicy
-from duebell_shared.tasks.status import Verb
+from duebell_shared.tasks.status import History, RetentionPolicy, Verb
 
 from .checks import NO_FOLLOW_UP, Count, Milliseconds, Priority, check_due
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_a_line, in_short, latest
 from .fields import STORED, checked
 from .follow_up import Cause, FollowUp, Members, Owed, check_id
-from .history import ADD, ATTEMPT, Event, Lateness, Occurrence, Result, bounded_occurrences, in_order
+from .history import (
+    ADD,
+    ATTEMPT,
+    Event,
+    FailedAttempt,
+    Failure,
+    Lateness,
+    Occurrence,
+    Result,
+    attempts_left_running,
+    bounded,
+    bounded_occurrences,
+    in_a_line,
+    in_order,
+    in_short,
+    latest,
+)
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import Status
 
@@ -72,7 +86,7 @@ _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
 def starts_by(queued: datetime) -> datetime:
-    """The time by which a task with this time starts, if nothing is in trouble and its action has room."""
+    """The time by which a task with this time starts, if nothing goes wrong and its action has room."""
     return min(queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
 
 
@@ -225,7 +239,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def starts_by(self) -> datetime | None:
-        """The time by which it starts if nothing is in trouble, and its action has room; else it is late.
+        """The time by which it starts if nothing goes wrong, and its action has room; else it is late.
 
         None if it does not wait for a start.
         """
@@ -679,11 +693,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
-            Result.SKIPPED,
-            now=now,
-            keep=keep,
-            failure=self.failure,
-            attempt=max(self.attempt - 1, 0),
+            Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
         )
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.

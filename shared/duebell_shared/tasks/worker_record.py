@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import Instant, to_json
 
-from .failure import Failure, bounded
 from .follow_up import FollowUp
+from .history import Failure, bounded
 
 #: Bytes of a description as JSON: an editor reads it once a minute.
 MOST_BYTES = 64 * 1024

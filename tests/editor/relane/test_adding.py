@@ -12,8 +12,8 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.places import lane_of
-from duebell_shared.retention import History
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import History
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
     FROM,

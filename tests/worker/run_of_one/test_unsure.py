@@ -8,7 +8,6 @@ import pytest
 
 from duebell import Editor, Retry, Status, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey, Task
@@ -75,40 +74,6 @@ def test_a_lane_with_a_page_that_could_not_be_read(clock: Clock, stage: Stage) -
     # When a run has done what it saw, then it looks for the rest
     worker.run(time_left=10 * MINUTE)
     assert not store.refuses_second_page
-    assert is_rung_for(backend)
-
-
-def test_a_lane_that_paused_while_a_task_of_it_was_due(clock: Clock, stage: Stage) -> None:
-    # Given a last attempt whose beginning is written without an answer, so that its lane pauses for a moment
-    store, backend, editor = with_two_lanes(clock)
-    one, another = ids_in(0, 2)
-    [other] = ids_in(1, 1)
-    editor.add("once", due=NOON, id=one)
-    editor.add("quick", due=NOON + SECOND, id=other)
-    editor.add("quick", due=NOON + 2 * SECOND, id=another)
-    clock.advance(3 * SECOND)
-    store.loses_answer_of = {0}
-    worker = Worker(backend=backend, pool=stage, concurrency=2)
-    worker.action("once", attempts=1)(lambda: stage.sleep(1.0))
-    worker.action("quick")(lambda: stage.sleep(0.1))
-    # When a run has passed by another task of that lane, then it does not forget it
-    worker.run()
-    assert not store.loses_answer_of
-    assert is_rung_for(backend)
-
-
-def test_a_lane_that_rested_before_this_run(clock: Clock, stage: Stage) -> None:
-    # Given a lane that rested when the run before ended, so that this one reads the others first
-    _, backend, editor = with_two_lanes(clock)
-    [waits] = ids_in(0, 1)
-    editor.add("act", due=NOON, id=waits)
-    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids_in(1, 12))
-    resting = LastRun(run="before", finished_at=NOON, resting=(RestingLane(lane=0, since=NOON - HOUR),))
-    backend.armer.change(lambda record: msgspec.structs.replace(record, last_run=resting))
-    worker = Worker(backend=backend, pool=stage, concurrency=1)
-    worker.action("act")(lambda: stage.sleep(1))
-    # When it has counted that lane meanwhile, then it still looks into it
-    worker.run(time_left=10 * MINUTE)
     assert is_rung_for(backend)
 
 

@@ -8,8 +8,6 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.called import Called
-from tests.worker.stage import Stage
 from tests.worker.two_runs.scene import MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
 
@@ -74,25 +72,6 @@ def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
     assert all(lane.owner is None for lane in backend.armer.read().lanes)
 
 
-def test_lanes_that_are_given_to_a_run_whose_time_is_over_are_given_back(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
-) -> None:
-    other = Other(backend, 2)
-    due = NOON + 90 * SECOND
-    editor.add("act", due=due, id=in_lane(editor, 2))
-    editor.add("act", due=due, id=in_lane(editor, 0))
-    called.events.clear()
-    # When it is given others just before it gives its own back
-    gives = once(clock, NOON + 40 * SECOND, other.gives)
-    store.on_write = lambda _: gives()
-    worker.run(time_left=50 * SECOND)
-    record = backend.armer.read()
-    assert all(lane.owner is None for lane in record.lanes)
-    assert [record.lanes[lane].due for lane in (0, 2)] == [due, due]
-    # For one successor
-    assert called.events == [{"duebell": {}}]
-
-
 def test_a_run_that_is_alone_writes_nothing_about_taking_over(
     editor: Editor, worker: Worker, store: WatchedStore, starts: list[datetime]
 ) -> None:
@@ -102,31 +81,3 @@ def test_a_run_that_is_alone_writes_nothing_about_taking_over(
     worker.run(time_left=5 * MINUTE)
     assert len(starts) == 1
     assert all(record.taker is None for record in written)
-
-
-def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, stage: Stage, store: WatchedStore
-) -> None:
-    # Given a run that takes lanes over while it waits
-    Other(backend, 1)
-    takers: list[str | None] = []
-    afterwards: list[str | None] = []
-
-    @worker.action("act")
-    def act() -> None:
-        takers.append(store.record.taker if store.record else "")
-        stage.sleep(1)
-        afterwards.append(store.record.taker if store.record else "")
-
-    before: list[str | None] = []
-    note = once(clock, NOON + 20 * SECOND, lambda: before.append(store.record.taker if store.record else ""))
-    store.on_read = note
-    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") != 1][:6]
-    editor.add_many({"action": "act", "due": NOON + 30 * SECOND, "id": id} for id in ids)
-    editor.add("act", due=NOON + 60 * SECOND, id=in_lane(editor, 0, name="last"))
-    # When more is due than it has places for
-    report = worker.run(time_left=5 * MINUTE)
-    # Then it does not, until it has a free place again
-    assert before == [report.run]
-    assert takers == [None] * 6 + [report.run]
-    assert afterwards[:5] == [None] * 5

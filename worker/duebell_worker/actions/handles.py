@@ -10,12 +10,14 @@ from typing import (
     Generic,
     ParamSpec,
     Protocol,
+    TypedDict,
     TypeVar,
     Unpack,
     overload,
 )
 
 import msgspec
+from msgspec.structs import asdict
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSchedule, InvalidTask
@@ -91,7 +93,18 @@ def name_of(function: object) -> str:
     return name
 
 
-_NO_LIMIT = Limit()
+class ActionOptions(TypedDict, total=False):
+    """The options of an action: the arguments of `Worker.action`, but for the name."""
+
+    attempts: int
+    backoff: Backoff
+    timeout: timedelta | None
+    stoppable: bool
+    keep_result: bool
+    on_failed: str | None
+    at_most: int | None
+    per_second: float | None
+    closed: str | None
 
 
 def _no_editor() -> "Editor":
@@ -101,15 +114,17 @@ def _no_editor() -> "Editor":
 def new_action(
     name: str,
     function: Callable[..., Any],
+    editor: "Callable[[], Editor]" = _no_editor,
     *,
-    attempts: int,
+    attempts: int = 5,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     timeout: timedelta | None = None,
     stoppable: bool = False,
     keep_result: bool = False,
     on_failed: str | None = None,
-    limit: Limit = _NO_LIMIT,
-    editor: "Callable[[], Editor]" = _no_editor,
+    at_most: int | None = None,
+    per_second: float | None = None,
+    closed: str | None = None,
 ) -> Action[..., Any]:
     """Make an action of a function. Raises TypeError, ValueError or InvalidTask if it cannot be one.
 
@@ -133,7 +148,7 @@ def new_action(
     action.attempts, action.backoff, action.timeout = attempts, backoff, timeout
     action.stoppable, action.keep_result = stoppable, keep_result
     action.on_failed = None if on_failed is None else check_name("on_failed", on_failed)
-    action.limit = limit.declared()
+    action.limit = Limit(at_most=at_most, per_second=per_second, closed=closed).declared()
     return action
 
 
@@ -142,11 +157,11 @@ def delivery_action(delivery: "Delivery", editor: "Callable[[], Editor]") -> Pay
     action = new_action(
         delivery.name,
         _send,
+        editor,
         attempts=delivery.attempts,
         backoff=delivery.backoff,
         on_failed=delivery.on_failed,
-        limit=delivery.limit,
-        editor=editor,
+        **asdict(delivery.limit),
     )
     action.delivery = delivery
     action.__name__ = action.__qualname__ = delivery.name
@@ -160,12 +175,8 @@ def _send(payload: object) -> None:
     raise TypeError("a delivery is sent when its task is due: add one, with `add`")
 
 
-def _succeed() -> None:
-    """Do nothing: `duebell verify` only needs its task to be run."""
-
-
-#: The actions that every worker has.
-BUILT_IN = {VERIFY: new_action(VERIFY, _succeed, attempts=5)}
+#: The actions that every worker has: `duebell verify` only needs its task to be run.
+BUILT_IN = {VERIFY: new_action(VERIFY, lambda: None)}
 
 
 #: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.

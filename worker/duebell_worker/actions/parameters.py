@@ -206,11 +206,19 @@ class Parameters:
             _check_takes_task(name, function, positional[1], types)
         takes_payload = bool(positional) and not takes_task_first
         if takes_payload:
-            _check_filled(name, function, keyword_only)
+            if unfilled := [one.name for one in keyword_only if one.default is one.empty]:
+                raise TypeError(
+                    f"action {name!r}: nothing fills the argument {unfilled[0]!r} of "
+                    f"{function.__qualname__}: either take the whole payload, or its fields by keyword"
+                )
             payload_type, keyword_only = types.get(positional[0].name, Any), []
             decode = decoder(name, payload_type)
         else:
-            _check_names(name, function, keyword_only, types)
+            if any(types.get(one.name) is Task for one in keyword_only):
+                raise TypeError(
+                    f"action {name!r}: {function.__qualname__} takes the task by keyword, "
+                    f"and gets it by position: def {function.__name__}(task: Task, *, …)"
+                )
             payload_type = _fields_type(keyword_only, types) if keyword_only else None
             decode = _fields_decoder(name, keyword_only, payload_type)
         return cls(
@@ -233,13 +241,9 @@ class Parameters:
             return None
         schema = schema_of(self.payload_type)
         for one in self.fields.parameters.values():
-            if _is_plain(one.default):
+            if one.default is None or isinstance(one.default, str | bool | int | float):
                 schema["properties"][one.name]["default"] = one.default
         return schema
-
-
-def _is_plain(default: object) -> bool:
-    return default is None or isinstance(default, str | bool | int | float)
 
 
 def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
@@ -286,27 +290,6 @@ def _check_takes_task(
             f"action {name!r}: the second argument of {function.__qualname__}, {second.name!r}, is given the "
             f"task: write {second.name}: Task, or take the payload's fields by keyword: "
             f"def {function.__name__}(*, …, {second.name})"
-        )
-
-
-def _check_filled(name: str, function: Callable[..., Any], keyword_only: list[inspect.Parameter]) -> None:
-    if unfilled := [one.name for one in keyword_only if one.default is one.empty]:
-        raise TypeError(
-            f"action {name!r}: nothing fills the argument {unfilled[0]!r} of {function.__qualname__}: either "
-            f"take the whole payload, or its fields by keyword"
-        )
-
-
-def _check_names(
-    name: str,
-    function: Callable[..., Any],
-    keyword_only: list[inspect.Parameter],
-    types: Mapping[str, Any],
-) -> None:
-    if [one for one in keyword_only if types.get(one.name) is Task]:
-        raise TypeError(
-            f"action {name!r}: {function.__qualname__} takes the task by keyword, "
-            f"and gets it by position: def {function.__name__}(task: Task, *, …)"
         )
 
 

@@ -35,7 +35,7 @@ _INVALID = "{shown} refused the message"
 #: about to be renewed. Compared without dots, and without regard to case.
 _MENDS = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
-    "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord",
+    "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
 _LASTS = {
     _KEY: re.compile("^kms"),

@@ -24,13 +24,11 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, ceil_to_minute
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.item_size import check_size, with_fitting_events
+from duebell_shared.queue.items import check_size, with_fitting_events
 from duebell_shared.quoting import did_you_mean, quoted
-from duebell_shared.retention import RetentionPolicy
 from duebell_shared.tasks.checks import is_reserved
-from duebell_shared.tasks.failure import Failure
-from duebell_shared.tasks.history import Lateness
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.history import Failure, Lateness
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import MAX_RESULT, QueueKey, Task
 from duebell_worker.actions.action import Action, TimedOut
 from duebell_worker.actions.parameters import InvalidPayload

@@ -435,12 +435,7 @@ class Batcher(Generic[_T]):
     """
 
     def __init__(
-        self,
-        call: Callable[[list[_T]], None],
-        *,
-        most: int,
-        side_by_side: int = 2,
-        fills: bool = False,
+        self, call: Callable[[list[_T]], None], *, most: int, side_by_side: int = 2, fills: bool = False
     ) -> None:
         """`call` gets one to `most` items at a time, and must raise nothing.
 

@@ -23,8 +23,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import AN_ATTEMPT, LONGEST_WAIT, SHORTEST, STAYS, WEIGHT
 from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
-from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, parked_until, reopening
-from duebell_shared.limits.semaphore import Semaphore
+from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, Semaphore, parked_until, reopening
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Attempt, Ended, as_run, without_attempt

@@ -278,7 +278,7 @@ class Performer:
 
     def _errors(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
         """Send these tasks; return the error of each that was not accepted."""
-        deliver = self._context.deliver or _send_nothing
+        deliver = self._context.deliver
         spans = _spans_of(tasks)
         if spans:
             tasks = [
@@ -287,6 +287,7 @@ class Performer:
             ]
         to_send = ((self._actions[task.action].delivery, task) for task in tasks)
         try:
+            assert deliver  # noqa: S101 (a worker with deliveries has it)
             errors = deliver([(delivery, task) for delivery, task in to_send if delivery])
         except BaseException as raised:  # noqa: BLE001 (a bug of ours)
             errors = [raised] * len(tasks)
@@ -403,7 +404,3 @@ def _spans_of(tasks: Sequence[Task]) -> "Sequence[AttemptSpan]":
 def _end(spans: "Sequence[AttemptSpan]", errors: Sequence[BaseException | None]) -> None:
     for span, error in zip(spans, errors, strict=False):
         span.end(None if isinstance(error, Snooze) else error)
-
-
-def _send_nothing(_: object) -> Sequence[BaseException | None]:
-    raise TypeError("this run was made without anything that sends deliveries")

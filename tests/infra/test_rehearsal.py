@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, Status, Task, Then, UnknownAction, Worker
+from duebell import Editor, NewTask, Status, Task, Then, UnknownAction, Worker
 from duebell_infra.testing import Rehearsal
 from duebell_shared.schedules.calendars import Calendar
 
@@ -59,7 +59,9 @@ FEATURES: dict[str, tuple[Callable[[Editor], object], list[tuple[int, object]]]]
     "backfill": (add_recurring_and_backfill, [(0, "daily"), (0, "daily"), (9, "daily")]),
     "closed hours": (lambda editor: editor.add("closes", due=HOUR), [(6, "opened")]),
     "batch": (
-        lambda editor: editor.batch("b", [{"action": "adds", "due": 2 * HOUR, "payload": 1}], then=Then("note")),
+        lambda editor: editor.batch(
+            "b", [NewTask(action="adds", due=2 * HOUR, payload=1)], then=Then("note")
+        ),
         [(2, {"batch": {"id": "b", "done": 1, "failed": 0, "cancelled": 0, "expired": 0}})],
     ),
     "result": (

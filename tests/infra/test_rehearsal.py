@@ -76,18 +76,20 @@ FEATURES: dict[str, tuple[Callable[[Editor], object], list[tuple[int, object]]]]
 def test_each_feature_can_be_rehearsed(name: str) -> None:
     # Given a worker whose actions have them, and tasks that use one
     worker, noted = Worker(), list[tuple[int, object]]()
+    rehearsal = Rehearsal(worker)
+    begun, (add, expected) = rehearsal.now, FEATURES[name]
 
-    @worker.action("note")
     def note(payload: Any) -> None:
         error = payload.get("error") if isinstance(payload, dict) else None
         noted.append(((rehearsal.now - begun) // HOUR, error["type"] if error else payload))
 
+    def hang() -> None:
+        rehearsal.work(5 * MINUTE)
+
+    worker.action("note")(note)
     worker.action("closes", closed="00:00-06:00")(lambda: note("opened"))
     worker.action("adds", keep_result=True)(lambda payload: payload + 1)
-    worker.action("hangs", timeout=MINUTE, attempts=1)(lambda: rehearsal.work(5 * MINUTE))
-    rehearsal = Rehearsal(worker)
-    add, expected = FEATURES[name]
-    begun = rehearsal.now
+    worker.action("hangs", timeout=MINUTE, attempts=1)(hang)
     add(rehearsal.editor)
     # When time passes, then
     rehearsal.let_time_pass(4 * DAY)

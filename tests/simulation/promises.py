@@ -144,8 +144,8 @@ class Promises:
             return []
         minute = minute_of(self._aws.expression, self._played.world.now - timedelta(minutes=5))
         head, now = min(waiting, default=NEVER), self._played.world.now
-        is_ahead = bool(minute) and now < minute <= head <= minute + timedelta(minutes=5)
-        if is_ahead or (minute and minute > now - timedelta(minutes=5) and head <= minute):
+        slack = timedelta(minutes=5)
+        if minute and (now < minute <= head <= minute + slack or (minute > now - slack and head <= minute)):
             return []
         return [f"the rule is at {self._aws.expression}, the queue's head at {min(waiting, default=None)}"]
 

@@ -270,7 +270,7 @@ def _watching(figures: Figures) -> Iterator[str]:
         run=figures.telemetry.run_bytes,
         task=figures.telemetry.task_bytes,
     )
-    yield "| actions | metrics | for them | alarms | dashboard | in all, a month |"
+    yield "| actions | metrics | cost of the metrics | alarms | dashboard | in all, a month |"
     yield "|---|---|---|---|---|---|"
     for row in monthly.watched(figures.telemetry):
         parts = (row.metrics_dollars, row.alarms, row.dashboard, row.dollars)

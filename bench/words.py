@@ -14,7 +14,7 @@ Measured on:
 
 ADDING = """## Adding
 
-One `add` that is not the new earliest task, on the embedded AWS. Three others stand beside it:
+One `add` that is not the new earliest task, on the embedded AWS. The table compares it with three others:
 
 - the floor: a bare `put_item` and `get_item` of the same items through a client with the same settings. Its put has no condition; ours
   refuses an id that is taken
@@ -29,7 +29,7 @@ The limit is {limit} times the floor. As the queue grows, an add may grow {growt
 MANY = """## Adding many
 
 `add_many` of {tasks} tasks takes {ours} ms for each, a loop of bare `put_item` {bare} ms: it is {gain} times as fast.
-{limit} is the limit. On a machine with more to do, whoever uses more threads gets more of it, so measure this on a quiet one.
+{limit} is the limit. On a busy machine, the program with more threads gets more processor time, so measure this on a quiet one.
 """
 
 DRAINING = """## Draining
@@ -157,7 +157,7 @@ processor.
 | the snapshot, for each version that is kept | ${snapshot:.2f} a month |
 | processor time that it saves, of the [cold start](#cold-start) | {saved:.2f} s |
 
-The time of restoring is not measured, and AWS gives no figure. `duebell cost --snap-start` computes a month of yours. AWS says that [functions that are invoked infrequently might not experience the same
+The time of restoring is not measured, and AWS gives no figure. `duebell cost --tasks 1000000 --snap-start` computes a month of yours. AWS says that [functions that are invoked infrequently might not experience the same
 improvements](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html), and a worker whose tasks come due alone is one.
 """
 
@@ -203,14 +203,14 @@ share, then a task every {every} s. In the second and third hour, {runs} runs wa
 CONFIG = """### AWS Config
 
 By default, AWS Config records all types of resources continuously. Then each change of the rule is a configuration item, which costs
-money. Each of Config's rules that looks at EventBridge rules is evaluated for it ($0.001). A run changes the rule once. A run that
+money. Each rule of AWS Config that checks EventBridge rules is evaluated for each item ($0.001). A run changes the rule once. A run that
 works or waits for long changes it once a minute. This can be the largest cost of all. To avoid it: [exclude](https://docs.aws.amazon.com/config/latest/developerguide/select-resources-excluding.html) `AWS::Events::Rule` from the
 recorder, or have that type recorded daily, for ${daily:.2f} a month at most: [how](how-to/aws-config.md).
 """
 
 SIMULATED = """## Lateness
 
-Lateness is the time from the due date of a task to its start, in seconds. First, a simulation of a million tasks. duebell's own code chooses the minute of the
+Lateness is the time from the due date of a task to its start, in seconds. The first table simulates a million tasks. duebell's own code chooses the minute of the
 rule. EventBridge rings within that minute by one of two assumptions:
 
 - *as measured*: evenly spread from 0 to 50 s. This is from [4,700 rings in 2016](https://www.trek10.com/blog/lambdaclock), 25 s after the
@@ -230,7 +230,7 @@ second. A changed rule takes effect within half a minute; EventBridge gives no f
 ![Seconds after the due date](performance/lateness.svg)
 """
 
-LATENESS = """And in real time: tasks at random seconds of ten minutes, on the embedded stack, run by the Lambda that the rule
+LATENESS = """The second table is measured in real time: tasks at random seconds of ten minutes, on the embedded stack, run by the Lambda that the rule
 woke (`make bench ARGS=lateness`, a quarter of an hour). Its rule rings within some seconds of the minute.
 """
 
@@ -270,6 +270,6 @@ two services, whoever calls them.
 
 SCHEDULES = """## Schedules
 
-To read an expression and find its next time, and to find the next once it was read: a process reads each once. Medians of
+This is the time to read an expression and find its next time, and the time to find one more; a process reads each expression once. Medians of
 15 rounds of 100, in processor time; {limit} µs is the limit for both together.
 """

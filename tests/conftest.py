@@ -5,7 +5,8 @@ import zoneinfo
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import hypothesis
@@ -16,7 +17,7 @@ from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
-from tests.quick_aws import moto_aws, quick_aws
+from tests.quick_aws import client, moto_aws, quick_aws
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
 
@@ -102,10 +103,10 @@ def session(request: pytest.FixtureRequest) -> Iterator[boto3.Session]:
     """A session on AWS in memory, with the table and the rule as the stack creates them."""
     is_on_moto = request.node.get_closest_marker("moto")
     with moto_aws() if is_on_moto else nullcontext(request.getfixturevalue("tables")):
-        session = boto3.Session(region_name=REGION)
-        create_table(session)
-        create_rule(session)
-        yield session
+        prepares: Any = SimpleNamespace(client=client)
+        create_table(prepares)
+        create_rule(prepares)
+        yield boto3.Session(region_name=REGION)
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ from functools import lru_cache
 from typing import Any
 from unittest.mock import patch
 
+import boto3
 import botocore.loaders
 import botocore.session
+import moto.core.models
 from botocore.awsrequest import AWSPreparedRequest
 from moto import mock_aws
 from moto.core import botocore_stubber
@@ -22,8 +24,9 @@ from tests.simulation.wire.clients import decoded
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.network import Answer, refusal
 from tests.simulation.wire.refused import Refused
+from tests.support import REGION
 
-__all__ = ["moto_aws", "quick_aws"]
+__all__ = ["client", "moto_aws", "quick_aws"]
 
 
 @contextmanager
@@ -37,8 +40,19 @@ def quick_aws() -> Iterator[Mapping[str, DynamoDb]]:
 @contextmanager
 def moto_aws() -> Iterator[None]:
     """The same, with DynamoDB's items kept by moto: for tests that make other requests than duebell does."""
-    with mock_aws(), partiql_batches(), patch.object(botocore.session, "create_loader", _loader):
+    with (
+        patch.object(moto.core.models, "RESPONSES_METHODS", ()),  # nobody here asks AWS but by botocore
+        mock_aws(),
+        partiql_batches(),
+        patch.object(botocore.session, "create_loader", _loader),
+    ):
         yield
+
+
+@lru_cache
+def client(service: str) -> Any:
+    """A client that prepares what tests find, made once for all of them."""
+    return boto3.Session(region_name=REGION).client(service)  # type: ignore[call-overload]
 
 
 @lru_cache

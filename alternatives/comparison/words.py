@@ -16,29 +16,29 @@ SCENES = {
     "burst": "400 tasks due at one whole minute",
     "edits": "60 tasks: 20 are moved two hours later, 20 an hour earlier, 20 are cancelled",
     "recurring": "three tasks, every hour for a day",
-    "failing": "30 tasks, twenty minutes apart: the action of one fails always, of three at first; counted are the other 29",
-    "crash": "20 tasks of one minute, and the process that did the fifth is killed before it can note that; then five more, an hour apart",
-    "redeploy": "24 tasks, an hour apart, all added at first; halfway the design is deployed again",
+    "failing": "30 tasks, twenty minutes apart. The action of one always fails, that of three at first. The counts leave out the one",
+    "crash": "20 tasks of one minute. The process that did the fifth is killed before it can record that. Then five more, an hour apart",
+    "redeploy": "24 tasks, an hour apart, all added at the beginning. The design is deployed again halfway",
     "race": "60 times, services add six tasks within 40 ms of each other, and one more while five tasks are run",
 }
 
 INTRODUCTION = """# Which way to schedule on AWS
 
 You want something done *later*: expire a trial in 14 days, publish at 09:00, remind every hour. AWS has no single answer, and articles
-describe a dozen. Here each design is built as it was described, and gets the same tasks. This page shows how late tasks start, what is
-lost or done twice, and what it costs. [duebell](../README.md) is one row among the others.
+describe a dozen. For this page, each design was built as it was described, and got the same tasks. The page shows how late tasks start, which are
+lost or done twice, and what each design costs. [duebell](../README.md) is one row among the others.
 
 ## Take …
 
 | take | when | not when |
 |---|---|---|
-| **EventBridge Scheduler** | nothing speaks against it: a managed service, a schedule per task, moved and cancelled by name, millions of them, within a minute | people ask what is due tonight or what failed (it lists by name, not by time, and a schedule is gone once it has run), or what is due together should be done together |
-| **SQS with a delay** | it is due within 15 minutes, to the second, and is never moved or cancelled | it is due later: every task that waits costs four messages an hour |
-| **Step Functions Wait** | the task is a step of a workflow that is there anyway, to the second, up to a year ahead | there are many: {steps} a million, and a million may be open at once |
-| **a rule at a fixed rate** | there is a table anyway, what is due in a minute is done within that minute, and a minute is near enough | more is due at once than one invocation gets done: the next one overlaps and does it again |
+| **EventBridge Scheduler** | you want a managed service: one schedule for each task, moved and cancelled by name, for millions of tasks, within a minute | people ask what is due tonight or what failed (it lists by name, not by time, and a schedule is gone once it has run), or what is due together should be done together |
+| **SQS with a delay** | tasks are due within 15 minutes, to the second, and are never moved or cancelled | tasks are due later: every task that waits costs four messages an hour |
+| **Step Functions Wait** | the task is a step of an existing workflow, to the second, up to a year ahead | there are many tasks: {steps} a million, and a million may be open at once |
+| **a rule at a fixed rate** | you have a table already, the tasks of a minute take less than that minute, and a minute is near enough | more is due at once than one invocation can do: the next one overlaps and repeats tasks |
 | **an always-on poller** | a machine runs anyway, and seconds matter | nobody looks after a machine |
-| **DynamoDB TTL** | hours or days late are no harm: cleaning up, reminders of the kind "some time tomorrow" | there is a time at which it should happen |
-| **S3 expiry** | what expires is the object itself, by the day | there is a time of day at which it should happen |
+| **DynamoDB TTL** | a delay of hours or days does no harm, as for clean-ups | tasks have to start at a certain time |
+| **S3 expiry** | the object itself expires, by the day | tasks have to start at a certain time of day |
 | **Celery, ETA and beat** (not run here) | its workers run anyway and tasks are due within minutes | tasks are due in days: they wait in a worker's memory, and Celery [advises against that](https://docs.celeryq.dev/en/stable/userguide/calling.html#eta-and-countdown) |
 | **EventBridge rules** | a few dozen recurring jobs that are part of the template | users add them: a bus has 300, and AWS calls scheduled rules legacy |
 | **duebell** | people ask what is due, what failed and whether it can be moved; an action that fails must be tried again and not be forgotten; hundreds are due at one moment | one managed service is enough: Scheduler is cheaper, and nothing of it is yours to upgrade |
@@ -61,8 +61,8 @@ DUEBELL_LOSES = """## Where duebell loses
 
 AT_A_GLANCE = """## At a glance
 
-Simulated: the workload below, with AWS's published manners. *Late* is from the due date to the start, at random seconds. Dollars are for
-a million tasks that come due alone, in us-east-1, without free tiers.
+These figures are simulated, with the tasks below and AWS's published behaviour. Lateness is the time from the due date to the start, for tasks
+at random seconds. Dollars are for a million tasks that come due alone, in us-east-1, without free tiers.
 
 ![Lateness of each design](compare/lateness.svg)
 
@@ -72,9 +72,16 @@ a million tasks that come due alone, in us-east-1, without free tiers.
 OUTCOMES = """
 ## What went wrong
 
-Simulated, the same tasks for each. *Fine* is every task done once and about as punctually as this design is; *not offered* is what the
-design has no way to do; *late* is said where it is twice as late as usual and two minutes at least. *Lost* is what was taken and has not been
-done six hours after the last due date (three days with TTL and S3); *refused* is what the caller was told; *twice* is what was done more than once.
+The simulation gives the same tasks to each design.
+
+| word | meaning |
+|---|---|
+| fine | Each task was done once, about as punctually as usual for this design |
+| twice | A task was done more than once |
+| late | A task was twice as late as usual, and two minutes at least |
+| lost | The design took the task, and had not done it six hours after the last due date (three days with TTL and S3) |
+| refused | The caller got an error |
+| not offered | The design has no way to do it |
 
 ![What went wrong with each design in each scene](compare/outcomes.svg)
 
@@ -84,31 +91,31 @@ done six hours after the last due date (three days with TTL and S3); *refused* i
 FAULTS = """
 ### Why
 
-- **Every design** repeated a task whose process died after acting, because nobody else knew that it was done. Actions must allow this.
+- **Every design** repeated a task whose process died after acting, because the process had not recorded it. Actions must allow this.
 - **The single rule, as published** in 2020, cuts off the seconds. The rule rings at 10:05:06 for a task that is due at 10:05:30. The task is
   not due yet, and its minute does not ring again. It stays the earliest, so no add sets the rule any more. The same happens when a task fails and the
-  queue runs empty, and when a run parks the rule in the moment in which somebody adds. Deploying sets the rule back to the template's.
-  It says of itself that it is a proof of concept. On whole minutes, with nothing failing, it did all of them.
-- **Rules per task** end at 300 on a bus. Set directly, PutRule refuses the 301st and the caller knows it. Set by a table's stream, the row is
-  stored, the call has succeeded, and nothing rings. Rules that nobody deletes count for ever.
-- **The fixed rate** did {doubled} of 400 tasks twice: one invocation takes 80 s for them, the next begins after 60. What fails is tried every
+  queue runs empty, and when a run parks the rule while somebody adds a task. A deployment sets the rule back to the template's.
+  Its authors call it a proof of concept. It did all tasks that were due on whole minutes and did not fail.
+- **Rules per task** end at 300 on a bus. If the caller sets the rule, PutRule refuses the 301st, and the caller knows it. If a table's
+  stream sets the rule, the row is stored, the call succeeds, and nothing rings. Rules that nobody deletes count for ever.
+- **The fixed rate** did {doubled} of 400 tasks twice: one invocation takes 80 s for them, the next begins after 60. A failing task is tried every
   minute for ever ({tried_rate} starts of one task here), as with the poller ({tried_poller}).
-- **TTL and stream**: one failing item holds up its shard for 24 hours, with everything behind it, and what succeeded in the same batch is
-  done again with every try. An executor that only invokes the function that the item names (*delegating*) holds up nobody; what
-  fails then is dropped after three starts.
-- **S3 expiry** counts days from the next midnight, looks once a day and deletes in its own time. It tells only the key: without versions, what to
-  do is gone with the object.
-- **SQS** has no way to find a message again: what is moved comes at its old time, what is cancelled is done. A function that dies between
+- **TTL and stream**: one failing item holds up its shard for 24 hours, with everything behind it, and every try repeats the
+  tasks of the batch that succeeded. An executor that only invokes the function that the item names (*delegating*) holds up nothing; a failing
+  task is then dropped after three starts.
+- **S3 expiry** counts days from the next midnight, looks once a day and deletes in its own time. The event has only the key: without
+  versions, the task's data is gone with the object.
+- **SQS** has no way to find a message again: a moved task comes at its old time, and a cancelled task is done. A function that dies between
   sending a message on and ending leaves two of them.
-- **Step Functions** finds an execution only in the list of all that run, and starts another for a move.
-- **EventBridge Scheduler** lost nothing. A failing action is called again twice by Lambda; then it is gone unless there is a dead-letter queue.
-- **duebell** lost nothing. What it does worse stands [above](#where-duebell-loses).
+- **Step Functions** finds an execution only in the list of all running ones, and a move starts another.
+- **EventBridge Scheduler** lost nothing. Lambda calls a failing action twice more; then the task is gone unless there is a dead-letter queue.
+- **duebell** lost nothing. [Above](#where-duebell-loses) are the points in which it is worse.
 """
 
 EMULATED = """## On an emulator
 
 The same designs, as code that calls AWS, ran beside each other on MiniStack, an emulator whose rules really ring and whose functions
-really run. It was {on}. Each had nineteen tasks: six at random seconds, eight at one minute, one moved later, one moved
+really run. It was {on}. Each design had nineteen tasks: six at random seconds, eight at one minute, one moved later, one moved
 earlier, one cancelled, one that fails at first, and one every minute.
 
 This shows that the code works. An emulator's punctuality says nothing of AWS: it looks at rules and schedules every ten seconds.
@@ -126,10 +133,10 @@ This shows that the code works. An emulator's punctuality says nothing of AWS: i
 COSTS = """
 ## What it costs
 
-Dollars in us-east-1, without free tiers, storage and what the action itself takes. *Idle* is a month in which nothing is due. The first
+Dollars are for us-east-1, without free tiers, storage and the action itself. *Idle* is a month in which nothing is due. The first
 column is 500 tasks a day, the second 400 at one minute. duebell and EventBridge Scheduler are computed by [`duebell
-cost`](performance.md#dollars), as in its table. *With a table* adds a put and a delete of each task. The others are the units that the
-simulation counted, of functions with 512 MB, and 300 bytes of log for each invocation. To the second, duebell's worker waits all the time
+cost`](performance.md#dollars), as in its table. *With a table* adds a put and a delete of each task. The costs of the others come from the units
+that the simulation counted, for functions with 512 MB, and 300 bytes of log for each invocation. To the second, duebell's worker waits all the time
 when tasks come this often; that costs the same for ten times as many.
 
 ![Dollars for a million tasks](compare/costs.svg)
@@ -138,7 +145,7 @@ when tasks come this often; that costs the same for ten times as many.
 |---|---|---|---|---|---|"""
 
 LIMITS = """
-## What binds as it grows
+## Which limit comes first
 
 | tasks that wait | a thousand | a million | a hundred million |
 |---|---|---|---|"""
@@ -152,8 +159,8 @@ OFFERS = """
 GIVEN = """
 ## What the simulation takes as given
 
-Each design is [code](../alternatives) against boto3's clients. In the simulation those clients are an account in frozen time, whose services behave as
-AWS publishes it; what AWS does not publish is assumed. duebell runs by its own editor, worker and arming code, with its queue in memory.
+Each design is [code](../alternatives) against boto3's clients. In the simulation these clients reach an account in frozen time, whose services
+behave as AWS documents. The rest is assumed, as listed below. duebell runs by its own editor, worker and arming code, with its queue in memory.
 
 | AWS | as simulated | who says so |
 |---|---|---|"""

@@ -29,7 +29,9 @@ MOST_SKEW = timedelta(minutes=1)
 #: The resolution of tasks' times.
 MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = timedelta(minutes=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+#: The beginning of the time that machines count.
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc_now() -> datetime:
@@ -84,7 +86,7 @@ def floor(instant: datetime) -> datetime:
 
 
 def ceil_to_minute(instant: datetime) -> datetime:
-    return instant + (-(instant - _EPOCH) % _MINUTE)
+    return instant + (-(instant - EPOCH) % _MINUTE)
 
 
 def render(instant: datetime) -> str:

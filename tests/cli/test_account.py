@@ -67,12 +67,6 @@ def test_a_profile_beats_keys_in_the_environment(
 
 
 @pytest.mark.usefixtures("profile")
-def test_an_option_after_the_command_wins(duebell: Duebell, chosen: list[boto3.Session]) -> None:
-    assert duebell("--region", "mars-north-1", "list", "--region", "mars-south-1").status == 0
-    assert [session.region_name for session in chosen] == ["mars-south-1"]
-
-
-@pytest.mark.usefixtures("profile")
 def test_an_endpoint_beats_what_the_environment_says_of_a_service(
     duebell: Duebell, chosen: list[boto3.Session]
 ) -> None:

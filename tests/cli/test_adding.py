@@ -29,18 +29,6 @@ def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, 
         assert editor.get(id).payload == ["ü", 12345678901234567890123]
 
 
-def test_if_exists(duebell: Duebell, editor: Editor) -> None:
-    add = ("add", "x", "--in", "1h", "--id", "a", "--payload")
-    assert duebell(*add, "1").status == 0
-    assert duebell(*add, "2", "--if-exists", "keep").status == 0
-    assert editor.get("a").payload == 1
-    assert duebell(*add, "3", "--if-exists", "replace").status == 0
-    assert editor.get("a").payload == 3
-    outcome = duebell(*add, "4")
-    assert (outcome.status, outcome.out) == (4, "")
-    assert outcome.err.startswith("error: a task 'a' exists already")
-
-
 def test_unique(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
     # Given a task that is unique by its payload
     first = editor.add("ship", due=timedelta(hours=1), payload={"item": 1}, unique=True)

@@ -101,10 +101,6 @@ def test_with_json_an_error_is_one_object(
     assert detail in duebell(*arguments).err
 
 
-def test_what_comes_after_two_dashes_asks_for_no_json(duebell: Duebell) -> None:
-    assert duebell("show", "--", "--json").err.startswith("error: there is no task '--json'")
-
-
 def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Path) -> None:
     file = tmp_path / "payload.json"
     for content, reason in (

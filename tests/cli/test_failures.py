@@ -51,16 +51,6 @@ def test_programs_get_json(duebell: Duebell) -> None:
 
 
 @pytest.mark.usefixtures("failed")
-def test_the_status_ends_with_6_and_counts_them(duebell: Duebell) -> None:
-    status, out, _ = duebell("status")
-    assert status == 6
-    said = {line.split("  ")[0].strip(): line for line in out.splitlines()}
-    assert "2 tasks" in said["failed"]
-    assert "1 task" in said["failing"]
-    assert "none" in said["due tonight"] or "task" in said["due tonight"]
-
-
-@pytest.mark.usefixtures("failed")
 def test_printed_commands_reach_the_scheduler_that_was_named(duebell: Duebell) -> None:
     chosen = ["--name", "B", "--region", "eu-north-1", "--profile", "a b"]
     out = duebell(*chosen, "failures").out

@@ -229,6 +229,13 @@ def failing_tasks(night: Night) -> Iterator[dict[str, str]]:
     night.worker.run()
 
 
+def action_paused(night: Night) -> Iterator[dict[str, str]]:
+    night.editor.limit("act", at_most=0)
+    night.editor.add("act", due=NOON, id="a")
+    night.worker.run()
+    yield {"ACTION": "act"}
+
+
 def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
     night.send(f"{INTAKE}-dead-letters")
     sent = []
@@ -322,6 +329,7 @@ SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
         unknown_actions,
         failed_tasks,
         failing_tasks,
+        action_paused,
         intake_dead_letters,
         dead_letters,
         relane,

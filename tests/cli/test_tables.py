@@ -37,16 +37,6 @@ def test_a_narrow_terminal_wraps_all_but_the_id(uuid_task: Editor) -> None:
     assert any(line.startswith(ID) for line in drawn(table, 70))
 
 
-def test_what_a_change_says_is_one_line_on_any_terminal(
-    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a terminal that is narrower than what is said: a line that it breaks can still be copied as one
-    monkeypatch.setenv("COLUMNS", "40")
-    added = duebell("add", "put_on_sale", "--in", "1h29m", "--id", ID)
-    assert added.out.count("\n") == 1
-    assert added.out.startswith(f"{ID}: scheduled, put_on_sale due 2026-11-21 13:29")
-
-
 def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell, editor: Editor) -> None:
     # Given a task that failed, and one that was cancelled
     for id in ("bad", "gone"):

@@ -31,7 +31,8 @@ def test_a_ring_that_was_missed(editor: Editor, clock: Clock) -> None:
     clock.now = DUE + GRACE
     assert editor.status().healthy
     clock.advance(timedelta(seconds=1))
-    found = problem(editor, ProblemKind.NOT_ARMED)
+    found, overdue = editor.status().problems
+    assert (found.kind, overdue.kind) == (ProblemKind.NOT_ARMED, ProblemKind.OVERDUE)
     assert found.what == "the rule should have rung at 2026-12-31T00:00:00.000Z, and no run came of it"
     # Mended, it rings at the first safe minute.
     assert editor.ensure_armed().rings_at == DUE + 4 * MINUTE

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import Editor, Step, Worker
+from duebell import Editor, ProblemKind, Step, Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -39,8 +39,12 @@ def test_a_paused_action_is_told_with_who_paused_it_and_how_many_wait(
     status = editor.status()
     [act] = status.limited
     assert (act.action, act.paused, act.since, act.changed_by, act.waiting) == ("act", True, NOON, "ann", 30)
-    # That is what was wanted, and no problem
-    assert status.healthy
+    # And the verdict is that it needs attention, as tasks wait
+    [problem] = status.problems
+    assert (problem.kind, problem.at) == (ProblemKind.ACTION_PAUSED, NOON)
+    assert problem.what == (
+        "the action 'act' is paused since 2026-11-21T12:00:00.000Z by ann, and 30 tasks wait"
+    )
     # A day later, too, when they were put back again
     scheduler.clock.advance(DAY + HOUR)
     worker.run()
@@ -49,7 +53,7 @@ def test_a_paused_action_is_told_with_who_paused_it_and_how_many_wait(
     # And when it goes on, nothing is said any more
     editor.limit("act", at_most=None)
     worker.run()
-    assert editor.status().limited == ()
+    assert (editor.status().limited, editor.status().healthy) == ((), True)
 
 
 def test_what_waits_for_a_rate_is_told(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:

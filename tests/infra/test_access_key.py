@@ -18,27 +18,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "key"
 
 
-def test_it_is_kept(file: Path) -> None:
-    key = access_key(file)
-    assert access_key(file) == key
-    assert file.read_text() == f"{key}\n"
-
-
 def test_each_stack_has_its_own(tmp_path: Path) -> None:
     keys = {access_key(tmp_path / str(number)) for number in range(20)}
     assert len(keys) == 20
     # And it is an access key by its form: AWS allows 16 to 128 letters and digits
     assert all(16 <= len(key) <= 128 and key.isalnum() for key in keys)
-
-
-def test_only_its_owner_can_read_it_whatever_the_umask(file: Path) -> None:
-    before = os.umask(0)
-    try:
-        access_key(file)
-    finally:
-        os.umask(before)
-    assert mode_of(file) == 0o600
-    assert [one.name for one in file.parent.iterdir()] == ["key"]
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o602])

@@ -111,12 +111,6 @@ def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
         assert not [name for name in archive.namelist() if name.endswith(".pyc")]
 
 
-def test_another_python_by_that_name_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Target(python="3.14" if HERE.python != "3.14" else "3.13")
-    monkeypatch.setattr(bundle, "python_for", lambda target: sys.executable)
-    assert bundle.compiled_files({"one.py": Path(__file__)}, other, Path("/nowhere")) == {}
-
-
 def test_compiled_files_that_would_make_it_too_large_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = build(None, HERE).unpacked
     monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", whole - 1)

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from duebell_infra.deploy.deliveries import LISTS, merged, permitted
-from duebell_infra.deploy.options import deliveries_given, without_none
+from duebell_infra.deploy.options import deliveries_given
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.errors import InvalidSettings
@@ -110,10 +110,6 @@ def test_many_are_given_in_a_file(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_wrong_usage(deliver: list[str], no_deliver: list[str], says: str) -> None:
     with pytest.raises(typer.BadParameter, match=says):
         deliveries_given(deliver, no_deliver)
-
-
-def test_a_worker_may_have_no_code() -> None:
-    assert [without_none(one) for one in ("none", "shop:worker", None)] == ["", "shop:worker", None]
 
 
 def test_what_was_deployed_before_stays_until_it_is_taken_away() -> None:

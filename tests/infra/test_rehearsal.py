@@ -69,15 +69,6 @@ def test_what_the_worker_declares_is_there_once_it_is_deployed() -> None:
     assert not rehearsal.deploy().steps
 
 
-def test_two_rehearsals_and_the_worker_itself_do_not_meet(worker: Worker, expired: list[str]) -> None:
-    one, other = Rehearsal(worker), Rehearsal(worker)
-    one.editor.add("expire", due=HOUR, payload={"user": "bob"})
-    assert other.let_time_pass(DAY) == []
-    assert len(one.let_time_pass(DAY)) == 1
-    assert one.reports
-    assert expired == ["bob"]
-
-
 def test_follow_ups_come_in_their_time() -> None:
     worker, followed = Worker(), list[tuple[str, str]]()
 

@@ -101,16 +101,6 @@ def test_a_change_that_makes_no_other_worker_is_said_too(
     ]
 
 
-def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
-    # Given a module that was missing, so that nothing could be loaded
-    stack.results = [BundleFailed("no module 'prices'")]
-    change(tmp_path / "jobs.py")
-    reloads.check_twice()
-    (tmp_path / "prices.py").touch()
-    reloads.check_twice()
-    assert reloads.said[1] == "the worker is reloaded: the folder of its sources changed"
-
-
 def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
     reload_of_now = stack.reload
 

@@ -48,12 +48,6 @@ def test_a_package_goes_in_whole_without_tests_caches_and_hidden_things(tmp_path
     }
 
 
-def test_a_module_goes_in_alone(tmp_path: Path) -> None:
-    write(tmp_path, "jobs.py", "other.py")
-
-    assert actions_files("jobs:worker", folder=tmp_path) == {"jobs.py": tmp_path / "jobs.py"}
-
-
 def test_what_it_imports_from_the_project_goes_in_too(tmp_path: Path) -> None:
     # Given a module that imports others, which import others in turn, in every form of an import
     (tmp_path / "actions.py").write_text(
@@ -84,14 +78,6 @@ def test_what_is_installed_is_left_to_the_requirements(
     monkeypatch.syspath_prepend(tmp_path / "src")
 
     assert set(actions_files("jobs:worker", folder=tmp_path)) == {"jobs.py", "ours/__init__.py"}
-
-
-def test_an_installed_module_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, "here/other.py", "installed/jobs.py")
-    monkeypatch.syspath_prepend(tmp_path / "installed")
-    monkeypatch.chdir(tmp_path / "here")
-
-    assert actions_files("jobs:worker") == {"jobs.py": tmp_path / "installed" / "jobs.py"}
 
 
 @pytest.mark.parametrize(

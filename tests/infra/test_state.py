@@ -53,15 +53,6 @@ def test_a_folder_that_was_open_to_others_is_closed(tmp_path: Path, mode: int) -
         assert state.key != "test"
 
 
-def test_the_key_is_that_of_the_folder(tmp_path: Path) -> None:
-    with StateFolder(tmp_path / "one") as state:
-        key = state.key
-    with StateFolder(tmp_path / "one") as state:
-        assert state.key == key
-    with StateFolder(tmp_path / "another") as state:
-        assert state.key != key
-
-
 def test_a_folder_of_another_user_is_refused_and_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ lanes, tasks that are reserved for a transaction, and all tries of an invocation
 """
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,6 +19,19 @@ pytestmark = pytest.mark.slow
 
 #: Each broken protocol is found out long before as many states.
 _MOST = 100_000
+
+#: The case that finds a broken protocol out, where most others do not; it is explored first.
+_FOUND_IN = {
+    "lock": "one lane, two adds, an action that fails, a crash",
+    "unknown while applying": "one lane, two adds, two rings lost or runs gone",
+    "what is left free is due when any was": "two lanes, one task there, an add, shared",
+    "release heeds what was added": "one lane, two adds, an action that fails, a crash",
+    "late calls do not count": "one lane, a move and an add, a PutRule long after its hold",
+    "dispute": "one lane, a move and an add, a PutRule long after its hold",
+    "an unanswered try keeps the hold": "one lane, two adds, a PutRule unanswered",
+    "an echo that there is": "one task there, an echo as the watchdog, two crashes",
+    "what is put back counts": "one lane, two adds, an action that fails, a crash",
+}
 
 _MODELS: list[tuple[Any, dict[str, Any]]] = [
     (cases, {}),
@@ -53,17 +67,22 @@ def test_nothing_is_lost_or_late_where_a_ring_has_no_echo(case: Case, model: dic
     assert finding.fault is None, str(finding)
 
 
+def _in_turn(broken: str) -> list[Case]:
+    first = _FOUND_IN.get(broken)
+    return [*(case for case in cases.CASES if case.name == first), *cases.CASES[::-1]]
+
+
 @pytest.mark.parametrize(
     ("broken", "explored", "model"),
     [
-        *(pytest.param(BROKEN[name], cases.CASES[::-1], {}, id=name) for name in BROKEN),
+        *(pytest.param(BROKEN[name], _in_turn(name), {}, id=name) for name in BROKEN),
         *(
             pytest.param(relaning.BROKEN[name], relaning.CASES, {"kind": relaning.RelaningModel}, id=name)
             for name in relaning.BROKEN
         ),
     ],
 )
-def test_each_ingredient_is_needed(broken: Any, explored: tuple[Case, ...], model: dict[str, Any]) -> None:
+def test_each_ingredient_is_needed(broken: Any, explored: Sequence[Case], model: dict[str, Any]) -> None:
     findings = (explore(case, broken, most=_MOST, **model) for case in explored)
     found = next((finding for finding in findings if finding.fault), None)
     assert found

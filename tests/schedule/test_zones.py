@@ -1,15 +1,10 @@
 """Time zones come from the package tzdata, whatever the machine has."""
 
 import copy
-import json
-import os
 import pickle
-import subprocess
-import sys
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 from importlib import resources
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,7 +16,7 @@ from duebell_shared.instants import parse
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names, zone_of
 from duebell_shared.tasks.new_task import new_task
-from tests.support import NOON, put_false_zones
+from tests.support import NOON
 
 BERLIN, TOKYO = timedelta(hours=1), timedelta(hours=9)
 
@@ -35,25 +30,6 @@ def test_a_schedule_is_read_by_the_package() -> None:
         schedule = make_schedule(expression, timezone="Europe/Berlin", now=NOON)
         assert schedule.next_after(NOON) == datetime(2026, 11, 22, 8, tzinfo=UTC)
     assert parse("2026-11-22T09:00", zone_of("Europe/Berlin")) == datetime(2026, 11, 22, 8, tzinfo=UTC)
-
-
-def test_the_environment_does_not_matter_either(tmp_path: Path) -> None:
-    put_false_zones(tmp_path)
-    code = (
-        "import json, zoneinfo; before = zoneinfo.TZPATH\n"
-        "from datetime import UTC, datetime\n"
-        "from duebell_shared.schedules.schedule import make_schedule\n"
-        "now = datetime(2026, 11, 21, 12, tzinfo=UTC)\n"
-        "first = make_schedule('0 9 * * *', timezone='Europe/Berlin', now=now).next_after(now)\n"
-        "theirs = now.astimezone(zoneinfo.ZoneInfo('Europe/Berlin')).isoformat()\n"
-        "print(json.dumps([first.isoformat(), theirs, zoneinfo.TZPATH == before]))"
-    )
-    environment = {**os.environ, "PYTHONTZPATH": str(tmp_path)}
-    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    # Then the schedule is in Berlin's time, and the user's own zones are as they were
-    first, theirs, is_untouched = json.loads(ran.stdout)
-    assert (first, theirs) == ("2026-11-22T08:00:00+00:00", "2026-11-21T21:00:00+09:00")
-    assert is_untouched
 
 
 @pytest.mark.usefixtures("false_zones")

@@ -7,7 +7,7 @@ import pytest
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MOST_SKEW
-from tests.shared.fake_events import FakeEvents
+from tests.shared.fake_events import FakeEvents, silence
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor
 
@@ -71,27 +71,6 @@ def test_one_write_changes_the_record_and_takes_hold_of_the_rule(
     assert eventbridge.expression == SetFor(DUE)
 
 
-def test_lowering_is_two_writes_and_one_put_rule(
-    armer: Armer, seen: ArmingRecord, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    assert armer.lower({0: DUE}).armed == DUE
-    assert (store.reads, store.swaps, len(eventbridge.put)) == (1, 2, 1)
-    # And a later due, for which the rule rings soon enough, costs one read
-    assert armer.lower({0: DUE + SECOND}).armed == DUE
-    assert (store.reads, store.swaps, len(eventbridge.put)) == (2, 2, 1)
-
-
-def test_no_hold_is_taken_of_a_rule_that_rings_soon_enough(armer: Armer, seen: ArmingRecord) -> None:
-    settled = armer.lower({0: EARLIER})
-    # When a later due is put into a lane that a run holds
-    held = armer.change(lambda record: record.claimed("run", now=NOON, until=DUE, only=[1]), seen=settled)
-    held = armer.ensure(held)
-    changed = armer.change(lambda record: record.lowered({1: DUE}), seen=held, applier="me")
-    # Then the rule is where it must be, and stays known
-    assert changed.lanes[1].due == DUE
-    assert (changed.applier, changed.armed) == (None, EARLIER)
-
-
 @pytest.mark.parametrize("behind", [timedelta(0), MOST_SKEW - SECOND])
 def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     armer: Armer,
@@ -112,6 +91,53 @@ def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     assert armer.ensure(changed, applier="me").armed == DUE
     assert clock.now >= NOON + HOLD
     assert len(eventbridge.put) == 1
+
+
+@pytest.mark.parametrize("ensure", [True, False], ids=["by itself", "by another"])
+def test_a_call_without_an_answer_keeps_the_hold_to_its_end(
+    armer: Armer,
+    seen: ArmingRecord,
+    eventbridge: FakeEvents,
+    clock: Clock,
+    *,
+    ensure: bool,
+) -> None:
+    # Given a rule whose setting is not answered
+    held = armer.change(lower, seen=seen, applier="me")
+    rule_set_at: list[timedelta] = []
+
+    def note() -> None:
+        rule_set_at.append(clock.now - NOON)
+
+    def note_and_be_silent() -> None:
+        note()
+        silence(clock)()
+
+    eventbridge.troubles["PutRule"] = [note_and_be_silent, note_and_be_silent, note]
+    # When it is set all the same
+    settled = armer.ensure(held, applier="me") if ensure else _ensure_after(armer, held)
+    # Then that was not before the hold ended, within which the call may have taken effect
+    assert settled.armed == DUE
+    *_, last = rule_set_at
+    assert HOLD <= last <= 2 * HOLD
+    assert len(rule_set_at) == 3
+
+
+def _ensure_after(armer: Armer, held: ArmingRecord) -> ArmingRecord:
+    """Have another process set the rule when the first has given up."""
+    own_sleep, armer._sleep = armer._sleep, _give_up
+    with pytest.raises(GivenUp):
+        armer.ensure(held, applier="me")
+    armer._sleep = own_sleep
+    return armer.ensure()
+
+
+class GivenUp(BaseException):
+    """The process ends while it waits."""
+
+
+def _give_up(_: float) -> None:
+    raise GivenUp
 
 
 def test_a_write_whose_answer_was_lost_is_not_taken_for_another_processs(

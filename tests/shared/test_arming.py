@@ -104,6 +104,19 @@ def test_a_run_that_finds_nothing_free_changes_nothing() -> None:
     assert record.claimed("run", now=NOON, until=LATER) is record
 
 
+@pytest.mark.parametrize("early", [timedelta(0), 5 * SECOND])
+def test_a_run_that_finds_nothing_free_may_have_come_by_the_ring_that_was_to_see_to_it(
+    early: timedelta,
+) -> None:
+    # Given a lease that ends about now, by another clock, and a rule that rings for it about now
+    record = ArmingRecord(lanes=(held(by="dead", until=NOON + early),), armed=NOON + early, rings_at=NOON)
+    # When a run finds it held
+    claimed = record.claimed("run", now=NOON - SECOND, until=SOON)
+    # Then the rule is to be set again
+    assert claimed.lanes == record.lanes
+    assert not claimed.is_settled(NOON)
+
+
 def test_a_run_that_is_for_some_lanes_claims_these() -> None:
     record = free(NOON, NOON, SOON)
     claimed = record.claimed("run", now=NOON, until=SOON, only=[1])
@@ -301,6 +314,11 @@ def test_the_echo_is_the_watchdog_of_a_renewed_lease_too_until_that_ends_after_i
         assert claimed.rings_at == NOON + 4 * MINUTE
     renewed = claimed.renewed("run", until=NOON + 5 * MINUTE)
     assert not renewed.is_settled(NOON + 3 * MINUTE)
+
+
+def test_a_ring_that_is_still_to_come_has_no_echo_yet_however_long_the_lease() -> None:
+    claimed = rung(NOON, claimed_at=NOON - SECOND, lease=150 * SECOND)
+    assert (claimed.armed, claimed.rings_at) == (None, None)
 
 
 @pytest.mark.parametrize("head_start", [timedelta(0), 130 * SECOND])

@@ -33,14 +33,6 @@ def test_the_first_record_has_as_many_lanes_as_the_settings_say(armer: Armer, st
     assert store.record == armer.read()
 
 
-def test_a_queue_that_has_outlived_its_record_gets_one_by_its_heads(armer: Armer, store: SharedStore) -> None:
-    # Given tasks in more lanes than the settings have now
-    store.wait_in_queue(0, DUE)
-    store.wait_in_queue(3, DUE + HOUR)
-    # Then the record has these too
-    assert [lane.due for lane in armer.read().lanes] == [DUE, NEVER, NEVER, DUE + HOUR]
-
-
 def test_of_two_who_make_the_first_record_one_does(armer: Armer, store: SharedStore) -> None:
     others = ArmingRecord(lanes=(Lane(due=DUE),) * 3)
     store.getting_in_first.append(lambda: store.now_holds(others))
@@ -182,12 +174,3 @@ def test_nobody_else_sets_the_rule_while_a_call_may_land_yet(
 
 
 # Who calls a run directly: of all who want one at the same moment, one, and nobody once a run has come.
-
-
-def test_of_two_who_want_a_run_at_the_same_moment_one_calls_it(armer: Armer, store: SharedStore) -> None:
-    # Given a record that says that a run is needed
-    armer.lower({0: NOON})
-    # When another notes that it calls one just before
-    store.getting_in_first.append(lambda: store.now_holds(armer.read().called(NOON)))
-    # Then this one does not
-    assert not armer.call()

@@ -147,18 +147,6 @@ def test_nothing_rings_for_nothing_but_once_and_no_outage_is_final(
     assert after - minute - outage <= (HEALS_WITHIN if outage <= 31 * DAY else _HEALS_LATE)
 
 
-@given(minute=_MINUTES, ahead=st.timedeltas(LEAD, DAY))
-def test_a_rule_of_the_same_day_rings_within_a_day_of_any_outage(minute: datetime, ahead: timedelta) -> None:
-    set_at = max(minute - ahead, minute.replace(hour=0, minute=0))
-    if set_at >= minute:
-        return
-    expression = expression_at(minute, now=set_at)
-    for outage in (HOUR, 5 * DAY, 70 * DAY):
-        ring = next_ring(expression, minute + outage)
-        assert ring is not None
-        assert ring - minute - outage <= DAY
-
-
 def test_the_last_year_of_all_ends_it() -> None:
     last = LATEST.replace(second=0, microsecond=0)
     assert next_ring(expression_at(last, now=last - HOUR), last) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.instants import LATEST, NEVER, ceil_to_minute, parse, render, to_utc, utc_now
+from duebell_shared.instants import LATEST, NEVER, parse, render, to_utc, utc_now
 
 MILLISECOND = timedelta(milliseconds=1)
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -56,13 +56,6 @@ def test_the_order_of_texts_is_the_order_of_times(one: datetime, other: datetime
 @given(_INSTANTS)
 def test_text_comes_back_as_the_same_instant(instant: datetime) -> None:
     assert parse(render(instant)) == to_utc(instant)
-
-
-@given(_INSTANTS)
-def test_a_minute_is_rounded_up_to(instant: datetime) -> None:
-    minute = ceil_to_minute(instant.astimezone(UTC))
-    assert timedelta(0) <= minute - instant.astimezone(UTC) < timedelta(minutes=1)
-    assert (minute.second, minute.microsecond) == (0, 0)
 
 
 def test_text_without_an_offset_is_in_the_zone_that_is_given() -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import partial
 from random import Random
 from typing import Any
+from unittest.mock import patch
 from zlib import crc32
 
 from duebell import AwsError, DuebellError, Editor, NotArmed, Retry, Task, TaskConflict, Worker
@@ -30,7 +31,7 @@ from .relaner import Relaner
 from .timing_out import TimingOut
 from .transactor import Transactor
 from .wire import Network, backend_over
-from .world import Process, SimulatedPool, World
+from .world import OneThreadLock, Process, SimulatedPool, World
 
 __all__ = ["History", "Over"]
 
@@ -140,6 +141,7 @@ class History:
             else None
         )
         self.timing_out = TimingOut(seed) if times_out else None
+        self.lock_waits: list[str] = []
         self.batching = Batching(seed, self.world, self._backend) if batches else None
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
@@ -162,7 +164,8 @@ class History:
             self.following.start()
         if self.batching:
             self.batching.start()
-        self.world.run_until(self.world.now + END)
+        with patch("threading.Lock", partial(OneThreadLock, self.lock_waits)):
+            self.world.run_until(self.world.now + END)
         return self
 
     # The users' services.

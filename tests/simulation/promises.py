@@ -60,6 +60,7 @@ class Promises:
             *self._wrong_follow_ups(),
             *(self._played.putting_off.wrong if self._played.putting_off else ()),
             *(self._played.timing_out.problems(self._tasks) if self._played.timing_out else ()),
+            *self._played.lock_waits,
             *(self._played.batching.problems(self._tasks, self._starts) if self._played.batching else ()),
             *(self._played.transactor.problems(self._tasks, self._starts) if self._played.transactor else ()),
         ]
@@ -91,8 +92,12 @@ class Promises:
         held_until = self._played.held_until.get(known.action, known.due)
         calm_from = max(self._aws.calm_from(task.lane), self._relaned_until)
         by = max(known.due, known.acknowledged_at, calm_from, held_until) + HEALED
-        began = (start.at for start in self._starts_of[task.id])
-        return not any(known.asked_at <= at <= by for at in began)
+        # Tasks that a dead process left running are run one at a time, at most a minute apart.
+        after_deaths = timedelta(minutes=sum(start.attempt > 1 for start in self._starts))
+        return not any(
+            known.asked_at <= start.at <= (by + after_deaths if start.attempt > 1 else by)
+            for start in self._starts_of[task.id]
+        )
 
     @cached_property
     def _relaned_until(self) -> datetime:

@@ -23,6 +23,33 @@ class Crash(BaseException):
     """The process ends here and now; nothing in it may go on, not even its handlers."""
 
 
+class OneThreadLock:
+    """A lock that is never waited for: a thread that holds it while it calls AWS holds up all others.
+
+    noted  whatever waited for one
+    """
+
+    def __init__(self, noted: list[str]) -> None:
+        self._noted = noted
+        self._is_held = False
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if self._is_held and blocking:
+            self._noted.append("a lock is held during a call of AWS, or of an action")
+            raise Crash
+        was_held, self._is_held = self._is_held, True
+        return not was_held
+
+    def release(self) -> None:
+        self._is_held = False
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
 class World:
     """Simulated time, and who goes on when."""
 

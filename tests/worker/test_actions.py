@@ -1,6 +1,5 @@
 """Functions as actions: how they are called, which are refused, and the actions that every worker has."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from duebell import Editor, InvalidTask, Status, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.checks import VERIFY
-from tests.support import in_a_thread
 
 
 def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
@@ -42,32 +40,6 @@ def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
         "payload": ({"item": 42},),
         "both": ({"item": 42}, "both", 1, Status.RUNNING),
     }
-
-
-def test_an_action_may_be_async(editor: Editor, worker: Worker, backend: Backend) -> None:
-    # Given an action that awaits, and one that fails after it
-    heard = []
-
-    @worker.action("act")
-    async def act(payload: dict[str, str]) -> None:
-        await asyncio.sleep(0)
-        heard.append(payload["word"])
-
-    @worker.action("fail", attempts=1)
-    async def fail() -> None:
-        await asyncio.sleep(0)
-        raise LookupError("too late")
-
-    # When both are run
-    editor.add("act", due=backend.clock(), payload={"word": "hello"}, id="act")
-    editor.add("fail", due=backend.clock(), id="fail")
-    in_a_thread(worker.run)
-
-    # Then they were awaited to their end
-    assert heard == ["hello"]
-    failure = editor.get("fail").failure
-    assert failure is not None
-    assert (failure.type, failure.message) == ("LookupError", "too late")
 
 
 def test_one_function_can_be_several_actions(editor: Editor, worker: Worker) -> None:

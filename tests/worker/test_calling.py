@@ -74,15 +74,6 @@ def test_a_burst_of_adds_calls_once(editor: Editor, called: Called, clock: Clock
     assert called.events == [ALL]
 
 
-def test_a_run_that_does_not_come_is_called_again_after_a_while(
-    editor: Editor, called: Called, clock: Clock
-) -> None:
-    editor.add("act", due=timedelta(0))
-    clock.advance(11 * SECOND)
-    editor.add("act", due=timedelta(0))
-    assert called.events == [ALL, ALL]
-
-
 def test_the_next_one_is_called_once_a_run_has_come(editor: Editor, backend: Backend, called: Called) -> None:
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)
@@ -90,14 +81,6 @@ def test_the_next_one_is_called_once_a_run_has_come(editor: Editor, backend: Bac
     worker.run()
     editor.add("act", due=timedelta(0))
     assert called.events == [ALL, ALL]
-
-
-def test_what_a_live_run_sees_to_calls_nobody(
-    editor: Editor, backend: Backend, called: Called, clock: Clock
-) -> None:
-    Lease.claim(backend.armer, "run", clock)
-    editor.add("act", due=timedelta(0))
-    assert called.events == []
 
 
 def test_a_call_that_fails_loses_nothing(

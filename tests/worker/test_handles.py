@@ -201,19 +201,6 @@ def test_a_rehearsal_takes_the_tasks_that_actions_add_and_gives_the_editor_back(
     assert worker._editor is None
 
 
-def test_an_action_has_a_back_off_of_its_own(worker: Worker, rehearsal: Rehearsal) -> None:
-    @worker.action("fail", attempts=3, backoff=Backoff(first=HOUR, longest=HOUR, factor=1))
-    def fail() -> None:
-        raise ValueError
-
-    fail.using(due=timedelta(0), id="one").add()
-    [first] = rehearsal.let_time_pass(timedelta(minutes=5))
-    assert first.retried == 1
-    assert not rehearsal.let_time_pass(timedelta(minutes=20))
-    assert sum(report.retried + report.failed for report in rehearsal.let_time_pass(2 * HOUR)) == 2
-    assert rehearsal.editor.get("one").status is Status.FAILED
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [

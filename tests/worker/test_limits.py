@@ -355,25 +355,6 @@ def test_at_most_alone_leaves_no_permit_unused_while_tasks_wait(
     assert report.limited <= TASKS * 3
 
 
-def test_a_run_that_is_under_way_follows_a_raised_rate_with_what_it_has_put_back(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
-) -> None:
-    @worker.action("mail", per_second=0.1)
-    def mail() -> None:
-        starts.append(clock.now)
-        if len(starts) == 3:
-            editor.limit("mail", per_second=5)
-
-    add(editor, TASKS)
-    report = worker.run(time_left=HOUR)
-    assert report.done == TASKS
-    assert starts[2] == NOON + 20 * SECOND
-    # It looks every five seconds, and 37 starts take 7.4
-    assert starts[-1] <= NOON + 33 * SECOND
-    # Each was put back once, and one of them again, at the new rate
-    assert report.limited == TASKS
-
-
 def test_a_raised_rate_holds_for_what_earlier_runs_have_put_back(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:

@@ -1,6 +1,5 @@
 """Metrics in the log, as CloudWatch reads them."""
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -14,7 +13,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Calls, Clock
-from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
 
 HOUR = timedelta(hours=1)
@@ -121,23 +119,6 @@ def test_the_queue_is_counted_once_in_five_minutes_whoever_runs(
     assert counted == [True, False, False, False, False] * 2 + [True]
     plain = queries[1]
     assert queries[5:] == [(plain[0] + 1, plain[1]), plain, plain, plain, plain, (plain[0] + 1, plain[1])]
-
-
-def test_a_count_reads_no_more_than_it_may(
-    watched: Worker, editor: Editor, clock: Clock, log: Log, aws: Hooks
-) -> None:
-    editor.add_many({"action": "act", "due": HOUR} for _ in range(2_500))
-    limits: list[int] = []
-
-    def look(params: dict[str, Any], **_: object) -> None:
-        given = json.loads(params["body"])
-        if given.get("Select") == "COUNT":
-            limits.append(given["Limit"])
-
-    aws.before("dynamodb.Query", look)
-    watched.run()
-    assert limits == [500] * 4
-    assert log.lines("metrics")[-1]["QueueDepth"] == 2_000
 
 
 def test_the_fullest_lane_is_said_and_kept_in_the_record(

@@ -11,7 +11,6 @@ from duebell import Editor, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from tests.support import NOON, Calls, Clock, SetFor
-from tests.worker.stage import Stage
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -158,34 +157,6 @@ def test_sixteen_run_at_a_time_and_never_more(editor: Editor, threaded: Worker) 
     # When they are run, then sixteen have met each time, and no more
     assert threaded.run().done == 48
     assert most == 16
-
-
-def test_what_comes_due_while_a_long_action_runs_is_started_beside_it(
-    editor: Editor, staged: Worker, stage: Stage, clock: Clock
-) -> None:
-    # Given an action that takes a minute, and a task that comes due meanwhile
-    story: list[tuple[str, float]] = []
-
-    def tell(word: str) -> None:
-        story.append((word, (clock.now - NOON).total_seconds()))
-
-    @staged.action("long")
-    def long() -> None:
-        tell("long begins")
-        stage.sleep(60)
-        tell("long ends")
-
-    staged.action("short")(lambda: tell("short"))
-    editor.add("long", due=NOON)
-    editor.add("short", due=NOON + 30 * SECOND)
-
-    # When they are run, then the second is not kept waiting by the first, for more than a look takes
-    report = staged.run()
-    assert report.done == 2
-    assert [word for word, _ in story] == ["long begins", "short", "long ends"]
-    assert 30 <= story[1][1] <= 35
-    assert report.lateness_max_ms is not None
-    assert report.lateness_max_ms <= 5_000
 
 
 def test_more_tasks_than_a_page_holds_stream_through(

@@ -1,6 +1,6 @@
 """More is due than one run can do in time: it hands lanes to further runs, and loses nothing."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -111,39 +111,6 @@ def test_runs_that_are_there_already_count(
     worker = slow(backend, stage, seconds=3)
     worker.run(time_left=90 * SECOND)
     assert handed_over(called) == [[3]]
-
-
-def test_a_run_that_comes_while_a_share_waits_counts_too(clock: Clock, called: Called, stage: Stage) -> None:
-    # Given a lane that is to be handed over, and waits for a task under way in it, while another run comes
-    backend = scheduler(clock, called, most=2)
-    editor = Editor(backend=backend)
-    worker = Worker(backend=backend, pool=stage, concurrency=2)
-    starts: list[tuple[datetime, int]] = []
-    ended: list[datetime] = []
-
-    @worker.action("act")
-    def act(_: object, task: Task) -> None:
-        starts.append((clock.now, task.lane))
-        stage.sleep(1)
-
-    @worker.action("long")
-    def long() -> None:
-        stage.sleep(15)
-        Lease.claim(backend.armer, "other", clock, only=[0]).arm()
-        stage.sleep(5)
-        ended.append(clock.now)
-
-    add(editor, 400)
-    id = next(f"long-{n}" for n in range(99) if editor.queue.lane_of(f"long-{n}") == 2)
-    editor.add("long", due=NOON - SECOND, id=id)
-    clock.advance(SECOND)
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
-    # When the run for the other lanes is done, then it has kept them: there may be no more than two
-    answer = worker.handler({"duebell": {"lanes": [1, 2, 3]}}, cast("Any", context))
-    assert handed_over(called) == []
-    assert answer["done"] == sum(editor.get(f"task-{n}").lane != 0 for n in range(400)) + 1
-    # And it has gone on with that lane at once
-    assert min(at for at, lane in starts if lane == 2 and at >= ended[0]) <= ended[0] + 2 * SECOND
 
 
 def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_handed_over(

@@ -66,32 +66,6 @@ def test_a_task_whose_last_attempt_times_out_has_failed_and_is_followed_up(
     assert editor.get("a/failed").action == "tell"
 
 
-def test_others_go_on_beside_it(editor: Editor, backend: Backend, stage: Stage, clock: Clock) -> None:
-    # Given one place that an action loses, and another one
-    worker = Worker(backend=backend, pool=stage, concurrency=2)
-    worker.action("hang", timeout=MINUTE)(hanging(stage, times=9))
-    at_once: list[int] = []
-    at_work: list[None] = []
-
-    @worker.action("act")
-    def act() -> None:
-        at_work.append(None)
-        at_once.append(len(at_work))
-        stage.sleep(20)
-        at_work.pop()
-
-    editor.add("hang", due=NOON, id="a")
-    editor.add_many({"action": "act", "due": NOON + SECOND} for _ in range(8))
-    clock.advance(SECOND)
-    # When they are run, in two invocations of one process
-    assert worker.run(time_left=90 * SECOND).stopped_early
-    assert worker.lost_places == 1
-    worker.run(time_left=5 * MINUTE)
-    # Then all are done, and never more at a time than there are places left
-    assert len(editor.list(status=Status.DONE).tasks) == 8
-    assert set(at_once) == {1}
-
-
 def test_a_lambda_whose_places_are_all_lost_leaves_the_rest_to_the_next_run(
     editor: Editor, backend: Backend, stage: Stage, clock: Clock
 ) -> None:

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.instants import NEVER
+from duebell_shared.instants import MILLISECOND, NEVER
+from duebell_shared.tasks.task import STARTS_WITHIN
 
 from .log import emit
 from .run.report import Outcome
@@ -125,7 +126,7 @@ def queue_metrics(
     waiting = [lane for lane in lanes if heads.get(lane, now) != NEVER]
     due = [lane for lane in waiting if heads.get(lane, now) <= now]
     depths = counts(waiting, most=most)
-    overdue = counts(due, before=now, most=most)
+    overdue = counts(due, before=now - STARTS_WITHIN - MILLISECOND, most=most)
     size = record.fullest.bytes if record.fullest else max(sizes.values(), default=None)
     return {
         **({"QueueDepth": sum(depths.values())} if depths or not waiting else {}),

@@ -178,8 +178,8 @@ def doctor(
     else:
         for problem in mended:
             out.print(Text(f"mended: {plain(problem.what)}", style="green"))
-        if found.healthy:
-            out.print(Text("healthy: nothing is wrong", style="green"))
+        words = f"{found.verdict}: nothing is wrong" if found.healthy else found.verdict
+        out.print(Text(words, style="green" if found.healthy else "red"))
         for problem in found.problems:
             out.print(Text(f"{problem.kind}: {plain(problem.what)}", style="red"))
             out.print(

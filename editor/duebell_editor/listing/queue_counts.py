@@ -5,7 +5,7 @@ One read of each lane's first keys answers all of it, and one batch of tasks tel
 
 import itertools
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -14,7 +14,7 @@ import msgspec
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.errors import DuebellError, UnreadableTask
-from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import BATCH, Queue
@@ -26,16 +26,17 @@ MOST_READ = 1_000
 
 
 def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """The tasks of the first keys of those that are due: a batch, and one more after each in which some owe.
+    """The tasks of the first keys of those that are due: a batch, and one more after each that tells little.
 
-    So where none owes, which is most often, it is one read.
+    That is one in which some owe, or most are running. So most often it is one read.
     """
     keys = itertools.islice(due, MOST_READ)
     while some := list(itertools.islice(keys, BATCH)):
         found = store.get_many(some)
         there = [(key, found[key.id]) for key in some if key.id in found]
         yield from there
-        if not any(owes(key, task) for key, task in there):
+        running = sum(task.status is Status.RUNNING for _, task in there)
+        if 2 * running < BATCH and not any(owes(key, task) for key, task in there):
             return
 
 
@@ -134,6 +135,7 @@ class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     heads        of each lane the time of its first task that waits or runs; NEVER if there is none
     next_due     the first of these times, and of those at which recurring tasks that owe go on
+    late         of each lane in which tasks are overdue, the time of the first one
     due_tonight  without tasks parked by a pause; `is_exact` is false where the first lane stands for all
     owing        the tasks that owe a follow-up; of the first thousand that are due
     """
@@ -142,6 +144,7 @@ class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
     next_due: datetime
     queued: int
     overdue: int
+    late: Mapping[int, datetime]
     due_tonight: int
     is_exact: bool
     running: int
@@ -156,26 +159,35 @@ def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
-    """Return the time up to which all tasks should have started: now, if the ring for them brought no run."""
+    """Return the time before which all tasks should have started: now, if the ring for them brought no run.
+
+    A task is late, or overdue, if it is queued for a time before that, has not ended, and is not under way.
+    """
     is_missed = record.rings_at is not None and record.rings_at + GRACE < now
     return now if is_missed else now - STARTS_WITHIN
 
 
+def is_under_way(task: Task, record: ArmingRecord, now: datetime) -> bool:
+    """Tell whether the task runs, in a run that still holds its lane."""
+    is_held = task.lane < len(record.lanes) and not record.lanes[task.lane].is_free(now)
+    return is_held and task.status is Status.RUNNING
+
+
 def read_queue(
     backend: Backend,
-    lanes: int,
+    record: ArmingRecord,
     *,
     now: datetime,
-    overdue_before: datetime,
     tonight: datetime,
     parked: Collection[datetime] = (),
 ) -> QueueCounts:
-    """Read the first keys of each lane. Tasks that are queued up to `overdue_before` should have started.
+    """Read the first keys of each lane, and the first tasks that are due.
 
     A lane that cannot be read counts as due now, as for the armer.
 
     Raises AwsError, NotDeployed when none can be read.
     """
+    lanes, late_before = len(record.lanes), overdue_before(record, now)
     found = backend.parallel(lambda lane: _first_keys(backend, lane), range(lanes))
     failed = [keys for keys in found if isinstance(keys, DuebellError)]
     if failed and len(failed) == lanes:
@@ -184,31 +196,40 @@ def read_queue(
         if isinstance(keys, DuebellError):
             _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, keys)
     by_lane = [[] if isinstance(keys, DuebellError) else keys for keys in found]
-    running, owing = _look_at_due(backend, by_lane, now)
+    due = _in_turns((key for key in keys if key.queued <= now) for keys in by_lane)
+    looked_at = dict(due_tasks(backend.store, due))  # a run claims the first of each lane first
+    owing = {key: task for key, task in looked_at.items() if owes(key, task)}
+    under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
     heads = [
         now if isinstance(keys, DuebellError) else _head(key for key in keys if key not in owing)
         for keys in found
     ]
-    waiting = [key.queued for key in itertools.chain(*by_lane) if key not in owing]
+    waiting = [
+        (key.queued, key.lane)
+        for key in itertools.chain(*by_lane)
+        if key not in owing and key not in under_way
+    ]
     # A task that recurs and owes waits for its next time, as one in the queue once.
-    going_on = [task.owes.queued for task in owing.values() if task.owes and task.owes.queued]
-    dues = [*waiting, *going_on]
-    within = overdue_before + MILLISECOND, tonight
+    going_on = [(task.owes.queued, key.lane) for key, task in owing.items() if task.owes and task.owes.queued]
+    dues = sorted([*waiting, *going_on])
+    late = [(at, lane) for at, lane in dues if at < late_before]
+    within = late_before, tonight
     # As in the timeline: where the first lane is long, it stands for all.
     is_exact = not (_is_cut(by_lane[0]) and by_lane[0][-1].queued <= tonight)
     by_hand = [
         _count_within(backend.store, keys, within, parked=parked, owing=owing)
         for keys in (by_lane if is_exact else by_lane[:1])
     ]
-    tonight_going_on = sum(overdue_before < due <= tonight for due in going_on)
+    tonight_going_on = sum(late_before <= at <= tonight for at, _ in going_on)
     return QueueCounts(
         heads=tuple(heads),
-        next_due=min([*heads, *going_on]),
-        queued=_most(len(dues)),
-        overdue=_most(sum(due <= overdue_before for due in dues)),
+        next_due=min([*heads, *(at for at, _ in going_on)]),
+        queued=_most(len(dues) + len(under_way)),
+        overdue=_most(len(late)),
+        late={lane: at for at, lane in reversed(late)},
         due_tonight=sum(by_hand) * (1 if is_exact else lanes) + tonight_going_on,
         is_exact=is_exact,
-        running=running,
+        running=sum(task.status is Status.RUNNING for task in looked_at.values()),
         owing=tuple(owing.values()),
     )
 
@@ -252,22 +273,6 @@ def _head(keys: Iterator[QueueKey]) -> datetime:
 
 def _most(count: int) -> int:
     return min(count, MOST_COUNTED)
-
-
-def _look_at_due(
-    backend: Backend, by_lane: Sequence[Sequence[QueueKey]], now: datetime
-) -> tuple[int, dict[QueueKey, Task]]:
-    """Count the running ones among the first of the due tasks, and find those that owe.
-
-    A run claims the first of each lane first.
-    """
-    due = _in_turns((key for key in keys if key.queued <= now) for keys in by_lane)
-    running, owing = 0, {}
-    for key, task in due_tasks(backend.store, due):
-        running += task.status is Status.RUNNING
-        if owes(key, task):
-            owing[key] = task
-    return running, owing
 
 
 def _in_turns(lanes: Iterable[Iterator[QueueKey]]) -> Iterator[QueueKey]:

@@ -9,7 +9,7 @@ to 20 counts more.
 
 import bisect
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -17,15 +17,23 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.queue.places import Past
-from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
 from duebell_shared.quoting import quoted
 
 from .filters import check_instant, check_limit
-from .queue_counts import COUNTED_AT_ONCE, MOST_COUNTED, PARKED_TIMES, due_tasks, overdue_before, owes
+from .queue_counts import (
+    COUNTED_AT_ONCE,
+    MOST_COUNTED,
+    PARKED_TIMES,
+    due_tasks,
+    is_under_way,
+    overdue_before,
+    owes,
+)
 from .recurring import coming, recurring_keys
 
 MAX_BUCKETS = 100
@@ -82,10 +90,14 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     lanes, late = record.counts[0], overdue_before(record, now)
     limits = queue.store.read_limits() if record.limits else None
     parked = limits.parked(now) if limits else ()
+
+    def waiting_in(borders: Sequence[datetime]) -> Callable[[int], _Waiting]:
+        return lambda lane: _waiting(queue, record, lane, borders, late=late, parked=parked, now=now)
+
     counted, factor = sample_lanes(
         queue,
         lanes,
-        lambda lane: _waiting(queue.store, lane, borders, late, parked),
+        waiting_in(borders),
         size=lambda lane: lane.read,
     )
     more, is_all = _occurrences(queue, lanes, borders, now)
@@ -93,9 +105,7 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     if factor > 1 and sum(counted[0].overdue) <= MOST_COUNTED:  # few: counted as exactly as by the status
         until = [border for border in borders if border < late]
         until += [late] if len(until) < len(borders) else []
-        others = queue.parallel.all(
-            lambda lane: _waiting(queue.store, lane, until, late, parked), range(1, lanes if until[1:] else 1)
-        )
+        others = queue.parallel.all(waiting_in(until), range(1, lanes if until[1:] else 1))
         late_lanes = [*counted, *others]
     exact = len(late_lanes) == lanes
     late_by_lane = itertools.zip_longest(*(lane.overdue for lane in late_lanes), fillvalue=0)
@@ -157,25 +167,36 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
 
 
 def _waiting(
-    store: Store, lane: int, borders: Sequence[datetime], late: datetime, parked: Collection[datetime]
+    queue: Queue,
+    record: ArmingRecord,
+    lane: int,
+    borders: Sequence[datetime],
+    *,
+    late: datetime,
+    parked: Collection[datetime],
+    now: datetime,
 ) -> _Waiting:
     """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
-    Tasks that were due before `late` are overdue, and tasks at times of `parked` are paused. A task that has
+    Tasks that were due before `late` and are not under way are overdue, and tasks at times of `parked` are
+    paused. A task that has
     ended and owes a follow-up counts only if it recurs, at its next time.
     """
+    store = queue.store
     keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
     read, is_cut = first_keys(keys)
     first_late = itertools.takewhile(lambda key: key.queued < late, read)
-    owing = {key: task.owes for key, task in due_tasks(store, first_late) if owes(key, task)}
-    dues = [key.queued for key in read if key not in owing]
-    dues += [owed.queued for owed in owing.values() if owed and owed.queued]
+    looked_at = dict(due_tasks(store, first_late))
+    owing = {key: task.owes for key, task in looked_at.items() if owes(key, task)}
+    under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
+    dues = [(key.queued, key in under_way) for key in read if key not in owing]
+    dues += [(owed.queued, False) for owed in owing.values() if owed and owed.queued]
     counts, overdue, paused = ([0] * (len(borders) - 1) for _ in range(3))
-    for due in dues:
+    for due, has_started in dues:
         if borders[0] <= due < borders[-1]:
             place = bisect.bisect_right(borders, due) - 1
             counts[place] += 1
-            overdue[place] += due < late
+            overdue[place] += due < late and not has_started
             paused[place] += due in parked
     if is_cut:
         last = read[-1].queued

@@ -41,6 +41,7 @@ class ProblemKind(StrEnum):
     DELIVERY = "delivery"
     FAILED_TASKS = "failed_tasks"
     FAILING_TASKS = "failing_tasks"
+    ACTION_PAUSED = "action_paused"
     INTAKE_DEAD_LETTERS = "intake_dead_letters"
     DEAD_LETTERS = "dead_letters"
     RELANE = "relane"
@@ -109,8 +110,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     lanes_held   the number of lanes that runs hold at this moment
     queued       tasks that wait or run, a recurring one once; at most 1,000, as each of these counts
     running      tasks that run; of the first hundred that are due
-    overdue      tasks that have not ended and should have started: they are late by more than three and a
-                 half minutes, or due, and the ring for them brought no run
+    overdue      tasks that should have started: they are late by more than three and a half minutes, or due,
+                 and the ring for them brought no run; without those that run, of the first hundred
     due_tonight  tasks that are due until `tonight_ends` and not overdue, however many they are;
                  without those that a pause of their action has put back
     due_tonight_is_estimate  whether one lane was counted for all, as in the timeline

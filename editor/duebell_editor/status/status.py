@@ -13,12 +13,7 @@ from msgspec.structs import replace
 
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
-from duebell_editor.listing.queue_counts import (
-    MOST_COUNTED,
-    next_morning,
-    overdue_before,
-    read_queue,
-)
+from duebell_editor.listing.queue_counts import MOST_COUNTED, QueueCounts, next_morning, read_queue
 from duebell_shared.aws.intake_queue import DeadLetters, is_missing
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, RestingLane
@@ -38,7 +33,7 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerDescription
 
-from .action_limits import read_limits
+from .action_limits import ActionLimit, read_limits
 from .health import Problem, ProblemKind, SchedulerStatus
 
 _MINUTE = timedelta(minutes=1)
@@ -120,10 +115,8 @@ def _with_queue(
     status: SchedulerStatus, backend: Backend, record: ArmingRecord, limits: Limits
 ) -> SchedulerStatus:
     now = backend.clock()
-    parked, late, tonight = limits.parked(now), overdue_before(record, now), status.tonight_ends or now
-    queue = read_queue(
-        backend, len(record.lanes), now=now, overdue_before=late, tonight=tonight, parked=parked
-    )
+    tonight = status.tonight_ends or now
+    queue = read_queue(backend, record, now=now, tonight=tonight, parked=limits.parked(now))
     status = replace(
         status,
         next_due=None if queue.next_due == NEVER else queue.next_due,
@@ -140,7 +133,7 @@ def _with_queue(
         due_tonight=queue.due_tonight,
         due_tonight_is_estimate=not queue.is_exact,
     ).with_problems(
-        *_queue_problems(record, queue.heads, now),
+        *_queue_problems(record, queue, now),
         *_lane_problems(record, now),
         *_owing_problems(record, queue.owing, now),
     )
@@ -238,7 +231,20 @@ def _with_worker(
     worker = record.described(backend.clock()) if record else None
     error = worker.error if worker else None
     status = replace(status, limited=limited, worker_error=error)
+    status = status.with_problems(*(_paused_problem(one) for one in limited if one.paused and one.waiting))
     return status.with_problems(_worker_problem(error, status.bell)) if error else status
+
+
+def _paused_problem(limit: ActionLimit) -> Problem:
+    tasks = "1 task waits" if limit.waiting == 1 else f"{limit.waiting:,} tasks wait"
+    by = f" by {limit.changed_by}" if limit.changed_by else ""
+    since = f" since {render(limit.since)}{by}" if limit.since else ""
+    return Problem(
+        kind=ProblemKind.ACTION_PAUSED,
+        what=f"the action {quoted(limit.action)} is paused{since}, and {tasks}",
+        way_out=f"`duebell limit {limit.action} --as-declared` ends the pause",
+        at=limit.since,
+    )
 
 
 def _worker_problem(error: Failure, bell: BellKind) -> Problem:
@@ -350,17 +356,20 @@ def _rule_problems(
         )
 
 
-def _queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
-    """Problems of the queue; `heads` are the times of the first task of each lane."""
-    lanes = list(zip(record.lanes, heads, strict=True))
-    late = [head for lane, head in lanes if head < now - STARTS_WITHIN and lane.is_free(now)]
-    if late:
+def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> Iterator[Problem]:
+    """Problems of the queue as a whole: overdue tasks, and leases."""
+    if queue.overdue:
+        first = min(queue.late.values())
+        is_left = any(record.lanes[lane].is_free(now) for lane in queue.late)
+        at_work = "no run is at work on them" if is_left else "the run at work has not come to them yet"
         yield Problem(
             kind=ProblemKind.OVERDUE,
-            what=f"tasks are overdue, the first since {render(min(late))}, and no run is at work on them",
-            way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its failed runs",
-            at=min(late),
-            mendable=True,
+            what=f"tasks are overdue, the first since {render(first)}, and {at_work}",
+            way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its failed runs"
+            if is_left
+            else "wait for it; if this comes often, let more runs work side by side (DUEBELL_PARALLEL_RUNS)",
+            at=first,
+            mendable=is_left,
         )
     if record.is_held_too_long(now):
         yield Problem(
@@ -370,7 +379,7 @@ def _queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: dateti
             way_out=_DOCTOR,
             mendable=True,
         )
-    expired = [lane.until for lane, _ in lanes if lane.owner and lane.until < now - GRACE]
+    expired = [lane.until for lane in record.lanes if lane.owner and lane.until < now - GRACE]
     if expired and not (record.echo_of and record.is_settled(now)):  # an echo is a watchdog that takes longer
         yield Problem(
             kind=ProblemKind.LEASE_EXPIRED,

@@ -117,7 +117,7 @@ def explain(backend: Backend, task: Task) -> Why:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
     starts_by = found.starts_by or task.starts_by
     # By the status's definition of overdue, and from the time that its action can start it.
-    is_late = starts_by is not None and starts_by - STARTS_WITHIN <= overdue_before(record, now)
+    is_late = starts_by is not None and starts_by - STARTS_WITHIN < overdue_before(record, now)
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
 
 

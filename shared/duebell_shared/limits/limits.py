@@ -16,14 +16,14 @@ late, the limit holds, and a run that dies loses places and starts of this secon
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple, Self
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import FIRST, LATEST, Instant, to_utc
+from duebell_shared.instants import EPOCH, FIRST, LATEST, Instant, to_utc
 from duebell_shared.quoting import quoted
 
 #: Bounds of what can be given. One item counts the attempts of an action, and DynamoDB takes 1,000 writes to
@@ -40,7 +40,6 @@ _DAY = timedelta(days=1)
 #: Runs that are under way see another limit when they renew their lease, and clocks differ.
 _STALE = timedelta(hours=1)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECONDS_A_DAY = 86_400_000
 
 #: Overrides that are kept: they stand in one item.
@@ -229,7 +228,7 @@ def _parking_times(action: str, after: datetime) -> Iterable[datetime]:
     """The three times after this at which tasks of the action may be parked."""
     offset = _digest(action) % _MILLISECONDS_A_DAY
     offset += offset % 1_000 == 0
-    first = _EPOCH + timedelta(milliseconds=offset)
+    first = EPOCH + timedelta(milliseconds=offset)
     day = (after - first) // _DAY + 1
     return tuple(first + (day + more) * _DAY for more in range(3))
 
@@ -254,11 +253,10 @@ def check_per_second(given: object, *, may_pause: bool = True) -> float | None:
     """`given` if it can be a rate of attempts a second; None if not given. Raises InvalidTask."""
     if given is None:
         return None
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if is_number and may_pause and given == 0:
-        return 0
-    if not isinstance(given, int | float) or not is_number:
+    if isinstance(given, bool) or not isinstance(given, int | float):
         raise InvalidTask("per_second", f"must be a number, not {quoted(given)}")
+    if may_pause and given == 0:
+        return 0
     if not LEAST_PER_SECOND <= given <= MOST_PER_SECOND:
         pauses = ", or 0 to pause" if may_pause else ""
         raise InvalidTask(

@@ -168,7 +168,7 @@ _NOT_TAKEN = {
 _THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
 
 #: The error of a statement that would make a full lane larger.
-_IS_FULL = "ItemCollectionSizeLimitExceeded"
+_FULL_IN_BATCH = "ItemCollectionSizeLimitExceeded"
 
 
 class Answer(NamedTuple):
@@ -294,7 +294,7 @@ def throttle_pauses() -> Iterator[float]:
 
 def _answer(response: Any) -> Answer:
     code = _code_in(response)
-    return Answer(is_made=code is None, item=response.get("Item"), is_full=code == _IS_FULL)
+    return Answer(is_made=code is None, item=response.get("Item"), is_full=code == _FULL_IN_BATCH)
 
 
 def _is_sure(answer: Any) -> bool:

@@ -27,7 +27,7 @@ from pynamodb.attributes import Attribute, BooleanAttribute, UnicodeAttribute
 from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 
 from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
-from duebell_shared.instants import MILLISECOND, in_utc, parse, render, to_json
+from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.queue.places import key_of, parse_past, render_past
 from duebell_shared.quoting import shortened
 from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
@@ -85,7 +85,7 @@ def parse_queued(text: str) -> tuple[datetime, int]:
 
 _T = TypeVar("_T")
 
-_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+_SECOND = timedelta(seconds=1)
 
 #: Stands for a `queued` that duebell did not write: no run can claim such an item, so none is woken for it.
 #: Between two milliseconds, so that no task is ever queued for it.
@@ -213,7 +213,7 @@ _OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
     "rev": partial(_number, str, _rev),
     # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
     "expires_at": partial(
-        _number, lambda at: str((at - _EPOCH) // _SECOND), lambda number: _EPOCH + float(number) * _SECOND
+        _number, lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + float(number) * _SECOND
     ),
     "changed_by": partial(_info, fit_changed_by),
     "traceparent": partial(_info, fit_traceparent),

@@ -7,7 +7,7 @@ target.
 """
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.instants import NEVER, Instant, to_json
+from duebell_shared.instants import EPOCH, NEVER, Instant, to_json
 from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
@@ -37,7 +37,6 @@ ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 #: The due of a lane in which nothing waits.
@@ -80,7 +79,7 @@ def unpack(text: str) -> ArmingRecord:
 
 
 def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
-    due = _NEVER if lane.due == NEVER else f"{(lane.due - _EPOCH) // _MICROSECOND:x}"
+    due = _NEVER if lane.due == NEVER else f"{(lane.due - EPOCH) // _MICROSECOND:x}"
     if lane.owner is None:
         return due
     return f"{due}:{leases.setdefault((lane.owner, lane.until), len(leases))}"
@@ -88,7 +87,7 @@ def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
 
 def _unpack_lane(word: str, leases: tuple[_Lease, ...]) -> Lane:
     packed, _, place = word.partition(":")
-    due = NEVER if packed == _NEVER else _EPOCH + int(packed, 16) * _MICROSECOND
+    due = NEVER if packed == _NEVER else EPOCH + int(packed, 16) * _MICROSECOND
     if not place:
         return Lane(due=due)
     owner, until = leases[int(place)]

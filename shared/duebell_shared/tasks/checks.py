@@ -52,12 +52,12 @@ MAX_REV = 10**18
 _BEYOND = LATEST + timedelta(days=2)
 
 
-def check_name(field: str, name: object) -> str:
+def check_name(field: str, name: object, *, most: int = MAX_NAME) -> str:
     """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
     if not isinstance(name, str):
         raise InvalidTask(field, f"must be text, not {type(name).__name__}")
-    if not 1 <= len(name) <= MAX_NAME:
-        raise InvalidTask(field, f"must be 1 to {MAX_NAME} characters, not {len(name)}")
+    if not 1 <= len(name) <= most:
+        raise InvalidTask(field, f"must be 1 to {most} characters, not {len(name)}")
     if not name.isprintable():
         odd = next(character for character in name if not character.isprintable())
         raise InvalidTask(
@@ -68,15 +68,7 @@ def check_name(field: str, name: object) -> str:
 
 def check_changed_by(given: object) -> str | None:
     """`given` if it can name who changes tasks: 1 to 128 printable characters, or None for unknown."""
-    if given is None:
-        return None
-    if not isinstance(given, str):
-        raise InvalidTask("changed_by", f"must be text, not {type(given).__name__}")
-    if not 1 <= len(given) <= _MAX_CHANGED_BY:
-        raise InvalidTask("changed_by", f"must be 1 to {_MAX_CHANGED_BY} characters, not {len(given)}")
-    if not given.isprintable():
-        raise InvalidTask("changed_by", "has a control character in it: only printable ones are allowed")
-    return given
+    return None if given is None else check_name("changed_by", given, most=_MAX_CHANGED_BY)
 
 
 def fit_changed_by(name: str) -> str | None:

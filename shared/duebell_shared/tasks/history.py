@@ -9,7 +9,7 @@ kept only if it costs no write unit: see `with_fitting_events` in items.py.
 import math
 import zlib
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple, replace
 
-from duebell_shared.instants import MILLISECOND, Instant, to_utc
+from duebell_shared.instants import EPOCH, MILLISECOND, Instant, to_utc
 from duebell_shared.tasks.checks import LARGEST, Count, Milliseconds
 
 #: The failed attempts that a task remembers.
@@ -193,8 +193,6 @@ _WORDS = (300, 120, 60, 25, 10, 0)
 #: The fields that are packed as they are.
 _AS_THEY_ARE = ("attempts", "result", "missed", "extra", "failure")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 class _Packed(msgspec.Struct, frozen=True, array_like=True):
     """An occurrence, with its times in milliseconds.
@@ -290,12 +288,12 @@ def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
 
 def to_milliseconds(instant: datetime) -> int:
     """The milliseconds since 1970."""
-    return (to_utc(instant) - _EPOCH) // MILLISECOND
+    return (to_utc(instant) - EPOCH) // MILLISECOND
 
 
 def from_milliseconds(milliseconds: int) -> datetime:
     """The instant so long after 1970. Raises OverflowError beyond the calendar."""
-    return _EPOCH + milliseconds * MILLISECOND
+    return EPOCH + milliseconds * MILLISECOND
 
 
 def _lateness(number: int) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell import Editor, Retry, Status, Worker
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from tests.support import Clock
@@ -47,32 +47,6 @@ def test_a_run_with_a_write_that_failed_reads_the_heads(
     report = worker.run()
     assert (report.done, len(done), report.rings_at) == (1, 1, DUE + HOUR)
     assert costs.of("reads")["reads"] >= 2
-
-
-def test_a_task_that_was_put_back_and_has_run_since_is_rung_for_no_more(
-    editor: Editor, worker: Worker, clock: Clock, done: list[str]
-) -> None:
-    # Given a task that is put back and due again while others run, which takes the run so long
-    @worker.action("twice")
-    def twice() -> None:
-        done.append("twice")
-        if done.count("twice") == 1:
-            raise Retry(after=1 * SECOND)
-
-    @worker.action("slow")
-    def slow() -> None:
-        clock.advance(5 * SECOND)
-
-    editor.add("twice", due=DUE, id="a")
-    for number in range(3):
-        editor.add("slow", due=DUE + number * SECOND, id=f"slow-{number}")
-    editor.add("act", due=NEXT, id="b")
-    clock.now = DUE
-    report = worker.run()
-    # Then only what waits is rung for
-    assert done == ["twice", "twice"]
-    assert report.rings_at == NEXT
-    assert editor.get("a").status is Status.DONE
 
 
 def test_a_stale_record_is_tried_again_at_once(

@@ -94,23 +94,3 @@ def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(
     assert clock.now == NOON + 40 * SECOND
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
     assert called.events == []
-
-
-def test_when_its_time_is_over_a_run_with_too_much_to_do_calls_a_successor(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, stage: Stage, called: Called
-) -> None:
-    # Given a run with more to do than it has places for, and another one that takes over
-    other = Other(backend, 0, 1)
-    worker.action("act")(lambda: stage.sleep(1))
-    ids = [id for n in range(999) if editor.queue.lane_of(id := f"task-{n}") == 2]
-    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids)
-    called.events.clear()
-    worker.action("says")(other.takes_over)
-    editor.add("says", due=NOON - SECOND, id=in_lane(editor, 3))
-    # When its time is over
-    report = worker.run(time_left=50 * SECOND)
-    # Then what is left is for a successor, which is called, and not for the one that waits
-    assert report.stopped_early
-    record = backend.armer.read()
-    assert (record.taker, record.lanes_of("other")) == ("other", (0, 1))
-    assert called.events == [{"duebell": {}}]

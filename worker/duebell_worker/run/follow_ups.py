@@ -150,21 +150,18 @@ class FollowUps:
 
     def _results(self, owing: Sequence[Task]) -> list[Task | Exception]:
         """Add the follow-ups of these tasks; return each as it is stored, or why it could not be."""
-        nothing: dict[int, Task | Exception] = {
+        results: dict[int, Task | Exception] = {
             place: task for place, task in enumerate(owing) if task.owes and not task.owes.action
         }
-        results = {**nothing}
-        left = {place: task for place, task in enumerate(owing) if place not in nothing}
+        left = {place: task for place, task in enumerate(owing) if place not in results}
         try:
-            for ending in (0, 1) if left else ():
+            for ending in (0, 1):
                 made = {place: _made(task, ending) for place, task in left.items()}
                 results |= made
                 results |= self._inserted(
                     {place: one for place, one in made.items() if isinstance(one, Task)}
                 )
                 left = {place: task for place, task in left.items() if isinstance(results[place], TaskExists)}
-                if not left:
-                    break
         except DuebellError as error:  # it may be that of any; those that were added are known next time
             return [error] * len(owing)
         return [results[place] for place in range(len(owing))]
@@ -174,10 +171,10 @@ class FollowUps:
 
         TaskExists in place of one whose id is taken by a task that is another.
         """
-        from duebell_shared.queue.task_queue import insert_many  # noqa: PLC0415 (few workers need an editor)
-
         if not made:
             return {}
+        from duebell_shared.queue.task_queue import insert_many  # noqa: PLC0415 (few workers need an editor)
+
         lanes = self._queue.lanes
         new = {place: replace(task, lane=lane_of(task.id, lanes)) for place, task in made.items()}
         ids = {task.id for task in new.values()}

@@ -234,15 +234,15 @@ class Performer:
             with attempt.is_over_at_error():
                 task = as_run(attempt)
                 with self._starting:
-                    if self._has_left:
-                        attempt.over.set_result(None)
-                    else:
+                    if not self._has_left:
                         action = self._actions[task.action]
                         if action.timeout:
                             attempt.ends_by = self._context.now() + action.timeout
                         if action.stoppable:
                             attempt.stop = threading.Event()
                         attempt.started = task
+                if not attempt.started:  # what waits for its end writes to the table: not under the lock
+                    attempt.over.set_result(None)
         return [attempt.started for attempt in attempts]
 
     def _call(self, task: Task, attempt: Attempt) -> BaseException | None:

@@ -15,7 +15,7 @@ DOCS_LOCK := requirements-docs.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo docs test quick soak mutants bench compare check audit dist sbom lock reference format clean
+.PHONY: help demo docs test quick soak mutants bench compare check audit bundle dist sbom lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -62,6 +62,10 @@ audit: $(READY) ## Look for known faults: in the templates with checkov (some 30
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework terraform --directory infra/terraform
 	@test -x $(VENV)/pip-audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/pip-audit && $(VENV)/pip-audit/bin/pip install --quiet pip-audit==2.10.1)
 	$(BIN)/python -m tests.audit $(VENV)/pip-audit/bin/pip-audit $(LOCK)
+
+bundle: $(READY) ## Make the page's script and style sheets of its modules; needs npm. Commit what it writes
+	@test -x $(VENV)/esbuild/node_modules/.bin/esbuild || npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(VENV)/esbuild esbuild@0.28.2
+	$(BIN)/python -m tests.bundle $(VENV)/esbuild/node_modules/.bin/esbuild
 
 dist: $(READY) ## Build wheel and sdist into dist/, check them, and run the smoke tests with each in an empty environment
 	@test -x $(VENV)/twine/bin/twine || ($(PYTHON) -m venv $(VENV)/twine && $(VENV)/twine/bin/pip install --quiet twine==7.0.0)

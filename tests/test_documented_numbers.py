@@ -26,7 +26,7 @@ from duebell_editor.status import dead_letters, status
 from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import template_text
 from duebell_infra.verify import account
 from duebell_shared import settings
 from duebell_shared.bell import armer, arming, bell
@@ -375,7 +375,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(lane_sizes._SAMPLED)], "how-it-works: one of a {:w} adds in batches goes alone"),
     ([N(settings.MAX_LANES)], "scale: {} lanes, most of them empty"),
     ([N(settings.MAX_LANES)], "how-to/lanes: can get more, up to {}:"),
-    ([N(failures.MOST_READ)], "http: of the latest {}, each with *Retry*"),
+    ([N(failures.MOST_READ)], "http: All groups of the latest {} failures"),
     ([N(queue_counts.MOST_COUNTED)], "using: Each count ends at {}"),
     ([N(IN_SIGHT)], "limits: among the next {:w} tasks of the queue"),
     (_RETRY, "limits: for about {} write units"),

@@ -29,9 +29,8 @@ def test_what_a_page_names_is_there(client: TestClient, page: Page) -> None:
     html = client.get(page.path).text
     # The files of its own and of the frame
     files = re.findall(r'(?:href|src)="(static/[^"]+)"', html)
-    assert f"static/js/{page.script}.js" in files
-    assert {f"static/css/{name}.css" for name in page.styles} < set(files)
-    for file in files:
+    modules = page.render(schemas="{}", read_only=False, bundled=False)
+    for file in files + re.findall(r'(?:href|src)="(static/[^"]+)"', modules):
         assert client.get(file).status_code == 200, file
     # The element that the first link skips to, each id once, and the same without JavaScript
     ids = re.findall(r' id="([^"]+)"', html)

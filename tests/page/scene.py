@@ -36,11 +36,12 @@ class Scene:
 
     store: SharedStore = field(default_factory=SharedStore)
     events: FakeEvents = field(default_factory=lambda: FakeEvents(Clock()))
+    settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
         kind = RingSchedule if self.events.kind is BellKind.SCHEDULE else Rule
         rule = kind("duebell", self.events.client)
-        self.editor = Editor(backend=Backend(Settings(), self.store, rule))
+        self.editor = Editor(backend=Backend(self.settings, self.store, rule))
 
     def fill(self, count: int, *, within: timedelta = timedelta(days=10)) -> None:
         """So many tasks, evenly spread over the time to come."""

@@ -94,7 +94,7 @@ def test_the_first_screen_answers_why_nothing_is_started(
 
     in_a_thread(pause)
     page = open_page(url)
-    limits = page.locator("#rule dl div").filter(has_text="Limits")
+    limits = page.locator("#problems [data-kind=paused]")
     expect(limits).to_contain_text("charge: paused since ")
     expect(limits).to_contain_text(" by ann; 3 tasks wait")
     is_accessible(page)

@@ -1,13 +1,14 @@
 """The list: what is looked for, how far, and what stays when it is read again."""
 
+import re
 from datetime import datetime, timedelta
 
 from playwright.sync_api import expect
 
 from tests.page.conftest import Open
-from tests.page.hands import tab
+from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held
+from tests.page.seen import BERLIN, Held, is_accessible
 from tests.serving import serving
 
 
@@ -87,13 +88,13 @@ def test_what_is_rare_in_a_long_queue_is_looked_for_further(open_page: Open) -> 
         expect(note).to_contain_text("Looking further…")
         held.let_go()
         expect(rows).to_have_count(2)
-        expect(note).to_contain_text("2 tasks, all there are here.")
+        expect(note).to_contain_text("2 tasks, the whole list.")
         # When one of them is changed, then what was found far in is still there
         page.get_by_label("Select rare-near").check()
         with page.expect_response(lambda answer: "cursor" in answer.url):
             page.get_by_role("button", name="Run now").click()
             page.get_by_role("dialog").get_by_role("button", name="Run now 1 task").click()
-        expect(note).to_contain_text("2 tasks, all there are here.")
+        expect(note).to_contain_text("2 tasks, the whole list.")
         expect(rows.last).to_contain_text("rare-far")
 
 
@@ -147,9 +148,7 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     # When more is asked for, and the server is away
     page.get_by_role("button", name="Show more").press("Enter")
     # Then what was there stays, with the way out
-    expect(note).to_contain_text(
-        "50 tasks so far. What comes then cannot be shown: The server does not answer"
-    )
+    expect(note).to_contain_text("50 tasks so far. The next ones cannot be shown: The server does not answer")
     expect(note.get_by_role("button", name="Try again")).to_be_focused()
     expect(rows).to_have_count(50)
     # And what does not fit the filters is not left there
@@ -180,6 +179,43 @@ def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: s
     expect(page.locator("#tasks")).to_have_attribute("aria-busy", "false")
     # Then nothing is said
     assert page.evaluate("said") == []
+
+
+def test_actions_and_tags_are_suggested_that_were_seen_before(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    scene.editor.add("x", due=timedelta(minutes=5), id="tagged", tags=["red"])
+    page = open_page(url)
+    page.get_by_label("Search by").select_option("Tag is")
+    expect(page.locator("#tags option[value=red]")).to_be_attached()
+    expect(page.get_by_label("Search", exact=True)).to_have_attribute("list", "tags")
+    action = page.locator("#actions option[value=end_trial]")
+    expect(action).to_be_attached()
+    page.get_by_label("Action").fill("put_on_sale")
+    expect(page.locator("#list tbody tr")).to_have_count(15)
+    expect(action).to_be_attached()
+
+
+def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Action").fill("put_on_sale")
+    press(page, "Keep view")
+    page.locator("dialog [name=view]").fill("Sales")
+    press(page, "Keep")
+    page.reload()
+    expect(page.get_by_label("Views")).to_have_value("Sales")
+    page.get_by_label("Views").select_option("Views")
+    expect(rows).to_have_count(47)
+    page.get_by_label("Views").select_option("Sales")
+    expect(rows).to_have_count(15)
+    for choice, words in (("UTC", r"\d\d:\d\d UTC in \d+ minutes$"), ("Relative", r"^in \d+ minutes$")):
+        page.get_by_label("Times").select_option(choice)
+        expect(rows.first.locator("time")).to_have_text(re.compile(words))
+        expect(page.get_by_label("Views")).to_have_value("Sales")
+    is_accessible(page)
+    press(page, "Delete view")
+    expect(page.get_by_label("Views")).to_be_hidden()
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

@@ -102,7 +102,7 @@ def test_a_read_only_page_shows_dead_letters_only(
     with serving(with_queues, read_only=True) as url:
         page = open_page(url)
         show = page.get_by_role("button", name="Show the messages")
-        expect(page.locator("#rule")).to_contain_text("Needs attention")  # tasks failed
+        expect(page.locator("#problems")).to_contain_text("6 tasks failed")
         expect(show).to_have_count(0)
         # Given some, then they are shown, and nothing is offered that would change them
         send(session, "duebell-lost-rings", "{}")

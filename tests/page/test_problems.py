@@ -23,7 +23,7 @@ def test_problems_are_told_with_what_to_do_and_what_to_press(open_page: Open, sc
     with serving(scene.editor) as url:
         page = open_page(url, viewport={"width": 1024, "height": 768})
         problems = page.locator("#problems")
-        expect(problems).to_contain_text("2 problems")
+        expect(problems.locator("li")).to_have_count(3)
         expect(problems).to_contain_text(re.compile("Tasks are overdue, the first since (today|yesterday)"))
         # Then there is the command, and no time of another zone
         said = problems.text_content() or ""
@@ -38,7 +38,7 @@ def test_problems_are_told_with_what_to_do_and_what_to_press(open_page: Open, sc
         is_accessible(page)
         fits(page)
         problems.get_by_role("button", name="Set the rule").click()
-        expect(problems).to_contain_text("1 problem")
+        expect(problems.locator("li")).to_have_count(2)
 
 
 def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
@@ -53,10 +53,10 @@ def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
     scene.overdue("too-late", minutes=8)
     page = open_page(url)
     told = page.locator("#problems li")
-    expect(told).to_have_count(2)
+    expect(told).to_have_count(3)
     expect(told.first).to_contain_text("ModuleNotFoundError: No module named 'payloads'")
     # Then nothing is offered to press that would not help
-    expect(told.last).to_contain_text("It follows from the first problem.")
+    expect(told.nth(1)).to_contain_text("It follows from the first problem.")
     expect(page.get_by_role("button", name="Set the rule")).to_have_count(0)
     # And the way to the traceback is there
     told.first.get_by_role("link", name="Actions").click()
@@ -75,5 +75,5 @@ def test_a_ring_that_did_not_come_is_not_about_to_come(open_page: Open, scene: S
         page.route("**/api/status*", lambda route: route.fulfill(json=late))
         page.route("**/api/changes*", lambda route: route.abort())
         page.goto(url)
-        expect(page.locator("#countdown")).to_contain_text(re.compile(r"Should have rung 5 min \d\d s ago"))
+        expect(page.locator("#state")).to_contain_text(re.compile(r"should have rung .* 5 minutes ago"))
         expect(page.locator("#rule")).not_to_contain_text("any moment")

@@ -53,7 +53,7 @@ def test_nothing_is_offered_that_would_be_refused(open_page: Open, scene: Scene)
             page.keyboard.press("Escape")
         # And the doctor can be asked
         press(page, "Check everything")
-        expect(page.get_by_text("Everything was checked at")).to_be_visible()
+        expect(page.get_by_text("Everything checked at")).to_be_visible()
         expect(page.locator("#problems li")).not_to_have_count(0)
         fits(page)
         is_accessible(page)

@@ -31,6 +31,12 @@ def furnished(scene: Scene) -> Scene:
     return scene
 
 
+def choose(page: Page, name: str, id: str) -> None:
+    """Press this in the menu of the row."""
+    press(page, f"Actions of {id}")
+    press(page, f"{name} {id}")
+
+
 def row(page: Page, id: str) -> Locator:
     return page.locator(f'#list tr[data-id="{id}"]')
 
@@ -67,14 +73,17 @@ def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(
 
 def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, furnished: Scene) -> None:
     page = open_page(f"{url}schedules")
-    press(page, "Pause nightly")
+    choose(page, "Pause", "nightly")
     expect(row(page, "nightly").locator(".next")).to_have_text("paused")
     assert furnished.editor.get("nightly").status is Status.PAUSED
     # The focus stays where the reader was
+    expect(page.get_by_role("button", name="Actions of nightly")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Resume nightly")).to_be_focused()
-    press(page, "Resume nightly")
+    is_accessible(page)
+    page.keyboard.press("Enter")
     expect(row(page, "nightly").locator(".next")).to_contain_text("America/New_York")
-    press(page, "Run now nightly")
+    choose(page, "Run now", "nightly")
     expect(page.get_by_text("nightly runs in the next minute or two")).to_be_visible()
     recurrence = furnished.editor.get("nightly").recurrence
     assert recurrence
@@ -107,7 +116,7 @@ def test_several_recurring_tasks_are_paused_and_cancelled_at_once(
     page.get_by_label("Select all that are shown").check()
     bulk.get_by_role("button", name="Cancel").click()
     press(page, "Cancel 5 tasks")
-    expect(page.get_by_text("Nothing recurs.")).to_be_visible()
+    expect(page.get_by_text("There are no recurring tasks.")).to_be_visible()
     assert furnished.editor.get("poll").status is Status.CANCELLED
 
 

@@ -130,6 +130,30 @@ def test_what_is_added_while_lanes_are_handed_over_is_not_lost(
         assert [record.lanes[lane].due for lane in (1, 2, 3)] == [NOON + HOUR] * 3
 
 
+def test_a_lane_is_handed_over_due_at_its_head_whatever_came_and_went(
+    editor: Editor, worker: Worker, stage: Stage, started: Started
+) -> None:
+    # Given a run during which tasks are added, and cancelled again, that are due before the many to come
+    add(editor, *(f"task-{number}" for number in range(120)), due=NOON + MINUTE)
+    cancelled: list[str] = []
+
+    @worker.action("fickle")
+    def fickle() -> None:
+        for lane in (1, 2, 3):
+            id = next(f"gone-{n}" for n in range(99) if editor.queue.lane_of(f"gone-{n}") == lane)
+            editor.add("act", due=NOON, id=id)
+            editor.cancel(id)
+            cancelled.append(id)
+        stage.sleep(62)
+
+    editor.add("fickle", due=NOON)
+    # When it hands the lanes over
+    worker.run(time_left=10 * MINUTE)
+    # Then nothing is left of that
+    assert len(cancelled) == 3
+    assert [started.records[0].lanes[lane].due for lane in (1, 2, 3)] == [NOON + MINUTE] * 3
+
+
 def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_them_yet(
     editor: Editor, worker: Worker, store: WatchedStore, started: Started
 ) -> None:

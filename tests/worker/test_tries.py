@@ -88,6 +88,26 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
     assert not any("DeadRuns" in line for line in log.lines("metrics"))
 
 
+def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_waited(
+    backend: Backend, clock: Clock
+) -> None:
+    # Given one invocation that is delivered twice, and a run of it that holds half of the lanes
+    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=(0, 1))
+    held: list[set[str]] = []
+
+    def sleep(seconds: float) -> None:
+        held.append(backend.armer.read().owners(clock.now))
+        clock.now = lives.renew_at
+        lives.renew()
+        clock.now = NOON + LEASE
+
+    # When the other one comes, then it claims nothing while it waits, and then the other half
+    answer = sleeping(backend, sleep).handler(None, Context())
+    assert held == [{f"{REQUEST}.lives"}]
+    assert answer["lanes"] == 2
+    assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1)
+
+
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
     answer = worker.handler(None, Context(str(uuid.UUID(int=16))))

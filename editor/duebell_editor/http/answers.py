@@ -149,7 +149,7 @@ _TASK = _struct(
 _PAYLOAD_START = 120
 
 _WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
-_IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
+_IN_BRIEF = ("id", "action", "tags", "status", "attempt", "rev", *_WHEN)
 _TASK_IN_BRIEF = _struct(
     "TaskInBrief",
     Task,

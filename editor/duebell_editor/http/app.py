@@ -18,7 +18,7 @@ from duebell_editor.http.access import Access, check_access, visitor_of
 from duebell_editor.http.description import describe
 from duebell_editor.http.headers import Headers, Warned
 from duebell_editor.http.limits import BodyLimits
-from duebell_editor.http.pages import FILES, PAGES
+from duebell_editor.http.pages import FILES, PAGES, is_bundled
 from duebell_editor.http.problems import EXCEPTION_HANDLERS
 from duebell_editor.http.requests import BulkChange, Filters, NewTask
 from duebell_editor.http.routes import api
@@ -145,9 +145,9 @@ def create_app(
     app.include_router(api)
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=FILES))
-    schemas = _schemas()
+    schemas, bundled = _schemas(), is_bundled()
     for page in PAGES:
-        html = page.render(schemas=schemas, read_only=read_only)
+        html = page.render(schemas=schemas, read_only=read_only, bundled=bundled)
         app.add_api_route(page.path, _answering(html), name=page.file, include_in_schema=False)
 
     @app.get("/docs", include_in_schema=False)

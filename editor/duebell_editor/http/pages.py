@@ -1,5 +1,6 @@
 """The pages of the editor in their frame, and which requests only read, are open, or follow the stream."""
 
+import hashlib
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -9,6 +10,17 @@ from starlette.types import Scope
 #: The folder of the pages, their scripts and styles.
 FILES = Path(__file__).parent / "page"
 
+#: The scripts of all pages in one file, and the styles of each page in one, made by `make bundle`; beside
+#: them the digest of the modules and styles that they are made of.
+BUNDLE = FILES / "bundle"
+
+#: The module that starts each page.
+ENTRY = "page"
+
+#: The styles of the frame, around those of a page.
+_STYLES_BEFORE = ("theme", "base", "environment", "badges")
+_STYLES_AFTER = ("dialogs", "forms", "messages")
+
 
 class Page(NamedTuple):
     """A page in the frame.
@@ -16,7 +28,6 @@ class Page(NamedTuple):
     path     its path on this server
     name     its name in the navigation
     file     its content, an HTML file without the extension
-    script   its module in `js`
     styles   its own files in `css`, besides those of the frame
     content  the element that the first link of the page skips to
     api      the path below `/api` that answers the same without JavaScript
@@ -25,7 +36,6 @@ class Page(NamedTuple):
     path: str
     name: str
     file: str
-    script: str
     styles: tuple[str, ...]
     content: str
     api: str
@@ -35,17 +45,25 @@ class Page(NamedTuple):
         """The title of the window; that of the first page is the program's name alone."""
         return "duebell" if self.path == "/" else f"{self.name} · duebell"
 
-    def render(self, *, schemas: str, read_only: bool) -> str:
-        """The whole page. The schemas are JSON that is safe within HTML."""
+    @property
+    def all_styles(self) -> tuple[str, ...]:
+        """The files in `css`, in their order."""
+        return (*_STYLES_BEFORE, *self.styles, *_STYLES_AFTER)
+
+    def render(self, *, schemas: str, read_only: bool, bundled: bool) -> str:
+        """The whole page. The schemas are JSON that is safe within HTML.
+
+        bundled  loads one script and one style sheet, else the modules and styles that they are made of
+        """
+        styles = [f"bundle/{self.file}"] if bundled else [f"css/{name}" for name in self.all_styles]
         frame = Template((FILES / "frame.html").read_text(encoding="utf-8"))
         return frame.substitute(
             read_only="data-read-only " if read_only else "",
+            page=self.file,
             title=self.title,
-            styles="\n  ".join(
-                f'<link rel="stylesheet" href="static/css/{name}.css">' for name in self.styles
-            ),
+            styles="\n  ".join(f'<link rel="stylesheet" href="static/{name}.css">' for name in styles),
             schemas=schemas,
-            script=self.script,
+            script="bundle/duebell" if bundled else f"js/{ENTRY}",
             content=self.content,
             skip_to=self.name.lower(),
             links=" ".join(page.link(is_current=page is self) for page in PAGES),
@@ -64,7 +82,6 @@ PAGES = (
         path="/",
         name="Tasks",
         file="index",
-        script="main",
         styles=("rule", "timeline", "picking", "tasks", "failures"),
         content="tasks",
         api="tasks",
@@ -73,7 +90,6 @@ PAGES = (
         path="/schedules",
         name="Schedules",
         file="schedules",
-        script="schedules",
         styles=("picking", "schedules"),
         content="schedules",
         api="schedules",
@@ -82,12 +98,25 @@ PAGES = (
         path="/actions",
         name="Actions",
         file="actions",
-        script="actions",
         styles=("actions",),
         content="content",
         api="worker",
     ),
 )
+
+
+def digest() -> str:
+    """The digest of the modules and styles, and of their order."""
+    found = hashlib.sha256(repr([(page.file, page.all_styles) for page in PAGES]).encode())
+    for file in sorted([*FILES.glob("js/*.js"), *FILES.glob("css/*.css")]):
+        found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def is_bundled() -> bool:
+    """Tell whether the bundle is of these modules and styles; not while someone works on them."""
+    kept = BUNDLE / "digest"
+    return kept.exists() and kept.read_text(encoding="ascii") == digest()
 
 
 #: The stream of changes, which does not end by itself.

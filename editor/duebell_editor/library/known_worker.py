@@ -12,7 +12,7 @@ from duebell_shared.payloads.json_schema import ignored_field, misfit, with_any
 from duebell_shared.payloads.payload import of_task
 from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.tasks.checks import is_reserved
-from duebell_shared.tasks.follow_up import failed_task, no_result_of
+from duebell_shared.tasks.follow_up import no_result_of
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.tasks.worker_record import WorkerRecord
@@ -67,9 +67,7 @@ class KnownWorker:
             self.check(following, told, within="then", gets=gets)
         if task.on_failed:
             error = {"type": "Exception", "message": "it has failed"}
-            failed = failed_task(
-                task.id, task.action, task.due, attempts=1, at=task.due, error=error, payload=task.payload
-            )
+            failed = task.told_as_failed(due=task.due, attempts=1, at=task.due, error=error)
             hearing = replace(task, action=task.on_failed, payload_json=of_task(failed), then=None)
             self.check(hearing, None, within="on_failed")
 

@@ -6,7 +6,7 @@ follows from the task, so it cannot be added twice. Then a second write takes th
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -216,28 +216,6 @@ def check_then(given: object) -> FollowUp:
     if then.result_as is not UNSET:
         _check_result_as(then.result_as, then.payload)
     return then
-
-
-def failed_task(
-    id: str,
-    action: str,
-    due: datetime,
-    *,
-    attempts: int,
-    at: datetime,
-    error: dict[str, str] | None,
-    payload: object,
-) -> dict[str, Any]:
-    """The payload of a task that follows a failure: the task that has failed, at `at`."""
-    return {
-        "id": id,
-        "action": action,
-        "due": render(due),
-        "attempts": attempts,
-        "failed_at": render(at),
-        "error": error,
-        "payload": payload,
-    }
 
 
 def no_result_of(action: str) -> InvalidTask:

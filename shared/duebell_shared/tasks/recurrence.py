@@ -7,7 +7,7 @@ write: the chain can neither break nor fork. An occurrence that must wait longer
 import zlib
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -70,11 +70,6 @@ class PendingOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     snoozes: Count | UnsetType = UNSET
 
 
-class Next(NamedTuple):
-    occurrence: PendingOccurrence | None
-    recurrence: "Recurrence"
-
-
 class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     """A task's schedule, and where in it the task stands. Times are UTC.
 
@@ -134,18 +129,18 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
             return replace(self, next_due=before.next_due)
         return replace(self, next_due=self.schedule.next_after(now))
 
-    def take_next(self, delay: timedelta) -> Next:
+    def take_next(self, delay: timedelta) -> tuple[PendingOccurrence | None, Self]:
         """Take the earliest occurrence: the schedule's next, `delay` after its due date, or a pending one."""
         pending = list(self.pending)
         if self.next_due and (self.max_runs is None or self._begun < self.max_runs):
             pending.append(PendingOccurrence(due=self.next_due, queued=delayed(self.next_due, delay)))
         if not pending:
-            return Next(None, self)
+            return None, self
         first = min(pending, key=lambda one: one.queued)
         taken = replace(self, origin=first.origin, missed_runs=first.missed)
         if first.origin is Origin.SCHEDULE:
-            return Next(first, replace(taken, next_due=self.schedule.next_after(first.due)))
-        return Next(first, replace(taken, pending=tuple(one for one in self.pending if one is not first)))
+            return first, replace(taken, next_due=self.schedule.next_after(first.due))
+        return first, replace(taken, pending=tuple(one for one in self.pending if one is not first))
 
     def caught_up(self, due: datetime, until: datetime) -> tuple[datetime, Self]:
         """The due date to run, by the policy, when `due` and others up to `until` have passed."""

@@ -1,6 +1,6 @@
 """A task, and the changes of it that editors and runs make. Values and pure functions only."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
@@ -842,6 +842,20 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             owes=None,
             follow_up_error=error,
         )
+
+    def told_as_failed(
+        self, *, due: datetime, attempts: int, at: datetime, error: Mapping[str, str] | None
+    ) -> dict[str, Any]:
+        """The payload of the task that follows the failure of this one, at `at`."""
+        return {
+            "id": self.id,
+            "action": self.action,
+            "due": render(due),
+            "attempts": attempts,
+            "failed_at": render(at),
+            "error": error,
+            "payload": self.payload,
+        }
 
     def _record(self, result: Result, now: datetime) -> Occurrence:
         return Occurrence(

@@ -22,7 +22,7 @@ from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
 from duebell_shared.queue.items import check_size
 from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.follow_up import Cause, Owed, failed_task
+from duebell_shared.tasks.follow_up import Cause, Owed
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_worker.run.context import RunContext
@@ -265,9 +265,7 @@ def _follow_up_of(task: Task, owed: Owed, ending: int) -> Task:
 def _report_of(task: Task, owed: Owed) -> dict[str, Any]:
     """The failed task as its follow-up is told of it; its payload is left out if that makes it too large."""
     error = {"type": task.failure.type, "message": task.failure.message} if task.failure else None
-    return failed_task(
-        task.id, task.action, owed.due, attempts=owed.attempts, at=owed.at, error=error, payload=task.payload
-    )
+    return task.told_as_failed(due=owed.due, attempts=owed.attempts, at=owed.at, error=error)
 
 
 def _is_same(there: Task, new: Task) -> bool:

@@ -215,8 +215,10 @@ async function refreshWorker() {
 }
 
 const seldomWorker = seldom(refreshWorker);
-startFrame(
-  () => refresh(refreshStatus, refreshWorker, refreshTask),
-  () => refresh(seldomWorker, refreshTask),
-);
-refresh(refreshStatus, refreshWorker);
+export function startActions() {
+  startFrame(
+    () => refresh(refreshStatus, refreshWorker, refreshTask),
+    () => refresh(seldomWorker, refreshTask),
+  );
+  refresh(refreshStatus, refreshWorker);
+}

@@ -120,7 +120,7 @@ export function askForToken(tried) {
   if (sessionStorage.getItem("duebell-token") !== tried) return Promise.resolve(true); // given meanwhile
   asking ??= new Promise((resolve) => {
     let given = false;
-    const { dialog, body } = openDialog("This server wants its token", {
+    const { dialog, body } = openDialog("This server needs a token", {
       kind: "form",
       onclose: () => {
         asking = null;
@@ -136,9 +136,9 @@ export function askForToken(tried) {
     const form = h(
       "form",
       {},
-      tried && h("p.wrong", { role: "alert" }, "That was not it."),
+      tried && h("p.wrong", { role: "alert" }, "The token is wrong."),
       field("Token", input, { hint: "The person who started the server has it." }),
-      h("div.foot", {}, h("div.actions", {}, h("button.primary", {}, "Go on"))),
+      h("div.foot", {}, h("div.actions", {}, h("button.primary", {}, "Continue"))),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -101,7 +101,7 @@ export function note(found, asked) {
   const { isAsking, trouble, onagain } = asked;
   const count = tasks(found.tasks.length);
   if (trouble) {
-    const what = found.requests ? `${count} so far. What comes then` : "The tasks";
+    const what = found.requests ? `${count} so far. The next ones` : "The tasks";
     return [
       h("p", {}, `${what} cannot be shown: ${trouble}`),
       h("button", { "data-key": "more", onclick: onagain }, "Try again"),
@@ -111,10 +111,10 @@ export function note(found, asked) {
   if (!found.cursor) {
     if (!found.tasks.length) return nothing();
     if (isById()) return [h("p.quiet", {}, `${count}, in order of their ids.`)];
-    return [h("p.quiet", {}, isLatestFirst() ? `${count}, the latest first.` : `${count}, all there are here.`)];
+    return [h("p.quiet", {}, isLatestFirst() ? `${count}, the latest first.` : `${count}, the whole list.`)];
   }
   const said = found.tasks.length ? `${count} so far` : "None found yet";
-  const why = found.isShort ? ": the queue is long, and a part of it was looked at." : ".";
+  const why = found.isShort ? ": the queue is long, and a part of it was searched." : ".";
   return [h("p.quiet", {}, said, why), next(found, asked)];
 }
 
@@ -156,6 +156,7 @@ function showFilters() {
     elements.when.dataset.names = names;
   }
   if (searched()) elements.by.value = searched();
+  suggestTags();
   elements.when.value = filters.when;
   put(elements.action, filters.action);
   put(elements.search, filters[searched()] ?? "");
@@ -167,13 +168,23 @@ function showFilters() {
   byId("of-error").setAttribute("aria-label", `${filters.error} ×: show other errors, too`);
 }
 
+function suggestTags() {
+  const { by, search } = byId("filters").elements;
+  if (by.value === "tag") search.setAttribute("list", "tags");
+  else search.removeAttribute("list");
+}
+
 export function startFilters() {
   const form = byId("filters");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     read();
   });
-  form.addEventListener("change", read);
+  form.addEventListener("change", ({ target }) => {
+    suggestTags();
+    if (target.name) read();
+  });
+  form.elements.action.addEventListener("focus", () => suggestAll().catch(() => {}), { once: true }); // those seen remain
   form.addEventListener(
     "input",
     debounce(300, ({ target }) => {
@@ -251,7 +262,7 @@ let isReading = false; // again, because something changed
 let isMissed = false; // something changed meanwhile
 let isThere = false; // what is shown is what the filters ask for
 let trouble = "";
-const actions = new Set(); // all that were seen
+const [actions, tags] = [new Set(), new Set()]; // all that were seen
 
 function drawNote() {
   reword(
@@ -262,17 +273,23 @@ function drawNote() {
   byId("tasks").setAttribute("aria-busy", String(isAsking || isReading));
 }
 
-function suggestActions(tasks) {
-  const known = actions.size;
-  for (const { action } of tasks) actions.add(action);
-  if (actions.size === known) return;
-  byId("actions").replaceChildren(...[...actions].sort().map((action) => h("option", { value: action })));
+// Names for a datalist: those that were seen, and those that the worker has.
+function suggest(id, seen, names) {
+  const known = seen.size;
+  for (const name of names) seen.add(name);
+  if (seen.size > known) byId(id).replaceChildren(...[...seen].sort().map((value) => h("option", { value })));
+}
+
+async function suggestAll() {
+  const { worker } = await get("worker");
+  suggest("actions", actions, (worker?.actions ?? []).map(({ name }) => name));
 }
 
 function draw() {
   drawRows(shown.tasks, stateOf, row);
   drawOrder();
-  suggestActions(shown.tasks);
+  suggest("actions", actions, shown.tasks.map(({ action }) => action));
+  suggest("tags", tags, shown.tasks.flatMap((task) => task.tags));
   drawNote();
   drawPicked();
 }

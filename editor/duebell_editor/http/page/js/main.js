@@ -1,4 +1,4 @@
-// Puts the page together: a first look at everything, then whatever changes.
+// The page of the tasks: a first look at everything, then whatever changes.
 
 import { refreshFailures, startFailures } from "./failures.js";
 import { refresh, seldom, startFrame } from "./frame.js";
@@ -7,6 +7,7 @@ import { refreshRule, startProblems, startRule } from "./rule.js";
 import { on, takeAsked } from "./state.js";
 import { startSimulation } from "./simulate.js";
 import { refreshTask } from "./task.js";
+import { startViews } from "./views.js";
 import { refreshComing, refreshHistory, startTimeline } from "./timeline.js";
 
 const seldomHistory = seldom(refreshHistory);
@@ -22,17 +23,22 @@ const all = () =>
   refresh(refreshRule, timeline, refreshList, refreshTask, seldomCounts, refreshFailures);
 const changedElsewhere = () => refresh(timeline, list, refreshTask, seldomCounts, seldomFailures);
 
-on("filters", seldomList.rest); // it is being read just then
-on("looked-back", seldomHistory.rest);
-startFilters();
-startTabs();
-startFailures();
-takeAsked();
-addEventListener("hashchange", takeAsked);
-startRule();
-startProblems();
-startTimeline();
-startSimulation();
-startList();
-startFrame(all, changedElsewhere);
-refresh(refreshRule);
+export async function startTasks() {
+  on("filters", seldomList.rest); // it is being read just then
+  on("looked-back", seldomHistory.rest);
+  startFilters();
+  startViews();
+  startTabs();
+  startFailures();
+  takeAsked();
+  addEventListener("hashchange", takeAsked);
+  startRule();
+  startProblems();
+  startTimeline();
+  startSimulation();
+  startList();
+  // Whoever opens the page waits for the rows: nothing else is asked for before they are there.
+  await refresh(refreshList);
+  startFrame(all, changedElsewhere);
+  refresh(refreshRule);
+}

@@ -177,8 +177,8 @@ function report(verb, { changed, failures, isStopped, error }) {
   const undo = back && changed.length ? () => takeBack(back, changed) : undefined;
   const stopped = isStopped ? ", then stopped" : "";
   if (changed.length) toast(`${tasks(changed.length)} ${done}${stopped}`, { undo });
-  if (failures.length) toast(`${tasks(failures.length)} could not be: ${failures[0].detail}`, { bad: true });
-  if (error) toast(`It was broken off, and some more may be ${done}: ${error.message}`, { bad: true });
+  if (failures.length) toast(`${tasks(failures.length)} failed: ${failures[0].detail}`, { bad: true });
+  if (error) toast(`It was interrupted, and more may be ${done}: ${error.message}`, { bad: true });
 }
 
 // The rows of a table that are picked, for a change to all of them at once.

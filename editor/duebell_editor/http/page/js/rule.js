@@ -1,56 +1,47 @@
-// The rule, the tiles, and what is wrong with the scheduler.
+// What needs attention, the state of the rule, and what runs next.
 
 import { ask, get } from "./api.js";
 import { byId, h, isReadOnly, number, refill, reword, several, withCode } from "./dom.js";
 import { LETTERS, openLetters } from "./letters.js";
 import { on, showOnly, tell } from "./state.js";
 import { bell, counted, current, failedIn, refreshStatus, waitingWords } from "./status.js";
-import { clock, countdown, lateness, nearby, time } from "./time.js";
+import { clock, lateness, nearby, time } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-// Tiles with the counts of failed, overdue, running tasks and those due tonight: red when something is wrong,
-// each a link to its list.
+// Counts of failed, overdue, running tasks and those due tonight: red when something is wrong, each a link to its list.
 
+// The most actions that are told of.
+const LIMITED = 5;
 
-const plural = (count, word) => `${counted(count)} ${word}${count === 1 ? "" : "s"}`;
-
-function tile(key, name, count, about, filters, kind = "", words = counted(count)) {
+// A link to a list, which this page shows without a reload.
+function listLink(tag, properties, filters, ...children) {
   const shown = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return; // to be opened elsewhere
     event.preventDefault();
     showOnly(filters);
   };
-  return h(
+  return h(tag, { ...properties, href: `#${new URLSearchParams(filters)}`, onclick: shown }, ...children);
+}
+
+const tile = (key, name, count, about, filters, kind = "", words = counted(count)) =>
+  listLink(
     `a.tile${count > 0 && kind ? `.${kind}` : ""}`,
-    { id: `tile-${key}`, "data-key": `tile ${key}`, href: `#${new URLSearchParams(filters)}`, onclick: shown },
+    { id: `tile-${key}`, "data-key": `tile ${key}` },
+    filters,
     h("strong", {}, words),
     " ",
     h("span", {}, name),
-    " ",
-    h("small", {}, about),
+    about && " ",
+    about && h("small", {}, about),
   );
-}
-
-function failedWords({ failed, failing }) {
-  if (failed === null) return "the table cannot tell";
-  if (failing) return `${plural(failed, "task")}, ${counted(failing)} recurring`;
-  return failed ? "and kept" : "none kept";
-}
 
 const tiles = (status) =>
   h(
     "div.tiles",
     {},
-    tile("failed", "failed", failedIn(status), failedWords(status), { status: "failed" }, "bad"),
-    tile("overdue", "overdue", status.overdue, "should have started", { when: "overdue" }, "bad"),
-    tile(
-      "running",
-      "running",
-      status.running,
-      status.lanes_held ? `on ${status.lanes_held} of ${status.lanes} lanes` : "no run at work",
-      { status: "running" },
-      "busy",
-    ),
+    tile("overdue", "overdue", status.overdue, "", { when: "overdue" }, "bad"),
+    tile("failed", "failed", failedIn(status), "", { status: "failed" }, "bad"),
+    tile("running", "running", status.running, "", { status: "running" }),
     tile(
       "tonight",
       "due tonight",
@@ -62,18 +53,28 @@ const tiles = (status) =>
     ),
   );
 
-// Problems of the scheduler in the API's words, with times by the viewer's clock, and the button that helps.
+// What needs attention, the most severe first: problems in the API's words and order, with times by the viewer's
+// clock and the button that helps, and the actions that are paused.
 
 
 // Problems that only the doctor looks for.
 const DEEP = ["delivery", "intake_idle", "lanes", "no_permission", "tzdata", "unknown_actions"];
-const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // problems that a tile and the list show
+const FAILURES = ["failed_tasks", "failing_tasks"]; // the groups below tell what to do
+const NOTHING_RUNS = ["worker", "table", "rule", "disabled", "no_target", "no_permission"];
+// What comes behind paused actions: warnings, which may wait.
+const WARNINGS = [...LETTERS, "relane", "tzdata", "calendar", "calendar_ends", "silence", "unseen_delivery", "unseen_queue"];
 
 let found = null; // problems that only the doctor finds, and when: they stay until the next look
 let work = null; // what is under way: "look" or "mend"
 
-const isShown = ({ kind }) => !ELSEWHERE.includes(kind) && !DEEP.includes(kind);
-const problems = () => [...(current()?.problems ?? []).filter(isShown), ...(found?.problems ?? [])];
+const isWarning = ({ kind }) => WARNINGS.includes(kind);
+
+function problems() {
+  const told = (current()?.problems ?? []).filter(({ kind }) => !DEEP.includes(kind));
+  const all = [...told, ...(found?.problems ?? [])];
+  const isStopping = ({ kind }) => NOTHING_RUNS.includes(kind);
+  return [...all.filter(isStopping), ...all.filter((one) => !isStopping(one))];
+}
 
 const hasProblems = () => problems().length > 0;
 
@@ -83,7 +84,9 @@ const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z/g;
 
 // The API's own words, with times by the viewer's clock.
 function inLocalTime(text) {
-  const words = text.replace(INSTANT, (iso) => nearby(new Date(iso)));
+  const words = text
+    .replace(INSTANT, (iso) => nearby(new Date(iso)))
+    .replace(/\bat (today|tomorrow|yesterday) at\b/g, "$1 at");
   return `${words[0].toUpperCase()}${words.slice(1)}.`;
 }
 
@@ -102,50 +105,57 @@ function button(kind, key, label, busy, call) {
   );
 }
 
-const finding = ({ kind, what, way_out: wayOut }, place) =>
-  h(
-    "li",
+const finding = (problem, place) => {
+  const { kind, what, way_out: wayOut } = problem;
+  const isFailure = FAILURES.includes(kind);
+  return h(
+    `li${isWarning(problem) ? ".warning" : ""}`,
     { "data-kind": kind },
     h("strong", {}, ...withCode(inLocalTime(what))),
     " ",
-    h("span", {}, ...withCode(inLocalTime(wayOut))),
+    !isFailure && h("span", {}, ...withCode(inLocalTime(wayOut))),
+    isFailure && listLink("a", { "data-key": `show ${kind}` }, { status: "failed" }, "Show them"),
     kind === "worker" && [" ", h("a", { href: "actions" }, "Actions")],
     LETTERS.includes(kind) && [
       " ",
-      h("button.link", { "data-key": `letters ${place}`, onclick: openLetters }, "Show the messages"),
+      h("button.link", { "data-key": `letters ${kind} ${place}`, onclick: openLetters }, "Show the messages"),
     ],
   );
+};
+
+// Paused actions, which nobody but a person resumes.
+const pausedLine = (limit) =>
+  h("li.warning", { "data-kind": "paused" }, h("strong", {}, ...waitingWords(limit)), ". ", h("a", { href: "actions" }, "Change limits"));
 
 function drawProblems() {
   const all = problems();
-  byId("problems").hidden = !all.length;
-  const title = several(all.length, "problem");
+  const paused = (current()?.limited ?? []).filter((limit) => limit.paused).slice(0, LIMITED);
+  const grave = all.filter((one) => !isWarning(one)).map(finding);
+  const mild = [...paused.map(pausedLine), ...all.filter(isWarning).map(finding)];
+  byId("problems").hidden = !grave.length && !mild.length;
+  byId("problems").classList.toggle("mild", !grave.length);
   reword(
     byId("problems"),
     h(
       "div.head",
       {},
-      h("h2", { id: "problems-heading" }, title),
+      h("h2", { id: "problems-heading" }, "Needs attention"),
       all.some(({ mendable }) => mendable) &&
         !isReadOnly &&
         button(".primary", "mend", setIt(), "Setting it…", mend),
     ),
-    h("ul", {}, ...all.map(finding)),
+    h("ul", {}, ...grave, ...mild),
   );
 }
 
-// A badge with the scheduler's health, and the button that asks the doctor.
-function health() {
-  const verdict = isIll() ? "Needs attention" : "Healthy";
-  const badge = h(`span.badge.${isIll() ? "failed" : "done"}`, {}, verdict);
-  return h(
+// Whether all is well, and the button for the thorough check.
+const health = () =>
+  h(
     "div.health",
     {},
-    badge,
-    button("", "look", "Check everything", "Looking…", look),
-    found && h("span.quiet", {}, `Everything was checked at ${clock(found.at)}.`),
+    found && h("span.quiet", {}, `Everything checked at ${clock(found.at)}.`),
+    button("", "look", "Check everything", "Checking…", look),
   );
-}
 
 async function working(name, call) {
   work = name;
@@ -172,7 +182,7 @@ const mend = () =>
     await ask("POST", "doctor");
     found = null;
     await refreshStatus();
-    toast(hasProblems() ? "Done what can be done from here" : `The ${bell()} is set`);
+    toast(hasProblems() ? "The rest must be done elsewhere" : `The ${bell()} is set`);
   });
 
 export function startProblems() {
@@ -180,72 +190,56 @@ export function startProblems() {
   on("health", drawProblems);
 }
 
-// The bell, a rule or a schedule: when it rings next, and whether all is well.
+// The state of the bell, a rule or a schedule, in one line.
 
 
 let status = null;
 let heard = new Date(); // when the server was heard of last
 let isLost = false; // whether the connection is
-let shape = ""; // of the headline that is shown
+let shape = ""; // of the line that is shown
 
 const LATE = 120000; // a rule rings somewhere in its minute, and its run begins some seconds later
 
 const passed = () => (isLost ? heard : new Date()) - new Date(status.rings_at);
 
-function headline() {
-  if (!status.enabled)
-    return [`The ${bell()} ${status.expression ? "is disabled" : "is not there"}`, "Nothing runs until that is mended."];
-  if (status.lanes_held)
-    return ["Running now", `A run is at work on ${status.lanes_held} of ${status.lanes} lanes.`];
-  if (!status.rings_at) {
-    return status.next_due
-      ? ["Not set to ring", `A task waits, and the ${bell()} is not set for it.`]
-      : ["Nothing to ring for", `The queue is empty, and the ${bell()} is parked. It costs nothing now.`];
-  }
-  if (passed() > LATE) return [`Should have rung ${countdown(passed())} ago`, "No run came of it so far."];
-  if (passed() > 0) return ["Rings any moment", null];
-  return [null, null];
-}
-
 const isEarly = () => status.expression.includes(","); // it most often rings in the minute before as well
-
-const left = () => countdown(Math.max(0, -passed()));
-
-const ringing = (words = `The ${bell()} rings `) =>
-  h(
-    "p",
-    {},
-    words,
-    time(status.rings_at, { words: false, inside: true }),
-    isEarly() ? ", or a minute before." : ".",
-    isForNothing() && " What it was set for was moved or cancelled: it is set anew then.",
-  );
 
 // A ring is never put off: that would race with whoever adds a task.
 const isForNothing = () =>
-  !status.lanes_held && (!status.next_due || new Date(status.next_due) - new Date(status.rings_at) > 300000);
+  !status.next_due || new Date(status.next_due) - new Date(status.rings_at) > 300000;
 
-function lead() {
-  const [title, text] = headline();
-  const asOf = isLost ? `As of ${clock(heard)}` : "";
-  if (title) {
-    const isSet = status.enabled && new Date(status.rings_at) > heard;
-    return h(
-      "div.ringing",
-      {},
-      asOf && h("p.label", {}, asOf),
-      h("p.big", { id: "countdown" }, title),
-      text && h("p", {}, text),
-      isSet && ringing(),
-    );
-  }
-  const rings = isEarly() ? "Rings within" : "Rings in";
+const rings = () => [
+  `The ${bell()} rings `,
+  time(status.rings_at, { inside: true }),
+  isEarly() ? ", or a minute before." : ".",
+];
+
+// Its name, for the parts of the page that need to know whether it is another, and its words.
+function state() {
+  if (!status.enabled)
+    return ["off", `The ${bell()} ${status.expression ? "is disabled" : "does not exist"}. Nothing runs until that is repaired.`];
+  const isComing = status.rings_at && passed() <= 0;
+  if (status.lanes_held)
+    return ["running", `A run is at work on ${status.lanes_held} of ${status.lanes} lanes. `, ...(isComing ? rings() : [])];
+  if (!status.rings_at)
+    return status.next_due
+      ? ["unset", `The ${bell()} is not set, although a task waits.`]
+      : ["empty", `The queue is empty, and the ${bell()} is parked. It costs nothing now.`];
+  if (passed() > LATE)
+    return ["missed", `The ${bell()} should have rung `, time(status.rings_at, { inside: true }), ", and no run has started since."];
+  if (!isComing) return ["now", `The ${bell()} rings any moment.`];
+  return ["set", ...rings(), isForNothing() && " Its task was moved or cancelled: it is set anew when it rings."];
+}
+
+function line() {
+  const [name, ...words] = state();
+  shape = name;
   return h(
-    "div.ringing",
-    {},
-    h("p.label", {}, asOf ? `${asOf}: ${rings.toLowerCase()}` : rings),
-    h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, left()),
-    ringing(""),
+    "p.state",
+    { id: "state" },
+    isLost && h("span.label", {}, `As of ${clock(heard)}: `),
+    !isIll() && !isLost && h("strong", {}, "Healthy. "),
+    h(["off", "unset", "missed"].includes(name) ? "span.wrong" : "span", {}, ...words.filter(Boolean)),
   );
 }
 
@@ -265,24 +259,22 @@ const isRecent = (ring) => ring && new Date(ring.came_at) > new Date() - WEEK;
 
 const name = () =>
   h(
-    "p.name",
-    { title: `The ${bell()}'s name, and its expression as AWS has it` },
-    `${bell()} ${status.rule} `,
-    h("code", {}, status.expression || "unknown"),
-    status.expression && " UTC",
+    "details.name",
+    {},
+    h("summary", { "data-key": "name" }, status.rule),
+    h("small", {}, h("code", {}, status.expression || "unknown"), status.expression && " UTC"),
   );
 
-// The actions of which something waits, or nothing is started: the first of them, each in a line.
-const LIMITED = 5;
-
-function limited() {
-  const lines = status.limited.slice(0, LIMITED).map((limit) => h("small", {}, ...waitingWords(limit)));
-  const more = status.limited.length - LIMITED;
+// The actions of which something waits: the first of them, each in a line. Paused ones stand further up.
+function limited(limits) {
+  const lines = limits.slice(0, LIMITED).map((limit) => h("small", {}, ...waitingWords(limit)));
+  const more = limits.length - LIMITED;
   return [...lines, h("small", {}, h("a", { href: "actions" }, more > 0 ? `and ${more} more` : "Change limits"))];
 }
 
 function facts() {
   const last = status.last_run;
+  const limits = status.limited.filter(({ paused }) => !paused);
   const shown = [
     fact(
       "Next task due",
@@ -296,7 +288,8 @@ function facts() {
         several(status.owing, "task"),
         h("small", {}, `${status.owing === 1 ? "has" : "have"} ended; the next run adds what follows`),
       ),
-    status.limited.length > 0 && fact("Limits", ...limited()),
+    limits.length > 0 && fact("Limits", ...limited(limits)),
+    fact(`${bell()[0].toUpperCase()}${bell().slice(1)}`, name()),
     isRecent(status.late_ring) &&
       fact(
         "Late ring",
@@ -314,12 +307,10 @@ function draw() {
   const section = byId("rule");
   section.setAttribute("aria-busy", "false");
   section.classList.toggle("ill", isIll());
-  section.classList.toggle("busy", status.lanes_held > 0);
   section.classList.toggle("lost", isLost);
   document.title = isIll() ? "⚠ duebell" : "duebell";
-  shape = shapeOf(headline());
-  const heading = h("h2.unseen", { id: "rule-heading" }, `The ${bell()}`);
-  refill(section, heading, h("div.top", {}, lead(), h("div.known", {}, health(), name())), tiles(status), facts());
+  const heading = h("h2.unseen", { id: "rule-heading" }, "What runs next");
+  refill(section, heading, line(), h("div.top", {}, tiles(status), health()), facts());
 }
 
 function show() {
@@ -327,16 +318,8 @@ function show() {
   draw();
 }
 
-// The same for as long as only its numbers change.
-const shapeOf = (words) => words.map((one) => one?.replace(/\d.*/, "") ?? "").join("|");
-
 function tick() {
-  if (!status || isLost) return;
-  const [title, text] = headline();
-  if (shapeOf([title, text]) !== shape) draw(); // its time has come, or has passed
-  const shown = byId("countdown");
-  const words = title ?? left();
-  if (shown.textContent !== words) shown.textContent = words;
+  if (status && !isLost && state()[0] !== shape) draw(); // its time has come, or has passed
 }
 
 function connection(lost) {
@@ -357,7 +340,7 @@ export async function refreshRule() {
       h(
         "div.unknown",
         {},
-        h("p", {}, `It cannot be said how the scheduler stands: ${error.message}`),
+        h("p", {}, `The status cannot be read: ${error.message}`),
         h("button", { onclick: () => tell("refresh") }, "Try again"),
       ),
     );

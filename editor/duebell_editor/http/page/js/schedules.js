@@ -74,21 +74,38 @@ async function edit(id) {
   }
 }
 
+// What can be done with it, in a menu that the browser closes.
 function buttons(task) {
-  const group = onlySingleClicks(h("div.actions"));
-  const button = (key, name, work, kind = "button.small") =>
-    h(kind, { "data-key": `${key} ${task.id}`, "aria-label": `${name} ${task.id}`, onclick: () => busy(group, work) }, name);
+  const menu = onlySingleClicks(h("div.menu", { popover: "auto", id: `menu-${task.id}` }));
+  const opener = h(
+    "button.small",
+    { "data-key": `menu ${task.id}`, "aria-label": `Actions of ${task.id}`, "aria-haspopup": "true", onclick: () => menu.togglePopover() },
+    "Actions ▾",
+  );
+  const button = (name, work) =>
+    h("button.plain", { "aria-label": `${name} ${task.id}`, onclick: () => {
+      menu.hidePopover();
+      opener.focus();
+      busy(opener.parentElement, work);
+    } }, name);
   const can = (verb) => task.can.includes(verb);
-  const verb = (key, name, does, kind) => can(does) && button(key, name, () => doTo(task, does), kind);
-  group.append(
+  const verb = (name, does) => can(does) && button(name, () => doTo(task, does));
+  menu.append(
     ...[
-      verb("hold", "Pause", "pause"),
-      verb("hold", "Resume", "resume", "button.small.primary"),
-      verb("run", "Run now", "run_now"),
-      can("update") && button("edit", "Edit", () => edit(task.id)),
+      verb("Pause", "pause"),
+      verb("Resume", "resume"),
+      verb("Run now", "run_now"),
+      can("update") && button("Edit", () => edit(task.id)),
     ].filter(Boolean),
   );
-  return group;
+  menu.addEventListener("toggle", ({ newState }) => {
+    if (newState !== "open") return;
+    const place = opener.getBoundingClientRect();
+    menu.style.top = `${Math.min(place.bottom, innerHeight - menu.offsetHeight)}px`;
+    menu.style.left = `${Math.max(0, place.right - menu.offsetWidth)}px`;
+    menu.querySelector("button")?.focus();
+  });
+  return h("div.actions", {}, opener, menu);
 }
 
 export function row(task) {
@@ -126,7 +143,7 @@ let latest = 0; // the last that was asked for
 function sayNone() {
   if (byId("search").elements.prefix.value) return h("p", {}, "No recurring task has such an id.");
   return [
-    h("p.big", {}, "Nothing recurs."),
+    h("p.big", {}, "There are no recurring tasks."),
     h(
       "p",
       {},
@@ -192,18 +209,20 @@ function takeAsked() {
 }
 
 const seldomSchedules = seldom(refreshSchedules);
-byId("search").addEventListener("submit", (event) => event.preventDefault());
-byId("search").addEventListener("input", search);
-addEventListener("hashchange", () => {
+export function startSchedules() {
+  byId("search").addEventListener("submit", (event) => event.preventDefault());
+  byId("search").addEventListener("input", search);
+  addEventListener("hashchange", () => {
+    takeAsked();
+    refresh(refreshSchedules);
+  });
   takeAsked();
-  refresh(refreshSchedules);
-});
-takeAsked();
-startPicking(shown);
-for (const event of ["changed", "refresh"])
-  on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
-startFrame(
-  () => refresh(refreshStatus, refreshSchedules, refreshTask),
-  () => refresh(seldomSchedules, refreshTask),
-);
-refresh(refreshStatus, refreshSchedules);
+  startPicking(shown);
+  for (const event of ["changed", "refresh"])
+    on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
+  startFrame(
+    () => refresh(refreshStatus, refreshSchedules, refreshTask),
+    () => refresh(seldomSchedules, refreshTask),
+  );
+  refresh(refreshStatus, refreshSchedules);
+}

@@ -25,7 +25,7 @@ const ROWS = [
 
 function result({ today, changed, flatten }) {
   const both = [today, changed].filter(Boolean);
-  const header = h("thead", {}, h("tr", {}, ...["", "As it is", "With the changes"].slice(0, both.length + 1).map((name) => h("th", { scope: "col" }, name))));
+  const header = h("thead", {}, h("tr", {}, ...["", "As it is", "With the changes"].slice(0, both.length + 1).map((name) => (name ? h("th", { scope: "col" }, name) : h("td")))));
   const actions = [...new Set(both.flatMap((one) => one.actions.map(({ action }) => action)))];
   const row = (name, tell) => h("tr", {}, h("th", { scope: "row" }, name), ...both.map((one) => h("td", {}, ...[tell(one)].flat())));
   const ofAction = (name) => (forecast) => {

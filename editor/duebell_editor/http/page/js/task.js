@@ -225,7 +225,7 @@ function occurrences(task) {
         h("td", {}, String(one.attempts)),
       ),
     );
-  return part("What has been", table(["Due", "Result", "Late", "Attempts"], rows));
+  return part("Past occurrences", table(["Due", "Result", "Late", "Attempts"], rows));
 }
 
 // What happened to the task before, when the button is pressed.

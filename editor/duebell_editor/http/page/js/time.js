@@ -1,20 +1,39 @@
 // Times by the viewer's clock, in words and as they are typed.
 
-import { h } from "./dom.js";
+import { byId, h } from "./dom.js";
 import { limits } from "./state.js";
 
 // Times in the viewer's zone, with UTC on hover; and how far away they are.
 
 
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
-const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+// How times are shown, which this browser keeps: "local", "utc", or "relative". They are typed by the viewer's clock.
+const KEPT = "duebell-times";
+const isUtc = localStorage.getItem(KEPT) === "utc";
+const isRelative = localStorage.getItem(KEPT) === "relative";
+
+// The page is loaded again: times are all over it.
+export function startTimes() {
+  const select = byId("times");
+  select.value = localStorage.getItem(KEPT) ?? "local";
+  select.addEventListener("change", () => {
+    localStorage.setItem(KEPT, select.value);
+    location.reload();
+  });
+}
+
+const HOURS = { hour: "2-digit", minute: "2-digit" };
+const format = (options) => new Intl.DateTimeFormat(undefined, { ...options, timeZone: isUtc ? "UTC" : undefined });
+const dateAndTime = format({ dateStyle: "medium", timeStyle: "medium" });
+const shortTime = format(HOURS);
+const ownTime = new Intl.DateTimeFormat(undefined, HOURS);
+const weekday = format({ weekday: "short", day: "numeric", month: "short" });
+const withYear = format({ day: "numeric", month: "short", year: "numeric" });
 const inWords = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-export const full = (date) => dateAndTime.format(date);
-export const clock = (date) => shortTime.format(date);
+const inUtc = isUtc ? " UTC" : "";
+export const full = (date) => dateAndTime.format(date) + inUtc;
+export const clock = (date) => shortTime.format(date) + inUtc;
 
 // A time by the clocks of another time zone; null if the browser does not know it.
 export function inZone(date, timeZone) {
@@ -46,11 +65,11 @@ export function relative(date) {
   return inWords.format(Math.sign(seconds) * (size > 3600 ? Math.round(count) : Math.trunc(count)), unit);
 }
 
-const startOfDay = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+const dayOf = (date) => Math.floor((date - (isUtc ? 0 : date.getTimezoneOffset()) * 60000) / 86400000);
 
 // Today 14:30 · Tomorrow 09:00 · Mon, 5 Jan 09:00 · 31 Dec 2027 00:00
 export function near(date) {
-  const days = Math.round((startOfDay(date) - startOfDay(new Date())) / 86400000);
+  const days = dayOf(date) - dayOf(new Date());
   if (days === 0) return `Today ${clock(date)}`;
   if (days === 1) return `Tomorrow ${clock(date)}`;
   if (days === -1) return `Yesterday ${clock(date)}`;
@@ -59,16 +78,18 @@ export function near(date) {
 
 // The same in the middle of a sentence.
 export const nearby = (date) =>
-  near(date).replace(/^(Today|Tomorrow|Yesterday) /, (word) => `${word.toLowerCase()} at `);
+  near(date).replace(/^(Today|Tomorrow|Yesterday) /, (_, word) => `${word.toLowerCase()} at `);
 
 export function time(iso, { words = true, inside = false } = {}) {
   const date = new Date(iso);
+  const own = isUtc ? `${toLocalInput(date).replace("T", " ")} (${ZONE})` : `${full(date)} (${ZONE})`;
   const shown = h(
     "time",
-    { datetime: iso, title: `${full(date)} (${ZONE})\n${iso.replace("T", " ").replace(/(\.000)?Z$/, "")} UTC` },
-    inside ? nearby(date) : near(date),
+    { datetime: iso, title: `${own}\n${iso.replace("T", " ").replace(/(\.000)?Z$/, "")} UTC` },
+    isRelative ? null : inside ? nearby(date) : near(date),
   );
-  if (words) shown.append(" ", h("small", { "data-relative": iso }, relative(date)));
+  if (isRelative) shown.append(h("span", { "data-relative": iso }, relative(date)));
+  else if (words) shown.append(" ", h("small", { "data-relative": iso }, relative(date)));
   return shown;
 }
 
@@ -109,22 +130,6 @@ const saidAs = (parts) =>
   parts
     .map(([count, size]) => `${count.toLocaleString("en")} ${SIGNS[size] ?? (count === 1 ? "day" : "days")}`)
     .join(" ");
-
-// 2 h 05 min 09 s; the two or three parts that matter.
-export function countdown(milliseconds) {
-  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
-  const [days, hours, minutes] = [
-    Math.floor(seconds / 86400),
-    Math.floor(seconds / 3600) % 24,
-    Math.floor(seconds / 60) % 60,
-  ];
-  const two = (number) => String(number).padStart(2, "0");
-  if (days > 365) return `${days.toLocaleString("en")} days`;
-  if (days) return `${days} d ${two(hours)} h`;
-  if (hours) return `${hours} h ${two(minutes)} min ${two(seconds % 60)} s`;
-  if (minutes) return `${minutes} min ${two(seconds % 60)} s`;
-  return `${seconds} s`;
-}
 
 // For <input type="datetime-local">, which knows no zone: the viewer's.
 export function toLocalInput(date) {
@@ -167,7 +172,7 @@ function fromUtc(date) {
 function clockAndZone(date) {
   const name = named.formatToParts(date).find(({ type }) => type === "timeZoneName").value;
   const letters = /^(GMT|UTC)[+-]/.test(name) ? "" : ` ${name}`;
-  return `${clock(date)}${letters} (${fromUtc(date)})`;
+  return `${ownTime.format(date)}${letters} (${fromUtc(date)})`;
 }
 
 // A field for a point in time, by the viewer's clock. What is not touched stays the very instant it was.
@@ -221,7 +226,7 @@ export function moment(name, iso = null) {
     return h(
       "fieldset.segments",
       {},
-      h("legend", {}, `The clocks are set back then, and ${clock(found[0])} comes twice. Which one?`),
+      h("legend", {}, `The clocks are set back then, and ${ownTime.format(found[0])} comes twice. Which one?`),
       ...found.map(choice),
     );
   }

@@ -7,7 +7,7 @@ from bench.queues import PAYLOAD, bare_client, item_of
 from bench.stub import stub
 from bench.timing import Rounds, on_processor, side_by_side
 from duebell import Editor, Settings
-from duebell_infra.local.session import embedded_session
+from duebell_infra.local.ministack import embedded_session
 from duebell_shared.queue.records import ARMING
 
 __all__ = ["LIMIT", "REPEATS", "measure"]

@@ -16,7 +16,7 @@ from bench.stub import QUEUE, stub
 from bench.timing import Ratio
 from duebell import Editor, Settings, Worker
 from duebell_editor.simulation.cost import CALL_SECONDS
-from duebell_infra.local.session import embedded_session
+from duebell_infra.local.ministack import embedded_session
 from duebell_shared.deliveries.delivery import DeliveryTarget
 
 __all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]

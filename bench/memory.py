@@ -14,7 +14,7 @@ import msgspec
 
 from bench.stub import stub
 from duebell import Settings, Worker
-from duebell_infra.local.session import embedded_session
+from duebell_infra.local.ministack import embedded_session
 
 __all__ = ["LIMIT_MB", "LIMIT_MS", "Memory", "measure"]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import boto3
 from tests.support import create_rule, create_table
 
-from duebell_infra.local.ministack import MiniStack, free_port
-from duebell_infra.local.session import embedded_session
+from duebell_infra.local.ministack import MiniStack, embedded_session, free_port
 from duebell_infra.local.state import StateFolder
 
 __all__ = ["emulated_aws"]

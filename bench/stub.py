@@ -16,8 +16,7 @@ from functools import partial
 from typing import Any
 
 from bench.queues import LANES, item_of
-from duebell_infra.local.ministack import HOST, free_port
-from duebell_infra.local.session import REGION
+from duebell_infra.local.ministack import HOST, REGION, free_port
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
 from duebell_shared.queue.records import ARMING, WORKER

@@ -26,7 +26,7 @@ from duebell_editor.status import dead_letters, status
 from duebell_editor.transactions import task_writes
 from duebell_infra.bundle import bundle
 from duebell_infra.deploy.parameters import PARAMETERS
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import template_text
 from duebell_infra.verify import account
 from duebell_shared import settings
 from duebell_shared.bell import armer, arming, bell

@@ -33,8 +33,7 @@ from .deploy.options import (
     without_none,
 )
 from .deploy.parameters import PARAMETERS, Parameter, check_scheduler_name, environment_of
-from .deploy.stack import Stack
-from .deploy.template import template_text
+from .deploy.stack import Stack, template_text
 from .local.signals import ended_by_signal
 from .local.worker_command import worker_here
 from .verify import tell

@@ -34,7 +34,7 @@ MAX_PARALLEL_RUNS = 16
 _MAX_LABEL = 32
 
 #: What messages of the intake queue may ask for.
-INTAKE_VERBS = ("add", "move", "update", "cancel")
+INTAKE_VERBS = ("add", "move", "update", "cancel", "backfill")
 
 #: A century.
 _MAX_RETENTION = timedelta(days=36500)

@@ -68,7 +68,7 @@ def test_the_status_answers_why_nothing_is_started(
     duebell("limit", "act", "--at-most", "0")
     worker.run()
     status, out, _ = duebell("status")
-    assert status == 0
+    assert status == 6
     [line] = [line for line in out.splitlines() if line.startswith("limits")]
     assert "act: paused; 1 waits, since " in line
     assert " by ann; " in line

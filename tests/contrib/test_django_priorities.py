@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from django.test import override_settings
 
-from duebell.contrib.django.priorities import stored_priority, told_priority
+from duebell.contrib.django.results import stored_priority, told_priority
 from duebell.testing import Rehearsal
 from tests.contrib.shop import tasks
 

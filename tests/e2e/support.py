@@ -12,8 +12,7 @@ from typing import TypeVar
 
 import boto3
 
-from duebell_infra.local.ministack import free_port
-from duebell_infra.local.session import embedded_session
+from duebell_infra.local.ministack import embedded_session, free_port
 
 T = TypeVar("T")
 

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from duebell_infra.deploy import deploy as module
-from duebell_infra.deploy.stack import Stack
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import Stack, template_text
 from duebell_infra.errors import DeployFailed
 from duebell_shared.bell.expression import SENTINEL
 from tests.e2e.deployer import LATER, Deployer

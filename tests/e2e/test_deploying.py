@@ -7,8 +7,7 @@ import pytest
 
 from duebell import Status
 from duebell_infra.deploy import deploy as module
-from duebell_infra.deploy.stack import Stack
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import Stack, template_text
 from duebell_infra.errors import DeployFailed
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_shared.bell.expression import SENTINEL

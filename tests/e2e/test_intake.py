@@ -54,6 +54,13 @@ def test_a_message_waits_in_duebell_and_comes_out_of_another_queue(deployer: Dep
     status = editor.doctor().status
     assert (status.intake_waiting, status.intake_dead_letters) == (0, 0)
     assert status.healthy
+    # When messages stand in the dead-letter queues whose cause is gone, then they are sent again
+    send(deployer, f"{intake}-dead-letters", {**good, "id": "b", "payload": {"user": 8}})
+    send(deployer, f"{deployer.name}-failed-runs", {})
+    assert [letter.queue for letter in editor.dead_letters()] == ["failed-runs", "intake"]
+    assert (editor.redrive("intake"), editor.redrive("failed-runs")) == (1, 1)
+    assert json.loads(one_in(deployer.session, out)["Body"]) == {"user": 8}
+    assert editor.dead_letters() == ()
 
 
 def test_events_of_a_bus_add_and_cancel(deployer: Deployer) -> None:

@@ -7,7 +7,7 @@ import hcl2
 import pytest
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import template_text
 from tests.terraform import MODULE
 
 

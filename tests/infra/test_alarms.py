@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import template_text
 from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings

@@ -87,7 +87,7 @@ def test_the_commands_that_it_shows_are_duebells(page: str) -> None:
 
 
 def test_the_template_is_written_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    from duebell_infra.deploy.template import template_text  # noqa: PLC0415
+    from duebell_infra.deploy.stack import template_text  # noqa: PLC0415
 
     get_command(app).main(["template"], standalone_mode=False)
     assert capsys.readouterr().out == template_text()

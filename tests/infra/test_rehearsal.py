@@ -1,11 +1,14 @@
 """The scheduler for users' tests: time passes, the rule rings, actions run."""
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from duebell import Status, Task, Then, UnknownAction, Worker
+from duebell import Editor, NewTask, Status, Task, Then, UnknownAction, Worker
 from duebell_infra.testing import Rehearsal
+from duebell_shared.schedules.calendars import Calendar
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 
@@ -40,19 +43,57 @@ def test_nothing_runs_before_its_time(worker: Worker, expired: list[str]) -> Non
     assert rehearsal.editor.status().healthy
 
 
-def test_an_action_that_is_closed_waits_for_its_opening() -> None:
-    worker, rehearsed = Worker(), []
+def add_with_a_calendar(editor: Editor) -> None:
+    editor.import_calendar("off", Calendar(days={date(2026, 1, 2): "off"}, ends=date(2027, 12, 31)))
+    editor.add("note", schedule="0 9 * * *", calendar="off", max_runs=2)
 
-    @worker.action("mail", closed="22:00-06:00, sun Europe/Berlin")
-    def mail() -> None:
-        rehearsed.append(rehearsal.now)
 
-    # Friday evening, Saturday noon and evening; clocks go forward on Sunday
-    rehearsal = Rehearsal(worker, now=datetime(2026, 3, 27, 20, tzinfo=UTC))
-    for hours in (2, 15, 26):
-        rehearsal.editor.add("mail", due=timedelta(hours=hours))
+def add_recurring_and_backfill(editor: Editor) -> None:
+    editor.add("note", schedule="0 9 * * *", id="daily", payload="daily", max_runs=1)
+    editor.backfill("daily", datetime(2025, 12, 1, tzinfo=UTC), datetime(2025, 12, 2, 10, tzinfo=UTC))
+
+
+#: What is added at midnight, and what is noted then, each with its hour.
+FEATURES: dict[str, tuple[Callable[[Editor], object], list[tuple[int, object]]]] = {
+    "calendar": (add_with_a_calendar, [(9, {}), (57, {})]),
+    "backfill": (add_recurring_and_backfill, [(0, "daily"), (0, "daily"), (9, "daily")]),
+    "closed hours": (lambda editor: editor.add("closes", due=HOUR), [(6, "opened")]),
+    "batch": (
+        lambda editor: editor.batch(
+            "b", [NewTask(action="adds", due=2 * HOUR, payload=1)], then=Then("note")
+        ),
+        [(2, {"batch": {"id": "b", "done": 1, "failed": 0, "cancelled": 0, "expired": 0}})],
+    ),
+    "result": (
+        lambda editor: editor.add("adds", due=HOUR, payload=1, then=Then("note", result_as="total")),
+        [(1, {"total": 2})],
+    ),
+    "time-out": (lambda editor: editor.add("hangs", due=HOUR, on_failed="note"), [(1, "TimedOut")]),
+}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_each_feature_can_be_rehearsed(name: str) -> None:
+    # Given a worker whose actions have them, and tasks that use one
+    worker, noted = Worker(), list[tuple[int, object]]()
+    rehearsal = Rehearsal(worker)
+    begun, (add, expected) = rehearsal.now, FEATURES[name]
+
+    def note(payload: Any) -> None:
+        error = payload.get("error") if isinstance(payload, dict) else None
+        noted.append(((rehearsal.now - begun) // HOUR, error["type"] if error else payload))
+
+    def hang() -> None:
+        rehearsal.work(5 * MINUTE)
+
+    worker.action("note")(note)
+    worker.action("closes", closed="00:00-06:00")(lambda: note("opened"))
+    worker.action("adds", keep_result=True)(lambda payload: payload + 1)
+    worker.action("hangs", timeout=MINUTE, attempts=1)(hang)
+    add(rehearsal.editor)
+    # When time passes, then
     rehearsal.let_time_pass(4 * DAY)
-    assert rehearsed == [datetime(2026, 3, *at, tzinfo=UTC) for at in ((28, 5), (28, 11), (30, 4))]
+    assert noted == expected
 
 
 def test_what_the_worker_declares_is_there_once_it_is_deployed() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_infra.local.session import REGION, embedded_session
+from duebell_infra.local.ministack import REGION, embedded_session
 
 HERE = "http://127.0.0.1:4599"
 KEY = "DUEBELL1234"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from duebell_infra.deploy.parameters import version_parameter
-from duebell_infra.deploy.template import template_text
+from duebell_infra.deploy.stack import template_text
 from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties
 from tests.infra.policies import ACCOUNT, granted, statements_of, worker_document

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 
-from duebell_infra.deploy.template import (
+from duebell_infra.deploy.stack import (
     template_file,
     template_text,
 )

@@ -57,6 +57,21 @@ def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(
     assert told["traceparent"] == traces[0]
 
 
+def test_a_backfill_adds_each_occurrence_once_however_often_it_comes(
+    intake: Intake, editor: Editor, queues: Queues
+) -> None:
+    editor.add("report", schedule="0 9 * * *", id="daily", payload=7)
+    span = {"start": "2026-11-01T00:00:00Z", "end": "2026-11-03T23:00:00Z"}
+    wrong = {"do": "backfill", "id": "daily", **span, "end": "2030-01-01T00:00:00Z"}
+    for _ in range(2):
+        assert again(intake.take([record([{"do": "backfill", "id": "daily", **span}, wrong])])) == []
+    tasks = editor.find("daily@").tasks
+    assert [(task.due.day, task.payload, task.changed_by) for task in tasks] == [
+        (day, 7, "intake m-1") for day in (1, 2, 3)
+    ]
+    assert {told["duebell-field"] for _, told in queues.dead()} == {"end"}
+
+
 def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
     intake: Intake, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

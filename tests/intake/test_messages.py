@@ -51,7 +51,7 @@ def test_each_of_a_list_has_an_id_of_its_own_unless_it_brings_one() -> None:
     assert read([]) == []
 
 
-@pytest.mark.parametrize("kind", ["add", "move", "update", "cancel"])
+@pytest.mark.parametrize("kind", ["add", "move", "update", "cancel", "backfill"])
 def test_an_event_of_a_bus_says_by_its_detail_type_what_to_do(kind: str) -> None:
     detail: dict[str, Any] = {
         "add": {"action": "remind", **DUE},
@@ -59,6 +59,7 @@ def test_an_event_of_a_bus_says_by_its_detail_type_what_to_do(kind: str) -> None
         "cancel": {"id": "a"},
     }
     detail["update"] = {"id": "a", "payload": 1}
+    detail["backfill"] = {"id": "a", "start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
     event = {"version": "0", "id": EVENT, "detail-type": f"duebell.{kind}", "detail": detail[kind]}
     want = wanted(event)
     assert want == wanted({"do": kind, **detail[kind]}, id=EVENT)
@@ -124,6 +125,12 @@ WRONG = {
         "leave it out",
     ),
     "an unknown verb": ({"do": "pause", "id": "a"}, "do", "not one of add, move, update, cancel"),
+    "a backfill without an end": ({"do": "backfill", "id": "a", "start": DUE["due"]}, "end", "is missing"),
+    "a backfill of more": (
+        {"do": "backfill", "id": "a", "start": DUE["due"], "end": DUE["due"], "payload": 1},
+        "payload",
+        "does not go with do 'backfill'",
+    ),
     "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, payload, due"),
     "no due date": ({"action": "a"}, "due", "by `due` or `in`, or give a `schedule`"),
     "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),

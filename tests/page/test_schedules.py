@@ -120,6 +120,25 @@ def test_several_recurring_tasks_are_paused_and_cancelled_at_once(
     assert furnished.editor.get("poll").status is Status.CANCELLED
 
 
+def test_a_backfill_is_counted_before_it_is_added(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a recurring task with days behind it
+    begun = utc_now() - timedelta(days=9)
+    scene.editor.add("cleanup", schedule="0 3 * * *", start=begun, id="nightly")
+    page = open_page(f"{url}schedules")
+    # When a range of it is counted
+    press(page, "Actions of nightly")
+    press(page, "Backfill nightly")
+    for name, days in (("start", 5), ("end", 2)):
+        field(page, name).fill(f"{utc_now() - timedelta(days=days):%Y-%m-%d}T12:00")
+    press(page, "Count")
+    expect(page.get_by_role("button", name="Add 3 tasks")).to_be_visible()
+    assert not scene.editor.find("nightly@").tasks
+    # Then they are added at the second press
+    press(page, "Add 3 tasks")
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+    assert len(scene.editor.find("nightly@").tasks) == 3
+
+
 def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: Scene) -> None:
     for number in range(120):
         furnished.editor.add("poll", schedule="rate(1 hour)", id=f"many-{number:03}")

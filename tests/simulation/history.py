@@ -28,6 +28,7 @@ from .processes import backend_of, context_of
 from .promises import Promises
 from .putting_off import PuttingOff
 from .relaner import Relaner
+from .resting import Resting
 from .timing_out import TimingOut
 from .transactor import Transactor
 from .wire import Network, backend_over
@@ -90,13 +91,15 @@ class History:
         follows: bool | None = None,
         times_out: bool = False,
         batches: bool = False,
+        rests: bool = False,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
         `outage` is what is out, `relanes` whether the queue is given more lanes, `transactions` whether tasks
         are added in transactions as well, `puts_off` whether actions snooze and users push tasks, and
         `follows` whether tasks have follow-ups, if that is not left to chance. `times_out` says whether
-        actions have time-outs, and `batches` whether there are batches.
+        actions have time-outs, `batches` whether there are batches, and `rests` whether recurring tasks have
+        calendars.
         """
         self.seed = seed
         self.faults = faults
@@ -143,6 +146,7 @@ class History:
         self.timing_out = TimingOut(seed) if times_out else None
         self.lock_waits: list[str] = []
         self.batching = Batching(seed, self.world, self._backend) if batches else None
+        self.resting = Resting(seed, self.world, self._backend, self._insist) if rests else None
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -164,6 +168,8 @@ class History:
             self.following.start()
         if self.batching:
             self.batching.start()
+        if self.resting:
+            self.resting.start()
         with patch("threading.Lock", partial(OneThreadLock, self.lock_waits)):
             self.world.run_until(self.world.now + END)
         return self

@@ -184,4 +184,5 @@ def everything(seed: int, faults: Faults, *, over: Over = Over.TWIN) -> Pausing:
         transactions=seed % 4 == 0,
         times_out=seed % 3 != 1,
         batches=seed % 4 != 1,
+        rests=seed % 7 < 4,
     )

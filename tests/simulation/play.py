@@ -4,8 +4,8 @@ python -m tests.simulation.play --count 100000 --start 0        many, a sixth wi
 python -m tests.simulation.play --count 100000 --over wire      the same, all of them so
 python -m tests.simulation.play --seed 4711 --trace             one, with every call it made
 
-Most have everything in them: limits, pauses, follow-ups, snoozes, pushes, transactions and relanes, among all
-faults.
+Most have everything in them: limits, pauses, follow-ups, snoozes, pushes, calendars, transactions and
+relanes, among all faults.
 """
 
 import argparse

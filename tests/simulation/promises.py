@@ -60,6 +60,7 @@ class Promises:
             *self._wrong_follow_ups(),
             *(self._played.putting_off.wrong if self._played.putting_off else ()),
             *(self._played.timing_out.problems(self._tasks) if self._played.timing_out else ()),
+            *(self._played.resting.problems(self._tasks, self._starts) if self._played.resting else ()),
             *self._played.lock_waits,
             *(self._played.batching.problems(self._tasks, self._starts) if self._played.batching else ()),
             *(self._played.transactor.problems(self._tasks, self._starts) if self._played.transactor else ()),
@@ -147,11 +148,9 @@ class Promises:
         if is_healed and (queued or self._aws.expression in {SENTINEL, FAR_SENTINEL}):
             return []
         minute = minute_of(self._aws.expression, self._played.world.now - timedelta(minutes=5))
-        if (
-            minute
-            and minute > self._played.world.now - timedelta(minutes=5)
-            and min(waiting, default=NEVER) <= minute
-        ):
+        head, now = min(waiting, default=NEVER), self._played.world.now
+        slack = timedelta(minutes=5)
+        if minute and (now < minute <= head <= minute + slack or (minute > now - slack and head <= minute)):
             return []
         return [f"the rule is at {self._aws.expression}, the queue's head at {min(waiting, default=None)}"]
 

@@ -1,4 +1,4 @@
-"""Histories in which tasks have follow-ups, once and recurring, in part over the wire and in more lanes."""
+"""Histories with follow-ups of tasks, once and recurring: over the wire, with more lanes, with days off."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ pytestmark = pytest.mark.slow
     ("seeds", "given"),
     [
         (range(30), {"faults": ROUGH}),
-        (range(100, 115), {"faults": ROUGH, "relanes": True}),
+        (range(100, 115), {"faults": ROUGH, "relanes": True, "rests": True}),
         (range(150, 165), {"faults": ROUGH, "puts_off": True}),
-        (range(200, 203), {"faults": ROUGH, "over": Over.WIRE}),
-        (range(15), {"faults": CALM}),
+        (range(200, 203), {"faults": ROUGH, "over": Over.WIRE, "rests": True}),
+        (range(15), {"faults": CALM, "rests": True}),
     ],
     ids=["rough", "relaned", "put-off", "wire", "calm"],
 )

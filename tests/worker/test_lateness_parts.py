@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from duebell import Lateness
+from duebell_shared.instants import MILLISECOND
+from duebell_shared.tasks.new_task import new_task
 from duebell_worker.run.attempt import Wake, lateness_of
-from duebell_worker.run.report import percentiles
+from duebell_worker.run.report import parts_of, percentiles
 from duebell_worker.worker import rang_at
 from tests.support import NOON
 
@@ -52,9 +55,17 @@ def test_the_parts_add_up_to_the_lateness(given: dict[str, float], expected: Lat
 
 
 def test_percentiles_are_those_of_the_parts_that_are_there() -> None:
-    many = [Lateness(ring=second * 1000) for second in range(1, 101)]
+    task = new_task(id="a", action="act", due=NOON, payload=None, now=NOON)
+    many = [
+        parts_of(replace(task, started_at=NOON + ms * MILLISECOND, lateness_ms=ms, lateness=ring))
+        for ms, ring in ((ms, Lateness(ring=ms)) for ms in range(1_000, 101_000, 1_000))
+    ]
     assert percentiles(many) == {"ring": {"p50": 50_000, "p90": 90_000, "p99": 99_000}}
     assert percentiles([]) == {}
+    # And of an attempt that is queued for a later time, what was before it is a part of its own
+    retried = replace(task, started_at=NOON + 5 * SECOND, lateness_ms=400)
+    assert percentiles([parts_of(retried)]) == {"delay": dict.fromkeys(("p50", "p90", "p99"), 4_600)}
+    assert parts_of(replace(task, started_at=NOON + SECOND / 2, lateness_ms=500)) == {}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.tasks.task import STARTS_WITHIN
 
 from .log import emit
-from .run.report import Outcome
+from .run.report import PARTS, Outcome
 
 NAMESPACE = "duebell"
 
@@ -42,6 +42,13 @@ METRICS = {
     "Failed": ("Count", "tasks that failed for good"),
     "Expired": ("Count", "tasks that were too late to be run"),
     "Snoozed": ("Count", "attempts that asked to be called again later; written only if there are some"),
+    **{
+        f"Lateness{part.capitalize()}": (
+            "Milliseconds",
+            f"the part `{part}` of that, of attempts a second late; written only if there is some",
+        )
+        for part in PARTS
+    },
     "RunDuration": ("Milliseconds", "the duration of a run"),
     "PutRuleCalls": ("Count", "calls of a run that set the rule"),
     "DeadRuns": (
@@ -64,19 +71,27 @@ class Metrics:
         self._actions = actions
         self._lateness: defaultdict[str, list[int]] = defaultdict(list)
         self._outcomes: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
+        self._parts: defaultdict[str, list[int]] = defaultdict(list)
 
-    def count(self, action: str, outcome: Outcome, lateness_ms: int, now: datetime) -> None:
-        """Count an attempt of this action that ended so."""
+    def count(
+        self, action: str, outcome: Outcome, lateness_ms: int, parts: Mapping[str, int], now: datetime
+    ) -> None:
+        """Count an attempt of this action that ended so, and started late by these parts."""
         action = action if action in self._actions else UNKNOWN
         self._outcomes[action][outcome] += 1
         self._lateness[action].append(lateness_ms)
         if len(self._lateness[action]) == _MOST_VALUES:
             self._flush(action, now)
+        for part, value in parts.items():
+            self._parts[f"Lateness{part.capitalize()}"].append(value)
+        if parts and len(self._parts["LatenessDelay"]) == _MOST_VALUES:
+            self._flush_parts(now)
 
     def end(self, now: datetime, **values: int) -> None:
         """Write the metrics that are left, and these of the run as a whole."""
         for action in list(self._outcomes):
             self._flush(action, now)
+        self._flush_parts(now)
         self.write(now, **values)
 
     def write(self, now: datetime, **values: int) -> None:
@@ -89,6 +104,13 @@ class Metrics:
         values = {one.capitalize(): counts[one] for one in told if counts[one] or one not in _RARE}
         dimensions = {"Scheduler": self._scheduler, "Action": action}
         self._write(now, dimensions, {"Lateness": self._lateness.pop(action), **values})
+
+    def _flush_parts(self, now: datetime) -> None:
+        """Write the parts of which there are some. CloudWatch makes the percentiles of them."""
+        there = {name: values for name, values in self._parts.items() if any(values)}
+        self._parts.clear()
+        if there:
+            self._write(now, {"Scheduler": self._scheduler}, there)
 
     def _write(self, now: datetime, dimensions: Mapping[str, str], values: Mapping[str, Any]) -> None:
         """Log a line with the metrics, by all the dimensions and by the first alone."""

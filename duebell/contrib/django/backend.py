@@ -29,8 +29,7 @@ from .framework import (
     task_enqueued,
 )
 from .framework import InvalidTask as DjangosInvalidTask
-from .priorities import stored_priority
-from .results import DuebellResult, result_of
+from .results import DuebellResult, result_of, stored_priority
 
 _OPTIONS = {"default_priority", "editor"}
 

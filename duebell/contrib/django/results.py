@@ -1,4 +1,8 @@
-"""The result of a task in the queue as Django has it: status, times and errors."""
+"""The result of a task in the queue as Django has it: status, times and errors; and its priority.
+
+Django's priorities are -100 to 100, duebell's 0 to 9; both start the highest first.
+https://docs.djangoproject.com/en/6.0/ref/tasks/
+"""
 
 import builtins
 from collections.abc import Iterator
@@ -11,12 +15,12 @@ from django.conf import settings
 from django.utils import timezone
 from msgspec import UNSET, UnsetType
 
+from duebell_shared.tasks.checks import MAX_PRIORITY
 from duebell_shared.tasks.history import FailedAttempt
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task as StoredTask
 
 from .framework import Task, TaskError, TaskResult, TaskResultStatus, task_backends
-from .priorities import told_priority
 
 #: Django's name of each status. A task that was cancelled or expired will not run.
 _STATUSES = {
@@ -161,3 +165,36 @@ def _path_of(name: str, module: str | UnsetType = UNSET) -> str:
     if isinstance(built_in, type) and issubclass(built_in, BaseException):
         return f"builtins.{name}"
     return _NONE_OF_THESE
+
+
+#: Django's priorities are whole numbers from minus this to this. 0 is its default.
+_MOST = 100
+
+
+def stored_priority(priority: int, *, default: int) -> int:
+    """duebell's priority of a task that has this one of Django's.
+
+    default  duebell's priority of tasks with Django's 0. Those above and below it share what is left above
+             and below, in equal parts; where nothing is left they have the default
+    """
+    if priority > 0:
+        return default + _share(priority, MAX_PRIORITY - default)
+    return default - _share(-priority, default)
+
+
+def told_priority(stored: int, *, enqueued: int, default: int) -> int:
+    """Django's priority of a task that is stored with this one of duebell's.
+
+    enqueued  the one that it was enqueued with; it is told as long as the stored one has not been changed.
+              Of a changed one, the farthest from 0 that is stored so
+    """
+    if stored_priority(enqueued, default=default) == stored:
+        return enqueued
+    if stored > default:
+        return (stored - default) * _MOST // (MAX_PRIORITY - default)
+    return -((default - stored) * _MOST // default) if stored < default else 0
+
+
+def _share(distance: int, steps: int) -> int:
+    """The step, from 1, of a priority that is so far from 0; 0 if there are none."""
+    return -(-distance * steps // _MOST)

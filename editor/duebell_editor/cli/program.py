@@ -101,8 +101,36 @@ def _commands_of(module: str) -> Mapping[str, Any]:
     return found
 
 
+class _Checks:
+    """The checks of a parameter's value, without those that texts and defaults do not need.
+
+    Problem: typer checks with pydantic, and its import takes a quarter of the time of `duebell list`.
+    """
+
+    def __init__(self, typers: Callable[[], Any]) -> None:
+        self._typers = typers
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        of = param.type_descriptor
+        is_text = isinstance(value, str) and str in {of.annotation, of.parameter_info.parser}
+        return value if is_text or type(value) is int else self._typers().coerce(value, param=param, ctx=ctx)
+
+
+def _checked_by_need(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        typers = getattr(type(parameter), "get_runtime_param", None)
+        if typers:  # other versions of typer check without pydantic
+            parameter.get_runtime_param = functools.partial(_Checks, functools.partial(typers, parameter))
+    return parameters
+
+
 class _Command(TyperCommand):
     """A command that reports wrong usage as JSON if --json is anywhere among its arguments."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _checked_by_need(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _asking_for_json(ctx, args):
@@ -117,6 +145,9 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     """The commands of GROUPS. It reports an unknown one as JSON if --json is anywhere among its arguments."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _checked_by_need(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx

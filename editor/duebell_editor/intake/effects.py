@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
+from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.editor import Editor
 from duebell_shared.errors import (
     AwsError,
@@ -298,7 +299,9 @@ def _change(editor: Editor, change: Change, made: DoneChanges) -> bool:
         return False
     if change.verb is not Verb.CANCEL or there.status is not Status.CANCELLED:
         marking = _marking(editor, made.mark(change.mark))
-        getattr(marking, change.verb)(change.id, **change.fields)
+        done = getattr(marking, change.verb)(change.id, **change.fields)
+        if isinstance(done, BackfillReport) and done.failures:
+            raise done.failures[0].error
     made.add(change.mark)
     return True
 

@@ -19,14 +19,14 @@ from duebell_shared.payloads.payload import MAX_LEVELS, read_json
 from duebell_shared.queue.task_queue import Policy, check_not_recurring
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
-from duebell_shared.tasks.checks import check_due, check_name, fit_traceparent, read_seconds
+from duebell_shared.tasks.checks import check_due, check_name, fit_traceparent, read_instant, read_seconds
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, fields_of_json
 from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark
 
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
-_ADD, _DO = "add", INTAKE_VERBS
+_ADD, _BACKFILL, _DO = "add", "backfill", INTAKE_VERBS
 #: Characters that SQS refuses, and which JSON can have escaped.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -73,13 +73,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the task with this id.
+    """A change of the task with this id, or a backfill of it.
 
+    verb    the name of the editor's method
     fields  the arguments of the editor's method
     mark    what the change is known by when its message comes again
     """
 
-    verb: Verb
+    verb: str
     id: str
     mark: IntakeMark
     fields: Mapping[str, Any] = {}
@@ -130,7 +131,7 @@ class Rights(msgspec.Struct, frozen=True, kw_only=True):
         """Raise InvalidTask for an entry that messages may not make."""
         task = wanted.task if isinstance(wanted, Push) else wanted
         if isinstance(task, Change):
-            verb, id, fields = task.verb.value, task.id, task.fields
+            verb, id, fields = str(task.verb), task.id, task.fields
         else:
             verb, id, fields = _ADD, str(task["id"]), cast("Mapping[str, Any]", task)
         if self.verbs and verb not in self.verbs:
@@ -224,6 +225,8 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Pus
         return _push(fields, message.sent, mark=mark)
     if do == _ADD:
         return _new_task(fields, message.sent, id=source if place is None else f"{source}-{place}")
+    if do == _BACKFILL:
+        return _backfill(fields, mark=mark)
     return _change(Verb(do), fields, message.sent, mark=mark)
 
 
@@ -298,6 +301,17 @@ def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: IntakeM
     if change.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
         verb = Verb.MOVE
     return Change(verb=verb, id=id, mark=mark, fields=_counted_from(sent, change))
+
+
+def _backfill(fields: dict[str, Any], *, mark: IntakeMark) -> Change:
+    id, given = fields.pop("id", None), {"per_second": fields.pop("per_second", None)}
+    for name in ("start", "end"):
+        if name not in fields:
+            raise InvalidTask(name, "is missing: a backfill needs the start and the end of a range")
+        given[name] = read_instant(name, fields.pop(name))
+    for name in fields:
+        raise InvalidTask(shortened(name), "does not go with do 'backfill'")
+    return Change(verb=_BACKFILL, id=check_name("id", id), mark=mark, fields=given)
 
 
 def _none_of(fields: dict[str, Any], verb: Verb) -> dict[str, Any]:

@@ -59,7 +59,8 @@ _PAYLOAD = 400
 class Group:
     """The tasks of a group that the filter asks for, read in steps: of all lanes at once, more each time.
 
-    read  the size of what was read, in small tasks
+    read   the size of what was read, in small tasks
+    found  the first tasks of it, in order: one more than the limit, if there are so many
     """
 
     def __init__(self, queue: Queue, which: Filter) -> None:
@@ -70,7 +71,7 @@ class Group:
         lanes = queue.lanes_now()
         self._begins: dict[int, str | None] = dict.fromkeys(range(lanes))
         self._step = max(_AT_FIRST // lanes, _OF_ONE_LANE)
-        self._first: list[tuple[Key, Task]] = []
+        self.found: list[tuple[Key, Task]] = []
 
     def read_on(self) -> bool:
         """Read the next step; tell whether the group is read to its end."""
@@ -88,9 +89,9 @@ class Group:
         for tasks, _ in read:
             self.read += sum(1 + len(task.payload_json) // _PAYLOAD for task in tasks)
             there = (self._queue.known(task) for task in tasks if not has_expired(task, now))
-            self._first += ((key, task) for task in there for key in self._keys(task))
+            self.found += ((key, task) for task in there for key in self._keys(task))
         pick = heapq.nlargest if self._which.latest_first else heapq.nsmallest
-        self._first = pick(self._which.limit + 1, self._first, key=lambda one: _order(Position.of(one[0])))
+        self.found = pick(self._which.limit + 1, self.found, key=lambda one: _order(Position.of(one[0])))
         return not self._begins
 
     def read_all(self, *, most: int | None = None) -> bool:
@@ -99,11 +100,6 @@ class Group:
         while not is_read and (most is None or self.read < most):
             is_read = self.read_on()
         return is_read
-
-    @property
-    def found(self) -> list[tuple[Key, Task]]:
-        """The first tasks of what was read, in order: one more than the limit, if there are so many."""
-        return self._first
 
     def _keys(self, task: Task) -> Iterator[Key]:
         keys: list[Key | None] = [key_of(task)]

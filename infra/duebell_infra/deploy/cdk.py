@@ -33,7 +33,7 @@ from .parameters import (
     settings_of,
     version_parameter,
 )
-from .template import template_file, template_text
+from .stack import template_file, template_text
 
 _HERE = "eu-central-1:123456789012"
 

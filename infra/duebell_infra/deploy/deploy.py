@@ -36,8 +36,7 @@ from .parameters import (
     version_parameter,
 )
 from .queue_table import QueueTable
-from .stack import Stack
-from .template import template_text
+from .stack import Stack, template_text
 from .worker import call_once, sync_declared
 
 _MAIL, _TOPIC = "AlarmMail", "AlarmTopicArn"

@@ -1,9 +1,11 @@
-"""One CloudFormation stack: applies a template with parameters, or deletes it, and reports each step."""
+"""The CloudFormation template, and a stack of it: applies it with parameters or deletes it, step by step."""
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from botocore.exceptions import ClientError
@@ -184,3 +186,25 @@ def _pauses() -> Iterator[float]:
     while time.monotonic() < give_up:
         yield pause
         pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+#: The template: beside this package's folder or, once installed, inside it.
+_TEMPLATE = "template.yaml"
+
+
+def template_file() -> Path:
+    """The file of the template. Raises DeployFailed."""
+    here = Path(__file__).parents[1]
+    for place in (here / _TEMPLATE, here.parent / _TEMPLATE):
+        if place.is_file():
+            return place
+    raise DeployFailed(f"{_TEMPLATE} is missing from {here}: install duebell again")
+
+
+def template_text() -> str:
+    """The template without its comments, as `duebell deploy` sends it.
+
+    CloudFormation takes at most 51,200 bytes with a call.
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+    """
+    return re.sub(r"(?m)^ *(#.*)?\n", "", template_file().read_text(encoding="utf-8"))

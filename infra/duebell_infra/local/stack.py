@@ -20,8 +20,7 @@ from duebell_shared.deliveries.delivery import ENVIRONMENT, Delivery, deliveries
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
-from .ministack import MiniStack, free_port
-from .session import embedded_environment, embedded_session
+from .ministack import MiniStack, embedded_environment, embedded_session, free_port
 from .state import StateFolder
 
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.

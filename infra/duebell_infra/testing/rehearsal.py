@@ -102,6 +102,7 @@ class Rehearsal:
         rule = Rule("duebell", self._bell.client, clock=self._clock, sleep=self._sleep)
         store = MemoryStore()
         backend = Backend(Settings(), store, rule, clock=self._clock, sleep=self._sleep)
+        backend.armer.lease = timedelta(days=30)
         self.written: list[Mapping[str, Any]] = store.others
         self.editor = Editor(backend=backend)
         self._worker = worker.over(backend, pool=lambda _: InlinePool(), deliver=self._deliver)

@@ -87,7 +87,12 @@ class LanesChanged(Exception):
 
 
 class Armer:
-    """Changes the arming record by compare-and-swap, and makes the rule follow it."""
+    """Changes the arming record by compare-and-swap, and makes the rule follow it.
+
+    lease  how long a run holds lanes in a rehearsal, where none is renewed while an action works; else None
+    """
+
+    lease: timedelta | None = None
 
     def __init__(
         self,

@@ -241,7 +241,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def starts_by(self) -> datetime | None:
         """The time by which it starts if nothing goes wrong, and its action has room; else it is late.
 
-        None if it does not wait for a start.
+        It counts the task's time and spread, and holds for both precisions. It counts neither closed hours,
+        limits nor tasks before it, as that would cost reads: `Editor.why` counts the first two, and
+        `Editor.simulate` all. None if it does not wait for a start.
         """
         if self.queued is None or self.status is not Status.SCHEDULED:
             return None

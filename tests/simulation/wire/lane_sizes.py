@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from duebell_shared.queue.records import ARMING, LIMITS, SEMAPHORE, WORKER
+from duebell_shared.queue.records import ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER
 
 from .refused import Refused
 
@@ -39,7 +39,7 @@ class LaneSizes:
         if (
             grows > 0
             and self.of[lane] + grows > self.most
-            and lane not in {ARMING, SEMAPHORE, LIMITS, WORKER}
+            and lane not in {ARMING, CALENDARS, SEMAPHORE, LIMITS, WORKER}
         ):
             raise Refused(f"{FULL}Exception", f"lane {lane} is full")
 

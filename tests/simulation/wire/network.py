@@ -19,7 +19,7 @@ from botocore.exceptions import (
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.queue.items import task_of
-from duebell_shared.queue.records import ARMING, LIMITS, SEMAPHORE, WORKER, unpack
+from duebell_shared.queue.records import ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER, unpack
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from tests.simulation.aws import Aws
@@ -116,7 +116,7 @@ class Network:
     @property
     def tasks(self) -> dict[tuple[str, str], Task]:
         """All tasks as they are stored."""
-        records = {ARMING, WORKER, LIMITS, SEMAPHORE}
+        records = {ARMING, CALENDARS, WORKER, LIMITS, SEMAPHORE}
         return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] not in records}
 
     @property

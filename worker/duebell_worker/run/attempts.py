@@ -18,7 +18,7 @@ from .context import RunContext
 from .lanes import Lanes
 from .lease import Lease, LeaseLost
 from .performer import Performer
-from .report import Outcome, Tally
+from .report import Outcome, Tally, parts_of
 
 #: Outcomes after which the same occurrence is tried again.
 _AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}
@@ -281,9 +281,10 @@ class Attempts:
         before, after, outcome = ended.started, ended.task, ended.outcome
         lateness = before.lateness_ms or 0
         failure = after.failure if outcome in {Outcome.RETRIED, Outcome.FAILED} else None
-        self.tally.count(outcome, lateness, before.lateness)
+        parts = parts_of(before)
+        self.tally.count(outcome, lateness, parts)
         if (metrics := self._context.metrics) and outcome is not Outcome.LIMITED:
-            metrics.count(before.action, outcome, lateness, self._context.now())
+            metrics.count(before.action, outcome, lateness, parts, self._context.now())
         self._context.log(
             "task",
             level=logging.WARNING if outcome is Outcome.FAILED else logging.INFO,

@@ -95,7 +95,7 @@ class Lease:
         would end well, and be the last. Solution: it waits for that lease to end. The end alone counts, for
         the other try may be alive.
         """
-        until = clock() + LEASE
+        until = clock() + (armer.lease or LEASE)
         claim_at: datetime | None = None
         before: dict[int, Lane] = {}
 
@@ -126,11 +126,11 @@ class Lease:
     @property
     def renew_at(self) -> datetime:
         """The time when half of the lease is over."""
-        return self.until - LEASE / 2
+        return self.until - (self.armer.lease or LEASE) / 2
 
     def renew(self) -> None:
         """Hold the lanes for longer: the record first, then the rule. Raises LeaseLost, NotArmed."""
-        until = self.clock() + LEASE
+        until = self.clock() + (self.armer.lease or LEASE)
         self._check(self._change(lambda record: record.renewed(self.owner, until=until), seen=self.seen))
         self.until = until
         self.arm()

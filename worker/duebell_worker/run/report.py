@@ -1,16 +1,22 @@
 """Counts the results of a run, and reports them."""
 
 from collections import Counter, deque
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from duebell_shared.bell.arming import LastRun, RestingLane
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.tasks.history import Lateness
+from duebell_shared.tasks.task import Task
+
+#: The parts of the lateness of an attempt; `delay` is from the due date to the time it was queued for.
+PARTS = ("delay", *Lateness.__struct_fields__)
 
 
 class Outcome(StrEnum):
@@ -34,7 +40,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     limited          tasks that were put back, as their actions are limited
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
     lateness_parts   what they waited for: percentiles of each part of the lateness, in milliseconds; of the
-                     last 10,000 attempts that started more than a second late
+                     last 10,000 attempts that started more than a second late. The part `delay` is the time
+                     before: the spread, and earlier attempts
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
     lost_lease       whether it was so slow that another run took over
@@ -64,6 +71,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         return self.done + self.retried + self.failed + self.expired + self.snoozed + self.superseded
 
 
+_SECOND_MS = 1_000
+
 #: Attempts whose parts of lateness a run remembers.
 _MOST_PARTS = 10_000
 
@@ -79,9 +88,9 @@ class Tally:
         self._outcomes: Counter[Outcome] = Counter()
         self._late_sum = 0
         self._late_max: int | None = None
-        self._parts: deque[Lateness] = deque(maxlen=_MOST_PARTS)
+        self._parts: deque[Mapping[str, int]] = deque(maxlen=_MOST_PARTS)
 
-    def count(self, outcome: Outcome, lateness_ms: int, parts: Lateness | None) -> None:
+    def count(self, outcome: Outcome, lateness_ms: int, parts: Mapping[str, int]) -> None:
         self._outcomes[outcome] += 1
         if outcome is Outcome.LIMITED:
             return
@@ -113,11 +122,20 @@ class Tally:
         return LastRun(run=run, finished_at=finished_at, tzdata=TZDATA_VERSION, resting=resting, **noted)
 
 
-def percentiles(parts: Collection[Lateness]) -> dict[str, dict[str, int]]:
+def parts_of(task: Task) -> Mapping[str, int]:
+    """The parts of an attempt's lateness, in milliseconds; none where it is less than a second."""
+    started_after = (task.started_at - task.due) // MILLISECOND if task.started_at else 0
+    delay = max(started_after - (task.lateness_ms or 0), 0)
+    if task.lateness is None and delay < _SECOND_MS:
+        return {}
+    return {"delay": delay, **asdict(task.lateness or Lateness())}
+
+
+def percentiles(parts: Collection[Mapping[str, int]]) -> dict[str, dict[str, int]]:
     """The 50th, 90th and 99th percentile of each part that is not always 0, in milliseconds."""
     found = {}
-    for name in Lateness.__struct_fields__:
-        values = sorted(getattr(one, name) for one in parts)
+    for name in PARTS:
+        values = sorted(one[name] for one in parts)
         if values and values[-1]:
             found[name] = {f"p{rank}": values[-(-len(values) * rank // 100) - 1] for rank in (50, 90, 99)}
     return found

@@ -1,16 +1,17 @@
 // The page of the schedules.
 
-import { get, getTask } from "./api.js";
-import { busy, onlySingleClicks } from "./dialog.js";
+import { ask, get, getTask, taskPath } from "./api.js";
+import { busy, onlySingleClicks, openDialog } from "./dialog.js";
 import { byId, debounce, h, isReadOnly, number, reword, several } from "./dom.js";
+import { field } from "./field.js";
 import { openForm } from "./form.js";
 import { refresh, seldom, startFrame } from "./frame.js";
 import { badge, drawPicked, drawRows, pickCell, shortly, startPicking } from "./rows.js";
 import { asked, limits, note, on, tell } from "./state.js";
 import { current, refreshStatus } from "./status.js";
 import { refreshTask } from "./task.js";
-import { ZONE, inZone, lateness, near, time } from "./time.js";
-import { complain } from "./toast.js";
+import { ZONE, inZone, lateness, moment, near, time } from "./time.js";
+import { complain, toast } from "./toast.js";
 import { doTo } from "./verbs.js";
 
 // One recurring task on the page of schedules.
@@ -74,6 +75,71 @@ async function edit(id) {
   }
 }
 
+// The occurrences of a range that has passed: counted first, and added at the second press.
+function openBackfill({ id }) {
+  const { dialog, body } = openDialog(`Backfill ${id}`, { kind: "form" });
+  const [start, end] = [moment("start"), moment("end")];
+  const perSecond = h("input", { type: "number", name: "per_second", min: "0.0001", max: "1000", step: "any" });
+  const said = h("p.quiet", { "aria-live": "polite" });
+  const wrong = h("p.wrong", { role: "alert" });
+  const go = h("button.primary", {}, "Count");
+  const foot = h(
+    "div.foot",
+    {},
+    wrong,
+    h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Close"), go),
+  );
+  const form = h(
+    "form",
+    { novalidate: true },
+    field(`From (${ZONE})`, start.input, { note: start.note }),
+    field(`To (${ZONE})`, end.input, { note: end.note }),
+    field("Per second", perSecond, { hint: "Space them; all at once if empty" }),
+    said,
+    foot,
+  );
+  let counted = false;
+
+  function forget() {
+    counted = false;
+    said.textContent = "";
+    go.textContent = "Count";
+  }
+
+  async function send() {
+    wrong.textContent = "";
+    const range = { start: start.read(), end: end.read(), per_second: perSecond.value ? Number(perSecond.value) : null };
+    if (!range.start || !range.end) {
+      wrong.textContent = "Give the beginning and the end of the range.";
+      return;
+    }
+    try {
+      const report = await ask("POST", taskPath(id, "backfill"), { body: { ...range, dry_run: !counted } });
+      if (counted) {
+        dialog.close();
+        toast(`${number(report.added)} added, ${number(report.there_already)} there already`);
+        tell("changed", id);
+        return;
+      }
+      counted = report.dues.length > 0;
+      said.textContent = counted
+        ? `${near(new Date(report.dues[0]))} to ${near(new Date(report.dues.at(-1)))}`
+        : "The schedule has no occurrence in this range.";
+      if (counted) go.textContent = `Add ${several(report.dues.length, "task")}`;
+    } catch (error) {
+      wrong.textContent = error.message;
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    busy(foot, send);
+  });
+  form.addEventListener("input", forget);
+  body.append(form);
+  start.input.focus();
+}
+
 // What can be done with it, in a menu that the browser closes.
 function buttons(task) {
   const menu = onlySingleClicks(h("div.menu", { popover: "auto", id: `menu-${task.id}` }));
@@ -96,6 +162,7 @@ function buttons(task) {
       verb("Resume", "resume"),
       verb("Run now", "run_now"),
       can("update") && button("Edit", () => edit(task.id)),
+      button("Backfill", () => openBackfill(task)),
     ].filter(Boolean),
   );
   menu.addEventListener("toggle", ({ newState }) => {

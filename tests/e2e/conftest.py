@@ -19,9 +19,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.filterwarnings("ignore::duebell.UnknownAction"))
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Each source is compiled once, as all bundles of this process have nearly the same."""
+    """Each source is compiled once, as all bundles of these tests have nearly the same."""
     compile_them, store = bundle.compiled_files, tmp_path_factory.mktemp("compiled")
     kept: dict[tuple[str, str, bytes], tuple[str, Path] | None] = {}
 

@@ -77,7 +77,7 @@ def test_with_strict_actions_it_is_refused_before_anything_is_written(strict: Ed
     with pytest.raises(InvalidTask, match=r"^action: the worker has no action 'put_on_sail': did you mean"):
         strict.add("put_on_sail", due=HOUR, id="a")
     with pytest.raises(
-        InvalidTask, match=r"^tasks\[1\].action: the worker has no action 'x'; it has .*: deploy one"
+        InvalidTask, match=r"^tasks\[1\].action: the worker has no action 'x'; it has .*: deploy a worker"
     ):
         strict.add_many([{"action": "tick", "due": HOUR, "id": "b"}, {"action": "x", "due": HOUR}])
     for id in ("a", "b"):

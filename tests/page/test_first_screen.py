@@ -10,7 +10,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import is_accessible
+from tests.page.seen import Held, is_accessible
 from tests.serving import serving
 
 MINUTE = timedelta(minutes=1)
@@ -108,6 +108,16 @@ def test_twenty_rows_are_above_the_fold(open_page: Open, url: str) -> None:
     expect(page.locator("#chart button").first).to_be_visible()
     seen = "rows => rows.filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length"
     assert page.locator("#list tbody tr").evaluate_all(seen) >= 20
+
+
+def test_a_task_can_be_added_before_the_rows_are_there(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = Held(page, "**/api/tasks?**")
+    page.reload()
+    press(page, "Add a task")
+    expect(page.get_by_role("dialog", name="Add a task")).to_be_visible()
+    rows.let_go()
+    expect(page.locator("tbody tr").first).to_be_visible()
 
 
 def test_a_row_tells_the_error_or_the_payload(open_page: Open, url: str) -> None:

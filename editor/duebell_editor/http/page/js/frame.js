@@ -83,8 +83,9 @@ export const seldom = (part) => atMostEvery(COSTLY_EVERY_MS, part, () => refresh
 
 onTokenWanted(askForToken);
 
-// `all` looks at everything, `changedElsewhere` at what may have changed when the server says so.
-export function startFrame(all, changedElsewhere) {
+// `all` looks at everything, `changedElsewhere` at what may have changed when the server says so. The server is
+// followed after `first`, what is read first; the reader may do everything at once.
+export function startFrame(all, changedElsewhere, first = Promise.resolve()) {
   on("status", showEnvironment);
   on("refresh", all);
   on("changed", all);
@@ -111,6 +112,6 @@ export function startFrame(all, changedElsewhere) {
     clearTimeout(late);
     changedElsewhere();
   });
-  follow();
   startTask();
+  first.then(follow);
 }

@@ -38,7 +38,8 @@ export async function startTasks() {
   startSimulation();
   startList();
   // Whoever opens the page waits for the rows: nothing else is asked for before they are there.
-  await refresh(refreshList);
-  startFrame(all, changedElsewhere);
+  const rows = refresh(refreshList);
+  startFrame(all, changedElsewhere, rows);
+  await rows;
   refresh(refreshRule);
 }

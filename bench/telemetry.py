@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
+from datetime import timedelta
 from io import StringIO
 
 import msgspec
@@ -15,6 +16,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.log_lines import JsonLines
 from duebell_shared.settings import Settings
+from duebell_worker.metrics import METRICS
 
 __all__ = ["Telemetry", "measure"]
 
@@ -40,10 +42,12 @@ def measure() -> Telemetry:
     one, many, of_two_actions = _logged(1), _logged(_TASKS + 1), _logged(2, actions=2)
     task_bytes = (_bytes(many) - _bytes(one)) / _TASKS
     action_metrics = len(_metrics(of_two_actions)) - len(_metrics(one))
+    # Each part of the lateness is written in some hours, and billed then.
+    seldom = {name for name in METRICS if name.startswith("Lateness")} - {name for name, *_ in _metrics(one)}
     return Telemetry(
         run_bytes=round(_bytes(one) - task_bytes),
         task_bytes=round(task_bytes),
-        fixed_metrics=len(_metrics(one)) - action_metrics,
+        fixed_metrics=len(_metrics(one)) + len(seldom) - action_metrics,
         action_metrics=action_metrics,
     )
 
@@ -61,6 +65,7 @@ def _logged(tasks: int, *, actions: int = 1) -> list[str]:
         editor.add(
             f"put_on_sale_{number % actions}", due=clock.now, payload=PAYLOAD, id=f"sale-of-item-{number:06}"
         )
+    clock.advance(timedelta(seconds=30))  # attempts of precision "minute" start late by some of the parts
     stream = StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())

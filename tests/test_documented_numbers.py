@@ -459,7 +459,7 @@ PLACES: list[tuple[Any, str]] = [
         "how-to/transactions: {0:w} write units for the reservation and {0:w} for the confirmation, "
         "where `add` costs {1:w}",
     ),
-    ([N(round(max(one.megabytes for one in FIGURES.priorities)))], "priorities: These take {} MB of memory"),
+    ([N(round(max(one.megabytes for one in FIGURES.priorities)))], "priorities: takes {} MB of memory"),
 ]
 ROWS += [(page, words, numbers) for numbers, place in PLACES for page, words in [place.split(": ", 1)]]
 

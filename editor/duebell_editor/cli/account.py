@@ -204,10 +204,13 @@ _REFUSED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 
 
 def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> tuple[Settings, str]:
-    """The settings of the scheduler of this name, and why those of its worker could not be read, if so.
+    """The settings of the scheduler of this name, and why the worker's could not be read, or no text.
 
-    Where they may not be read, they are what the templates name its parts by. `given` are variables that
-    count before the worker's. Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
+    Without permission to read the worker's, the parts have the names that the templates give them.
+
+    given  variables that override the worker's
+
+    Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
     """
     function: dict[str, Any] = {}
     why_not = ""

@@ -5,6 +5,7 @@ end. Of several adds of one id the one that was sent first counts, and the other
 changes of one task are made in the order in which they were sent, and of several pushes in a row the last.
 """
 
+import copy
 import itertools
 import logging
 import re
@@ -112,20 +113,26 @@ class _Step(NamedTuple):
 def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, rights: Rights) -> Failures:
     """Add and change tasks. The others took effect, now or when their message came before."""
     failures: Failures = {}
-    editor = editor.acting_as(editor.changed_by)
+    traces: dict[str, str] = {}
     adds: dict[str, dict[int, NewTask]] = defaultdict(dict)
     changes: dict[str, dict[int, Change | Push]] = defaultdict(dict)
     for place in sorted(range(len(entries)), key=lambda place: entries[place].message.sent):
-        if (one := entries[place]).message.traceparent and isinstance(one.wanted, dict | Push):
-            id = one.wanted.id if isinstance(one.wanted, Push) else str(one.wanted["id"])
-            editor.traces = {id: one.message.traceparent, **editor.traces}  # that of the first add counts
+        added: str | None = None
         match entries[place].wanted:
-            case Change() | Push() as change:
+            case Change() as change:
                 changes[change.id][place] = change
+            case Push() as push:
+                changes[push.id][place], added = push, push.id
             case InvalidInput() as error:
                 failures[place] = error
             case task:
-                adds[str(task["id"])][place] = task
+                added = str(task["id"])
+                adds[added][place] = task
+        if added and (trace := entries[place].message.traceparent):
+            traces.setdefault(added, trace)  # that of the first add counts
+    if traces:
+        editor = copy.copy(editor)
+        editor.traces = traces
     failures |= _add_all(editor, list(adds.values()))
     failures |= _change_all(editor, list(changes.values()), parallel, rights)
     return failures

@@ -46,7 +46,7 @@ def task_fields(task: Task) -> dict[str, Any]:
 def preview_fields(
     schedule: Schedule, occurrences: Sequence[datetime], on_holidays: Sequence[object]
 ) -> dict[str, Any]:
-    """What `Editor.preview` returns."""
+    """The answer of `Editor.preview` as JSON."""
     return {
         "words": schedule.describe(),
         "occurrences": occurrences,

@@ -26,9 +26,9 @@ MOST_READ = 1_000
 
 
 def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """The tasks of the first keys of those that are due: a batch, and one more after each that tells little.
+    """Read the first due tasks, in batches: until a batch has none that owes, and few that run.
 
-    That is one in which some owe, or most are running. So most often it is one read.
+    Mostly the first batch is such a one, so this is one read.
     """
     keys = itertools.islice(due, MOST_READ)
     while some := list(itertools.islice(keys, BATCH)):

@@ -46,7 +46,7 @@ from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 
-#: Who holds the lanes in the record.
+#: The owner of the lanes in the played record: its only run.
 _OWNER = "run"
 
 _KEEP, _NONE, _SECOND = RetentionPolicy(), timedelta(0), timedelta(seconds=1)

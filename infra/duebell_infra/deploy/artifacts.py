@@ -60,7 +60,7 @@ class Artifacts:
         return there["Key"]
 
     def _prepare(self) -> None:
-        """Make our own bucket with its settings, unless it is there. Who may only upload can still deploy."""
+        """Make our own bucket with its settings, unless it is there, or this user may only upload to it."""
         there = {"Bucket": self._ours, **self._owner}
         try:
             if answer_unless(_ABSENT, self._client.head_bucket, **there) is not None:

@@ -30,7 +30,7 @@ MOST_IN_SIGHT, MOST_WITH_PRIORITIES = 1_000, 100_000
 AN_ATTEMPT, WEIGHT = timedelta(seconds=5), 0.2
 SHORTEST = timedelta(milliseconds=50)
 
-#: Where only `at_most` limits an action, a task is put back for so long at most: the time is an estimate.
+#: The longest time that a run puts a task back because of `at_most`: it is an estimate.
 LONGEST_WAIT = timedelta(minutes=10)
 
 #: A run stays for tasks that it has put back for less than this: the rule would ring for them later.

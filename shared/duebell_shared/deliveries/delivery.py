@@ -160,7 +160,7 @@ def _checked_host(url: str) -> str:
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
 
-#: What a message group can be.
+#: The characters of a message group.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 GROUP = re.compile("[!-~]{1,128}")
 

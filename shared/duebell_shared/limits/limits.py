@@ -10,8 +10,8 @@ scheduling"): the item holds the time of the next start. https://www.itu.int/rec
 
 A task that cannot be started is put back to a place in a line, once. If it cannot be started then either, as
 when no run came in time, it gets a place in a second, short line: those that came late do not wait behind all
-others. Only what is started counts for the limit; a place in a line promises nothing. So whatever dies or is
-late, the limit holds, and a run that dies loses places and starts of this second, but no task.
+others. Only started attempts count for the limit; a place in a line promises nothing. So the limit holds even
+if processes die or come late. A run that dies loses places and starts of this second, but no task.
 """
 
 import hashlib
@@ -368,7 +368,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Taken(taken, tuple(places))
 
     def free(self, limit: Limit, *, now: datetime, run: str, under_way: int) -> int:
-        """How many tasks that waited may be started now, beside those that the run has under way."""
+        """Return the number of tasks that this run may start now, with its attempts `under_way`."""
         others = sum(one.count for owner, one in self.permits.items() if owner != run and one.until > now)
         free = MOST_AT_A_TIME if limit.at_most is None else limit.at_most - others - under_way
         if limit.per_second:

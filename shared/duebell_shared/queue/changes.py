@@ -274,7 +274,7 @@ def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lane: int
     """
     put = put_if_free({**item, **stored(lane=lane)}, now)
     key = {name: item[name] for name in ("lane", "id")}
-    # What differs between versions of an item, and between items of one id.
+    # Each version of an item has another rev, and each new task of an id another time of creation.
     where = {name: item[name] for name in ("id", "rev", "created_at") if name in item}
     delete = ItemDeletion(key, where).call()
     writes = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]

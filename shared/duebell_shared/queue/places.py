@@ -1,8 +1,8 @@
 """The places of a task: its lane, by its id, and its key in past-index. Pure.
 
 Tasks that have left the queue have the attribute `past`, the sort key of that index, and so have all that
-recur. It begins with the kind and goes on with a time: `failed#2026-…Z`. Of a recurring task in the queue it
-is one of two constants, so that an occurrence rarely changes the index. Recurring kinds sort next to each
+recur. It begins with the kind and goes on with a time: `failed#2026-…Z`. A recurring task in the queue has
+one of two constants there, so that an occurrence rarely changes the index. Recurring kinds sort next to each
 other: one query finds them all.
 """
 

@@ -217,7 +217,8 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
 def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
     """The last twenty, with as much of their failures' words as fits into MAX_PACKED bytes.
 
-    What does not fit even without words is left out, the oldest first: only of occurrences that took years.
+    Occurrences that do not fit even without words are left out, the oldest first. Only some that took years
+    are as large.
     """
     kept = tuple(occurrences[-MAX_OCCURRENCES:])
     for most in _WORDS:

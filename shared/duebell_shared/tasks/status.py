@@ -36,7 +36,7 @@ class Status(StrEnum):
         return self in FINISHED
 
 
-#: What is history.
+#: The statuses of tasks that have ended, and are history.
 FINISHED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED})
 
 

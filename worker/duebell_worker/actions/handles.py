@@ -1,4 +1,4 @@
-"""How a function becomes an action, what type checkers know of it, and recurring tasks that code declares."""
+"""Makes actions of functions, typed for type checkers, and the recurring tasks that code declares."""
 
 import inspect
 from collections.abc import Callable

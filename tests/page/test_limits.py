@@ -94,9 +94,9 @@ def test_the_first_screen_answers_why_nothing_is_started(
 
     in_a_thread(pause)
     page = open_page(url)
-    limits = page.locator("#problems [data-kind=paused]")
-    expect(limits).to_contain_text("charge: paused since ")
-    expect(limits).to_contain_text(" by ann; 3 tasks wait")
+    limits = page.locator("#problems [data-kind=action_paused]")
+    expect(limits).to_contain_text("The action 'charge' is paused since ")
+    expect(limits).to_contain_text(" by ann, and 3 tasks wait.")
     is_accessible(page)
     fits(page)
     # Their bar says so. They are put back by up to 25 hours, which the view of a day may not show

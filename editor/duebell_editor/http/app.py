@@ -26,6 +26,7 @@ from duebell_editor.http.routes.changes import SharedReadings
 from duebell_editor.library.editor import Editor
 from duebell_editor.listing.failures import MOST_READ
 from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED
+from duebell_editor.status.health import WARNINGS, ProblemKind
 from duebell_shared.log_lines import log_event
 from duebell_shared.tasks.task import STARTS_WITHIN
 
@@ -172,5 +173,7 @@ def _schemas() -> str:
         "overdue_ms": STARTS_WITHIN // timedelta(milliseconds=1),
         "morning": MORNING,
         "failures": MOST_READ,
+        "problems": list(ProblemKind),
+        "warnings": WARNINGS,
     }
     return json.dumps({**schemas, "constants": constants}).replace("<", "\\u003c")

@@ -53,6 +53,9 @@ class ProblemKind(StrEnum):
     UNSEEN_QUEUE = "unseen_queue"
 
 
+#: The kinds that only warn: this one and all after it.
+WARNINGS = tuple(ProblemKind)[list(ProblemKind).index(ProblemKind.ACTION_PAUSED) :]
+
 _ORDER = {kind: place for place, kind in enumerate(ProblemKind)}
 
 #: While one of these lasts, no run is started, and the others follow from it.

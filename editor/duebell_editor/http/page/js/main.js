@@ -37,7 +37,7 @@ export async function startTasks() {
   startTimeline();
   startSimulation();
   startList();
-  // Whoever opens the page waits for the rows: nothing else is asked for before they are there.
+  // The rows come first: nothing else is requested before they are there.
   const rows = refresh(refreshList);
   startFrame(all, changedElsewhere, rows);
   await rows;

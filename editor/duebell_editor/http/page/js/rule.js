@@ -1,9 +1,9 @@
-// What needs attention, the state of the rule, and what runs next.
+// The top of the page: problems, the state of the rule, and the next tasks.
 
 import { ask, get } from "./api.js";
 import { byId, h, isReadOnly, number, refill, reword, several, withCode } from "./dom.js";
 import { LETTERS, openLetters } from "./letters.js";
-import { on, showOnly, tell } from "./state.js";
+import { constants, on, showOnly, tell } from "./state.js";
 import { bell, counted, current, failedIn, refreshStatus, waitingWords } from "./status.js";
 import { clock, lateness, nearby, time } from "./time.js";
 import { complain, toast } from "./toast.js";
@@ -53,27 +53,23 @@ const tiles = (status) =>
     ),
   );
 
-// What needs attention, the most severe first: problems in the API's words and order, with times by the viewer's
+// Shows the problems, the most severe first: in the API's words and order, with times by the viewer's
 // clock and the button that helps, and the actions that are paused.
 
 
 // Problems that only the doctor looks for.
 const DEEP = ["delivery", "intake_idle", "lanes", "no_permission", "tzdata", "unknown_actions"];
 const FAILURES = ["failed_tasks", "failing_tasks"]; // the groups below tell what to do
-const NOTHING_RUNS = ["worker", "table", "rule", "disabled", "no_target", "no_permission"];
-// What comes behind paused actions: warnings, which may wait.
-const WARNINGS = [...LETTERS, "relane", "tzdata", "calendar", "calendar_ends", "silence", "unseen_delivery", "unseen_queue"];
 
 let found = null; // problems that only the doctor finds, and when: they stay until the next look
 let work = null; // what is under way: "look" or "mend"
 
-const isWarning = ({ kind }) => WARNINGS.includes(kind);
+const isWarning = ({ kind }) => constants.warnings.includes(kind);
+const rank = ({ kind }) => constants.problems.indexOf(kind);
 
 function problems() {
   const told = (current()?.problems ?? []).filter(({ kind }) => !DEEP.includes(kind));
-  const all = [...told, ...(found?.problems ?? [])];
-  const isStopping = ({ kind }) => NOTHING_RUNS.includes(kind);
-  return [...all.filter(isStopping), ...all.filter((one) => !isStopping(one))];
+  return [...told, ...(found?.problems ?? [])].sort((one, other) => rank(one) - rank(other));
 }
 
 const hasProblems = () => problems().length > 0;
@@ -116,6 +112,7 @@ const finding = (problem, place) => {
     !isFailure && h("span", {}, ...withCode(inLocalTime(wayOut))),
     isFailure && listLink("a", { "data-key": `show ${kind}` }, { status: "failed" }, "Show them"),
     kind === "worker" && [" ", h("a", { href: "actions" }, "Actions")],
+    kind === "action_paused" && [" ", h("a", { href: "actions" }, "Change limits")],
     LETTERS.includes(kind) && [
       " ",
       h("button.link", { "data-key": `letters ${kind} ${place}`, onclick: openLetters }, "Show the messages"),
@@ -123,17 +120,10 @@ const finding = (problem, place) => {
   );
 };
 
-// Paused actions, which nobody but a person resumes.
-const pausedLine = (limit) =>
-  h("li.warning", { "data-kind": "paused" }, h("strong", {}, ...waitingWords(limit)), ". ", h("a", { href: "actions" }, "Change limits"));
-
 function drawProblems() {
   const all = problems();
-  const paused = (current()?.limited ?? []).filter((limit) => limit.paused).slice(0, LIMITED);
-  const grave = all.filter((one) => !isWarning(one)).map(finding);
-  const mild = [...paused.map(pausedLine), ...all.filter(isWarning).map(finding)];
-  byId("problems").hidden = !grave.length && !mild.length;
-  byId("problems").classList.toggle("mild", !grave.length);
+  byId("problems").hidden = !all.length;
+  byId("problems").classList.toggle("mild", all.every(isWarning));
   reword(
     byId("problems"),
     h(
@@ -144,11 +134,11 @@ function drawProblems() {
         !isReadOnly &&
         button(".primary", "mend", setIt(), "Setting it…", mend),
     ),
-    h("ul", {}, ...grave, ...mild),
+    h("ul", {}, ...all.map(finding)),
   );
 }
 
-// Whether all is well, and the button for the thorough check.
+// The verdict, and the button for the thorough check.
 const health = () =>
   h(
     "div.health",
@@ -265,7 +255,7 @@ const name = () =>
     h("small", {}, h("code", {}, status.expression || "unknown"), status.expression && " UTC"),
   );
 
-// The actions of which something waits: the first of them, each in a line. Paused ones stand further up.
+// The limited actions: the first of them, each in a line. The problems name paused ones for which tasks wait.
 function limited(limits) {
   const lines = limits.slice(0, LIMITED).map((limit) => h("small", {}, ...waitingWords(limit)));
   const more = limits.length - LIMITED;
@@ -274,7 +264,7 @@ function limited(limits) {
 
 function facts() {
   const last = status.last_run;
-  const limits = status.limited.filter(({ paused }) => !paused);
+  const limits = status.limited.filter(({ paused, waiting }) => !(paused && waiting));
   const shown = [
     fact(
       "Next task due",

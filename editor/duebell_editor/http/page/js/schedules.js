@@ -140,7 +140,7 @@ function openBackfill({ id }) {
   start.input.focus();
 }
 
-// What can be done with it, in a menu that the browser closes.
+// The actions of a row, in a menu that the browser closes.
 function buttons(task) {
   const menu = onlySingleClicks(h("div.menu", { popover: "auto", id: `menu-${task.id}` }));
   const opener = h(

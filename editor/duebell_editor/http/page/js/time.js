@@ -6,7 +6,7 @@ import { limits } from "./state.js";
 // Times in the viewer's zone, with UTC on hover; and how far away they are.
 
 
-// How times are shown, which this browser keeps: "local", "utc", or "relative". They are typed by the viewer's clock.
+// The way times are shown, which this browser keeps: "local", "utc", or "relative". They are typed by the viewer's clock.
 const KEPT = "duebell-times";
 const isUtc = localStorage.getItem(KEPT) === "utc";
 const isRelative = localStorage.getItem(KEPT) === "relative";

@@ -54,7 +54,7 @@ const tiles = (status) =>
   );
 
 // Shows the problems, the most severe first: in the API's words and order, with times by the viewer's
-// clock and the button that helps, and the actions that are paused.
+// clock, and the button that helps.
 
 
 // Problems that only the doctor looks for.

@@ -325,6 +325,11 @@ class Attempt:
         """True from the call of its action until the attempt is over."""
         return self.started is not None and not self.over.done()
 
+    @property
+    def keeps_place(self) -> bool:
+        """Tell whether its action, for which no run waits any more, still keeps a place."""
+        return self.has_place and not self.has_returned
+
     def tell_to_stop(self) -> None:
         """Tell its action to stop, if that is stoppable."""
         if self.stop:

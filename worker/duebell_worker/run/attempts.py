@@ -223,11 +223,15 @@ class Attempts:
         self._to_claim.clear()
 
     def abandon(self) -> int:
-        """Leave the attempts to their threads, as the lease is lost; return how many still run."""
+        """Leave the attempts to their threads, as the lease is lost; return how many still run.
+
+        They keep their places, so that the process never runs more actions at a time than it has places.
+        Their outcomes are not recorded.
+        """
         self._tell_all_to_stop()
         running = [attempt for attempt in self._under_way.values() if attempt.is_running]
-        if host := self._context.host:
-            host.keep(running)
+        overrunning = self._context.overrunning
+        overrunning += [attempt for attempt in running if attempt not in overrunning]
         return len(running)
 
     def _tell_all_to_stop(self) -> None:

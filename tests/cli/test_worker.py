@@ -36,12 +36,12 @@ def worker(backend: Backend) -> Worker:
 def break_down(editor: Editor) -> None:
     """Have a new version of the worker fail to start."""
     store = editor._backend.store
-    record = store.read_worker(consistent=True) or WorkerRecord()
+    record = store.read(WorkerRecord) or WorkerRecord()
     assert record.worker
     trace = 'Traceback (most recent call last):\n  File "/var/task/sales/actions.py", line 3, in <module>\n'
     trace += '  File "/var/task/duebell_shared/schedule.py", line 99, in make_schedule\n'
     error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback=trace)
-    assert store.swap_worker(record, record.failed(record.worker, error))
+    assert store.swap(record, record.failed(record.worker, error))
 
 
 def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, worker: Worker) -> None:

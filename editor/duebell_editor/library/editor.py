@@ -62,7 +62,7 @@ from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
-from duebell_shared.tasks.worker_record import WorkerDescription
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 from .adder import Adder, check_all
 from .backfill import BackfillReport, backfill
@@ -317,7 +317,7 @@ class Editor:
 
         None while none has started.
         """
-        record = self._store.read_worker(consistent=True)
+        record = self._store.read(WorkerRecord)
         return record.described(self._clock()) if record else None
 
     def timeline(
@@ -727,8 +727,8 @@ class Editor:
 
     def limits(self) -> tuple[ActionLimit, ...]:
         """The limits of all actions that have some, declared or set, by name, and what waits for them."""
-        limits, lanes = self._store.read_limits() or Limits(), len(self._backend.armer.read().lanes)
-        record = self._store.read_worker(consistent=True)
+        limits, lanes = self._store.read(Limits) or Limits(), len(self._backend.armer.read().lanes)
+        record = self._store.read(WorkerRecord)
         return tuple(read_limits(self._backend, record, limits, lanes=lanes, now=self._clock()))
 
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
@@ -885,7 +885,9 @@ class Editor:
 
     def calendars(self) -> "Mapping[str, Calendar]":
         """The calendars of holidays, by name. One read."""
-        found = self._store.read_calendars()
+        from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
+
+        found = self._store.read(Calendars)
         return found.calendars if found else {}
 
     def delete_calendar(self, name: str) -> None:

@@ -100,7 +100,7 @@ class Syncer(NamedTuple):
 
     def sync(self, *, dry_run: bool) -> SyncReport:
         """Make the steps, unless it is a dry run. Raises WorkerNotStarted, NotArmed."""
-        record = self.queue.store.read_worker(consistent=True)
+        record = self.queue.store.read(WorkerRecord)
         worker = record.known if record else None
         if record is None or worker is None:
             known = record.described(self.queue.clock()) if record else None
@@ -150,9 +150,9 @@ class Syncer(NamedTuple):
     def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
         """Write the list of tasks that are there for a declaration, with this change."""
         for _ in range(TRIES):
-            record = self.queue.store.read_worker(consistent=True) or WorkerRecord()
+            record = self.queue.store.read(WorkerRecord) or WorkerRecord()
             changed = replace(record, synced=tuple(sorted(change(set(record.synced)))))
-            if changed == record or self.queue.store.swap_worker(record, changed):
+            if changed == record or self.queue.store.swap(record, changed):
                 return
         raise TaskConflict("the worker record kept changing while this was tried: try again")
 

@@ -23,7 +23,14 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.errors import InvalidQuery, TaskConflict
 from duebell_shared.instants import MILLISECOND, Instant, to_utc
-from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
+from duebell_shared.limits.limits import (
+    Limit,
+    Limits,
+    Semaphore,
+    check_at_most,
+    check_closed,
+    check_per_second,
+)
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -34,6 +41,7 @@ from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.recurrence import MAX_SPREAD, delay_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .cost import measured, run_cost
 from .playing import Conditions, Played, Start
@@ -180,10 +188,10 @@ def simulate(
     is_flattened = check_flag("flatten", flatten)
     now, record = backend.clock(), backend.armer.read()
     until = _end_of(given_until, now)
-    known = (backend.store.read_limits() if record.limits else None) or Limits()
+    known = (backend.store.read(Limits) if record.limits else None) or Limits()
     parked = known.parked(now)
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
-    worker = backend.store.read_worker(consistent=True)
+    worker = backend.store.read(WorkerRecord)
     of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
     took = _durations(queue, len(record.lanes), tasks)
     head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
@@ -196,7 +204,7 @@ def simulate(
         semaphores={
             name: found
             for name, one in of_now.items()
-            if one.is_counted and (found := backend.store.read_semaphore(name))
+            if one.is_counted and (found := backend.store.read(Semaphore, name))
         },
         durations={name: timedelta(milliseconds=statistics.median(those)) for name, those in took.items()},
     )

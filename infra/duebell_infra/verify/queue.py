@@ -207,18 +207,18 @@ def limits(scene: Scene) -> None:
     """Swap the limits under a wrong `rev`, and write and read the counts of the built-in action."""
     must_hold(scene)
     store = scene.store
-    there, before, new = store.read_limits() or Limits(), store.read_semaphore(VERIFY), Semaphore(waiting=1)
+    there, before, new = store.read(Limits) or Limits(), store.read(Semaphore, VERIFY), Semaphore(waiting=1)
     written = replace(new, rev=(before.rev if before else 0) + 1)
     _rows(
         scene,
         (
             "limits swapped under a wrong rev",
-            lambda: store.swap_limits(replace(there, rev=_FAR), there),
+            lambda: store.swap(replace(there, rev=_FAR), there),
             None,
         ),
-        ("counts as they are written", lambda: store.swap_semaphore(VERIFY, before, new), written),
-        ("counts that were written", lambda: store.read_semaphore(VERIFY), written),
-        ("counts swapped after a change", lambda: store.swap_semaphore(VERIFY, before, new), None),
+        ("counts as they are written", lambda: store.swap(before, new, VERIFY), written),
+        ("counts that were written", lambda: store.read(Semaphore, VERIFY), written),
+        ("counts swapped after a change", lambda: store.swap(before, new, VERIFY), None),
     )
     scene.own.delete_semaphore()
 

@@ -61,7 +61,7 @@ from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
-from duebell_shared.tasks.worker_record import WorkerDescription
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 from .adder import Adder, check_all
 from .backfill import BackfillReport, backfill
@@ -322,7 +322,7 @@ class Editor:
 
         None while none has started.
         """
-        record = self._backend.store.read_worker(consistent=True)
+        record = self._backend.store.read(WorkerRecord)
         return record.described(self._backend.clock()) if record else None
 
     def timeline(
@@ -893,7 +893,9 @@ class Editor:
 
     def calendars(self) -> "Mapping[str, Calendar]":
         """The calendars of holidays, by name. One read."""
-        found = self._store.read_calendars()
+        from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
+
+        found = self._store.read(Calendars)
         return found.calendars if found else {}
 
     def delete_calendar(self, name: str) -> None:

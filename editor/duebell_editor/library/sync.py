@@ -113,7 +113,7 @@ class Syncer:
 
     def sync(self, *, dry_run: bool) -> SyncReport:
         """Make the steps, unless it is a dry run. Raises WorkerNotStarted, NotArmed."""
-        record = self._store.read_worker(consistent=True)
+        record = self._store.read(WorkerRecord)
         worker = record.known if record else None
         if record is None or worker is None:
             known = record.described(self._clock()) if record else None
@@ -164,9 +164,9 @@ class Syncer:
     def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
         """Write the list of tasks that are there for a declaration, with this change."""
         for _ in range(TRIES):
-            record = self._store.read_worker(consistent=True) or WorkerRecord()
+            record = self._store.read(WorkerRecord) or WorkerRecord()
             changed = replace(record, synced=tuple(sorted(change(set(record.synced)))))
-            if changed == record or self._store.swap_worker(record, changed):
+            if changed == record or self._store.swap(record, changed):
                 return
         raise TaskConflict("the worker record kept changing while this was tried: try again")
 

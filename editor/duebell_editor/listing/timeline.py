@@ -20,6 +20,7 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
+from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
 from duebell_shared.quoting import quoted
@@ -88,7 +89,7 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     borders, now = edges(start, step, count, zone), queue.clock()
     record = queue.record()
     lanes, late = record.counts[0], overdue_before(record, now)
-    limits = queue.store.read_limits() if record.limits else None
+    limits = queue.store.read(Limits) if record.limits else None
     parked = limits.parked(now) if limits else ()
 
     def waiting_in(borders: Sequence[datetime]) -> Callable[[int], _Waiting]:

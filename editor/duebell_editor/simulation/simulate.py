@@ -23,7 +23,14 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.errors import InvalidQuery, TaskConflict
 from duebell_shared.instants import MILLISECOND, Instant, to_utc
-from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
+from duebell_shared.limits.limits import (
+    Limit,
+    Limits,
+    Semaphore,
+    check_at_most,
+    check_closed,
+    check_per_second,
+)
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -34,6 +41,7 @@ from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.recurrence import MAX_SPREAD, Recurrence, delay_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .cost import measured, run_cost
 from .playing import Conditions, Played, Start
@@ -223,10 +231,10 @@ def simulate(
     """Do what `Editor.simulate` does, with checked arguments."""
     now, record = backend.clock(), backend.armer.read()
     until = _end_of(given_until, now)
-    limits = (backend.store.read_limits() if record.limits else None) or Limits()
+    limits = (backend.store.read(Limits) if record.limits else None) or Limits()
     parked = limits.parked(now)
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
-    worker = backend.store.read_worker(consistent=True)
+    worker = backend.store.read(WorkerRecord)
     names = {one.action for one in (*tasks, *proposal.add)}
     declared = {name: declared_limit(name, worker) for name in names}
     of_now = {name: limits.of(name, declared[name]) for name in names}
@@ -241,7 +249,7 @@ def simulate(
         semaphores={
             name: found
             for name, one in of_now.items()
-            if one.is_counted and (found := backend.store.read_semaphore(name))
+            if one.is_counted and (found := backend.store.read(Semaphore, name))
         },
         durations={name: timedelta(milliseconds=statistics.median(those)) for name, those in took.items()},
     )

@@ -182,8 +182,8 @@ def swaps_lost(scene: Scene) -> None:
 def limits(scene: Scene) -> None:
     """Swap the limits under a wrong `rev`: refused."""
     must_hold(scene)
-    there = scene.store.read_limits() or Limits()
-    scene.compare("limits swapped", lambda store: store.swap_limits(replace(there, rev=_FAR), there))
+    there = scene.store.read(Limits) or Limits()
+    scene.compare("limits swapped", lambda store: store.swap(replace(there, rev=_FAR), there))
 
 
 def read(scene: Scene) -> None:

@@ -262,13 +262,12 @@ def _faults_of_arguments(
     types: Mapping[str, Any],
 ) -> Iterator[str]:
     """Why a task cannot fill the arguments of this function."""
-    short = function.__name__
     if len(positional) > _MOST_POSITIONAL:
         yield f"takes {len(positional)} arguments, and an action gets two, the payload and the task"
     takes_task_first = bool(positional) and types.get(positional[0].name) is Task
     if positional[1:]:
         if takes_task_first:
-            yield f"takes the task first, and gets the payload first: def {short}(payload, task: Task)"
+            yield f"takes the task before the payload: def {function.__name__}(payload, task: Task)"
         second = positional[1]
         kind = types.get(second.name, Any)
         is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
@@ -276,11 +275,11 @@ def _faults_of_arguments(
         if not is_for_task or (has_value and kind is not Task):
             yield (
                 f"is given the task as its second argument, {second.name!r}: write {second.name}: Task, or "
-                f"take the payload's fields by keyword: def {short}(*, …, {second.name})"
+                f"take the payload's fields by keyword: def {function.__name__}(*, …, {second.name})"
             )
     if not positional or takes_task_first:
         if any(types.get(one.name) is Task for one in keyword_only):
-            yield f"takes the task by keyword, and gets it by position: def {short}(task: Task, *, …)"
+            yield f"takes the task by keyword, gets it by position: def {function.__name__}(task: Task, *, …)"
     elif unfilled := [one.name for one in keyword_only if one.default is one.empty]:
         yield (
             f"takes {unfilled[0]!r}, which nothing fills: either take the whole payload, or its fields by "

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.bell.arming import ECHO_SOON, GRACE, HEAD_START, ArmingRecord, Fullest, Lane
-from duebell_shared.bell.expression import echoes_of
+from duebell_shared.bell.expression import ECHOES
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.support import NOON
@@ -287,7 +287,7 @@ def test_the_first_echo_comes_soon_after_each_lease_that_begins_in_the_minute(af
     # The record knows no lease's length: a shorter or longer LEASE would cost each run a PutRule more
     began = NOON + after
     ends = began + LEASE
-    assert ends <= echoes_of(NOON)[0] <= ends + ECHO_SOON
+    assert ends <= NOON + ECHOES[0] * MINUTE <= ends + ECHO_SOON
     assert rung(NOON, claimed_at=began, lease=LEASE).is_settled(began)
 
 

@@ -33,7 +33,7 @@ def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_actio
     target = DeliveryTarget.parse(arn)
     assert (target.to, str(target.kind), target.name, target.kind.sends) == (arn, kind, name, iam_action)
     assert (target.region, target.account) == (rest.split(":")[1], "123456789012")
-    assert target.default_form == ("envelope" if kind == "bus" else "payload")
+    assert Delivery(name="remind", to=arn).sent_as == ("envelope" if kind == "bus" else "payload")
 
 
 @pytest.mark.parametrize("url", ["https://example.com:8443/due?from=us", "http://localhost:8080/x"])

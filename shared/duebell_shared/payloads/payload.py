@@ -87,9 +87,9 @@ def _encode(payload: object) -> str:
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         is_deep = any(words in str(error) for words in _PYDANTICS)
-        why = _TOO_DEEP if is_deep else _infinite(plain) or f"has no JSON form: {in_brief(error)}"
+        why = _TOO_DEEP if is_deep else _fault_in(plain) or f"has no JSON form: {in_brief(error)}"
         raise InvalidTask("payload", why) from error
-    if reason := _odd_key(plain):
+    if reason := _fault_in(plain):
         raise InvalidTask("payload", reason)
     return _check_size(text)
 
@@ -201,15 +201,11 @@ def _set_in(payload: object) -> str | None:
     return None
 
 
-def _infinite(payload: object) -> str | None:
-    for path, value in _walk(payload):
+def _fault_in(plain: object) -> str | None:
+    """In words, the first number or key that JSON does not have."""
+    for path, value in _walk(plain):
         if isinstance(value, float) and not math.isfinite(value):
             return f"{_place(path)} is {value}, which JSON cannot hold: leave it out or use None"
-    return None
-
-
-def _odd_key(payload: object) -> str | None:
-    for path, value in _walk(payload):
         for key in value if isinstance(value, dict) else ():
             if not isinstance(key, str):
                 use = quoted(shortened(key))

@@ -18,6 +18,7 @@ from duebell_editor.cli import add
 from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
+from duebell_editor.http import server as http_server
 from duebell_editor.intake import batch
 from duebell_editor.library import async_editor, backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
@@ -62,7 +63,7 @@ from duebell_shared.tasks import history as packed
 from duebell_worker import metrics, process
 from duebell_worker.actions.handles import new_action
 from duebell_worker.deliveries import deliverer, https
-from duebell_worker.run import attempts, lanes, out_of_order, performer, report
+from duebell_worker.run import attempts, lanes, out_of_order, performer, report, run, waits
 from tests.shared import test_expression
 from tests.simulation import promises
 
@@ -239,7 +240,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "how-it-works",
         "The lane pauses for {:w} seconds. After {:w} failures in a row it rests as long as its trouble has "
         "lasted: a minute at least, {:w} an hour at most",
-        [N(lanes._PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
+        [N(lanes.PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
     ),
     ("how-it-works", "It is passed over for {:w} minutes", [N(lanes._UNREADABLE, MINUTE)]),
     ("how-it-works", "should have rung {:w} minutes ago", [N(arming.GRACE, MINUTE)]),
@@ -266,8 +267,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "JSON, {} MB, within {} seconds (408)",
         [N(http_limits.MAX_BODY / 2**20), N(http_limits.BODY_SECONDS)],
     ),
-    ("http", "| connections | {}; more are cut off", [N(http_limits._MOST)]),
-    ("http", "| headers of a client | {} seconds", [N(http_limits._HEAD_SECONDS)]),
+    ("http", "| connections | {}; more are answered with 503", [N(http_server.MOST_CONNECTIONS)]),
     ("http", "reads up to {} tasks in full", [N(history._READ)]),
     ("http", "ended tasks within {} seconds", [N(in_script("frame", "COSTLY_EVERY_MS") / 1000)]),
     ("http", "For {:w} seconds you can undo", [N(in_script("toast", "TO_ACT_ON_MS") / 1000)]),
@@ -302,18 +302,18 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
     ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),
     ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
-    ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
+    ("how-to/containers", "that was known {:w} seconds before", [N(waits.AHEAD)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
     ("bundle", "Without actions it has {} MB", [N(round(FIGURES.bundle.packed / 1e6, 1))]),
     ("bundle", "exceed Lambda's {} MB", [N(bundle._UNPACKED_LIMIT / 2**20)]),
-    ("how-to/containers", "are due within {} seconds", [N(process._AHEAD + LEAD)]),
+    ("how-to/containers", "are due within {} seconds", [N(waits.AHEAD + LEAD)]),
     (
         "how-to/containers",
         "rings {} seconds ahead, and the process claims lanes {} seconds ahead",
-        [N(arming.HEAD_START), N(arming.HEAD_START + process._AHEAD)],
+        [N(arming.HEAD_START), N(arming.HEAD_START + waits.AHEAD)],
     ),
-    ("how-to/containers", "after {:w} minutes at the earliest", [N(process._LONGEST_STAY, MINUTE)]),
+    ("how-to/containers", "after {:w} minutes at the earliest", [N(run._LONGEST_STAY, MINUTE)]),
     ("how-to/containers", "at one second {} million units a month", [N(round(cost.MONTH / SECOND / 1e6, 1))]),
     ("how-to/fastapi", "in one of {} threads", [N(async_editor._THREADS)]),
     ("how-to/follow-ups", "that of `Then`, {} KB at most", [N(follow_up.MAX_PAYLOAD / 1024)]),
@@ -387,10 +387,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
     ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),
     ([N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)], "security: at most {} KB and {} levels"),
-    (
-        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
-        "security: {} connections that are renewed every {:w} seconds",
-    ),
+    ([N(http_server.MOST_CONNECTIONS)], "security: {} connections keep others out"),
     ([N(change_many.MAX_MANY)], "intake: a list of at most {}"),
     ([N(change_many.MAX_MANY)], "how-to/groups: {} at most, unless a limit is given"),
     ([N(change_many.MAX_MANY)], "how-to/many: `--limit` ({} by default)"),
@@ -420,7 +417,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(calendars.MOST_BYTES / 1000)], "how-to/calendars: up to {} KB, all calendars together"),
     ([N(SETTINGS.audit_retention, DAY)], "how-to/changes: An item is kept for {} days"),
     ([N(Exit.WORN_OUT)], "how-to/containers: It is {} if half of its places were lost"),
-    ([N(process._AHEAD)], "how-to/containers: claims the lanes {:w} seconds before"),
+    ([N(waits.AHEAD)], "how-to/containers: claims the lanes {:w} seconds before"),
     ([N(process.DRAIN)], "how-to/containers: get `--drain-seconds` ({})"),
     ([N(IN_TIME)], "how-to/containers: longer than {} seconds, or if actions"),
     ([N(SETTINGS.parallel_runs)], "how-to/containers: at most `DUEBELL_PARALLEL_RUNS` ({}) processes"),

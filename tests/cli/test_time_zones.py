@@ -1,5 +1,7 @@
 """The command line reads times in the time zones of the package, whatever the machine has."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -17,11 +19,8 @@ BERLIN = ("--timezone", "Europe/Berlin")
 def test_times_are_read_by_the_package(duebell: Duebell, editor: Editor) -> None:
     duebell("add", "x", "--due", "2026-12-31T09:00", *BERLIN, "--id", "once")
     duebell("add", "x", "--schedule", "0 9 * * *", *BERLIN, "--start", "2026-12-24T09:00", "--id", "daily")
-    line = '{"action": "x", "id": "line", "due": "2026-12-31T09:00"}'
-    assert duebell("add", "--from", "-", *BERLIN, stdin=line).status == 0
     assert editor.get("once").due.isoformat() == "2026-12-31T08:00:00+00:00"
     assert editor.get("daily").due.isoformat() == "2026-12-24T08:00:00+00:00"
-    assert editor.get("line").due.isoformat() == "2026-12-31T08:00:00+00:00"
     # And told by it
     assert ", 2026-12-24 09:00:00 in Europe/Berlin" in duebell("pause", "daily").out
     assert "2026-11-22 09:00:00 +0100" in duebell("preview", "0 9 * * *", *BERLIN).out
@@ -34,7 +33,7 @@ def test_tab_offers_the_time_zones_of_the_package() -> None:
 
 def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: Backend) -> None:
     duebell("add", "x", "--in", "1h")
-    assert f"  tzdata {TZDATA_VERSION} " in duebell("status").out
+    assert re.search(f"(?m)^tzdata +{TZDATA_VERSION}", duebell("status").out)
     assert lines(duebell("status", "--json").out)[0]["tzdata"] == TZDATA_VERSION
     # And when the worker has others
     record = backend.store.read_record()
@@ -43,7 +42,7 @@ def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: B
     assert backend.store.swap_record(record, msgspec.structs.replace(record, last_run=run))
     status, out, _ = duebell("status")
     assert status == 0
-    assert f"tzdata {TZDATA_VERSION}, and 1999a in the worker" in out
+    assert "tzdata: 1999a" in out
     status, out, _ = duebell("doctor")
     assert status == 6
     assert "the worker's last run had those of 1999a" in " ".join(out.split())

@@ -47,13 +47,18 @@ def break_down(editor: Editor) -> None:
 def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, worker: Worker) -> None:
     status, out, _ = duebell("actions")
     assert status == 0
-    first, second, *rest = out.splitlines()
-    assert first.startswith("version ")
-    assert second.startswith("duebell ")
-    assert [line.split() for line in rest if line] == [
-        ["action", "kind", "attempts", "recurring", "payload"],
-        ["put_on_sale", "function", "3", "item,", "price?"],
-        ["report", "function", "5", "daily", "none"],
+    facts, _, actions = out.partition("\nactions\n")
+    assert [line.split()[0] for line in facts.splitlines()] == [
+        "version",
+        "duebell",
+        "python",
+        "tzdata",
+        "started",
+    ]
+    assert [line.split() for line in actions.splitlines()] == [
+        ["name", "attempts", "schema", "recurring", "kind"],
+        ["put_on_sale", "3", "item,", "price?", "function"],
+        ["report", "5", "none", "daily", "function"],
     ]
 
 
@@ -65,10 +70,10 @@ def test_a_delivery_is_listed_with_what_it_is_sent_to(duebell: Duebell, worker: 
     worker.register()
     listed = [line.split() for line in duebell("actions").out.splitlines()]
     for row in (
-        ["call", "function", "function:call:live", "2", "any"],
-        ["end", "bus", "event-bus/main", "5", "any"],
-        ["remind", "queue", "reminders.fifo", "5", "any"],
-        ["tell", "https", "https://example.com", "5", "any"],
+        ["call", "2", "any", "function", "arn:aws:lambda:eu-central-1:123456789012:function:call:live"],
+        ["end", "5", "any", "bus", "arn:aws:events:eu-central-1:123456789012:event-bus/main"],
+        ["remind", "5", "any", "queue", "arn:aws:sqs:eu-central-1:123456789012:reminders.fifo"],
+        ["tell", "5", "any", "https", "https://example.com"],
     ):
         assert row in listed
 
@@ -106,7 +111,7 @@ def test_a_field_that_is_left_out_is_a_warning_with_the_nearest_one(duebell: Due
 def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worker: Worker) -> None:
     status, out, _ = duebell("sync", "--dry-run")
     assert status == 0
-    assert "+ daily  report  rate(1 day)\n" in out
+    assert "add   daily  report  rate(1 day)" in out
     assert out.endswith(": 1 to add, 0 to change, 0 to cancel, 0 unchanged\n")
     assert editor.list(status=list(Status)).tasks == ()
     assert duebell("sync").out.endswith("0 unchanged; 1 done\n")
@@ -128,7 +133,7 @@ def test_a_sync_that_could_not_do_all_says_what(duebell: Duebell, editor: Editor
     editor.add("report", due=NOON, id="daily")
     status, _, err = duebell("sync")
     assert status == 7
-    assert err.startswith("daily: a task 'daily' exists already")
+    assert err.startswith("a task 'daily' exists already")
     [told] = lines(duebell("sync", "--json").out)
     assert told["failures"][0]["error"]["type"] == "task-exists"
 

@@ -81,7 +81,7 @@ class Account:
     @cached_property
     def session(self) -> boto3.Session:
         """The AWS session of the options; the environment decides the rest."""
-        inner = _EndpointSession()
+        inner = EndpointSession()
         inner.endpoint_url = self.endpoint_url
         inner.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
         if self._local:
@@ -187,7 +187,7 @@ def _forget(*names: str) -> None:
         os.environ.pop(name, None)
 
 
-class _EndpointSession(botocore.session.Session):
+class EndpointSession(botocore.session.Session):
     """Makes every client with its endpoint URL, if it has one."""
 
     endpoint_url: str | None = None

@@ -5,14 +5,12 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -65,6 +63,19 @@ class Output:
         """Print one JSON document on one line, in ASCII."""
         print(json.dumps(document, default=as_text))
 
+    def answer(self, document: Any, now: datetime) -> None:
+        """Print the answer of a command. For people, lists of objects in it are tables."""
+        out = console()
+        if self.as_json:
+            self.print_json(document)
+        elif not isinstance(document, Mapping):
+            out.print(list_table(document, now))
+        else:
+            lists = {name: one for name, one in document.items() if _is_list_of_objects(one)}
+            out.print(facts_table({name: one for name, one in document.items() if name not in lists}, now))
+            for name, one in lists.items():
+                out.print("", Text(title_of(name), style="bold"), list_table(one, now), sep="\n")
+
     def warn(self, text: str) -> None:
         """Print a warning on standard error, in one line; as a JSON object for programs."""
         self.note(f"warning: {plain(text)}", {"warning": text})
@@ -82,21 +93,10 @@ class Output:
         if lines[_SHOWN:]:
             self.note(f"and {len(lines) - _SHOWN:,} more")
 
-    @contextmanager
-    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Show a progress bar, only on a terminal. Yields a function to call with the number done."""
-        errors = Console(stderr=True)
-        from rich.progress import (  # noqa: PLC0415 (slow to import)
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-        )
-
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-            task = progress.add_task("", total=total)
-            yield lambda done: progress.update(task, completed=done)
+    def progress(self, done: int, total: int) -> None:
+        """Say how far the command is, to a person who looks on."""
+        if self.is_watched and done:
+            self.note(f"{done:,} of {total:,}")
 
 
 class _SafeConsole(Console):
@@ -145,6 +145,11 @@ def json_line(line: str) -> str:
 def in_one_line(text: str) -> str:
     """`text` without line ends and tabs, safe for a terminal."""
     return plain(" ".join(text.split()))
+
+
+def count_of(tasks: int) -> str:
+    """A number of tasks: `1 task`, `1,200 tasks`."""
+    return "1 task" if tasks == 1 else f"{tasks:,} tasks"
 
 
 def when(instant: datetime | None, now: datetime) -> str:
@@ -208,18 +213,56 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     return made
 
 
-def facts_table(rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows of a name and its values, which are made plain; without headings."""
-    first, *others = rows
+def facts_table(document: Mapping[str, Any], now: datetime) -> Table:
+    """The fields of a JSON answer, a row each, without those that say nothing: see `in_words`."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
-    for _ in first[1:]:
-        grid.add_column(overflow="fold")
-    for row in (first, *others):
-        grid.add_row(*(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row))
+    grid.add_column(overflow="fold")
+    for name, value in document.items():
+        if words := in_words(name, value, now):
+            grid.add_row(title_of(name), Text(plain(words)))
     return grid
 
 
-def indented(*lines: Cell) -> Padding:
-    """Lines below a title."""
-    return Padding(Group(*(Text(line) if isinstance(line, str) else line for line in lines)), (0, 0, 0, 2))
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
+
+
+def list_table(documents: Sequence[Mapping[str, Any]], now: datetime) -> Table:
+    """JSON answers of one kind, a row each, in the columns that say something of one of them."""
+    columns = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
+        cells = [in_one_line(in_words(name, one.get(name), now)) for one in documents]
+        if any(cells):
+            columns[title_of(name)] = cells
+    return table(tuple(columns), zip(*columns.values(), strict=True))
+
+
+def in_words(name: str, value: Any, now: datetime) -> str:
+    """A value of a JSON answer, for people; empty if it is null, empty, false or zero."""
+    words = str(value)
+    match value:
+        case _ if not value:
+            words = ""
+        case Mapping() | list() if name in {"payload", "result"}:
+            words = json.dumps(value, ensure_ascii=False, indent=2)
+        case bool():
+            words = "yes"
+        case datetime():
+            words = when(value, now)
+        case int() if name.endswith("_ms"):
+            words = f"{value / 1000:,.1f} s"
+        case int():
+            words = f"{value:,}"
+        case Mapping():
+            unit = "_ms" if name == "lateness" else ""
+            parts = ((key, in_words(f"{key}{unit}", inner, now)) for key, inner in value.items())
+            words = "\n".join(f"{title_of(key)}: {part}" for key, part in parts if part)
+        case list() | tuple():
+            words = ", ".join(in_words("", one, now) for one in value)
+    return words
+
+
+def title_of(name: str) -> str:
+    """The name of a field for people."""
+    return plain(name.removesuffix("_ms").replace("_", " "))

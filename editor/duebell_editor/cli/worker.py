@@ -1,22 +1,19 @@
 """The commands `actions`, `sync` and `limit`: the worker, its recurring tasks, limits of its actions."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.library.sync import SyncReport, SyncVerb
+from duebell_editor.library.sync import SyncVerb
 from duebell_editor.status.action_limits import ActionLimit, limit_words
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import render
-from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .context import Context, flag
-from .errors import Exit, describe_as_json, words_of
-from .output import console, in_one_line, plain, table, when
+from .errors import Exit, describe_as_json, note_failures, words_of
+from .output import plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -87,10 +84,6 @@ def _instead_of(limit: ActionLimit) -> str:
     return f" (its code declares: {declared})"
 
 
-_SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}
-_STYLES = {SyncVerb.ADD: "green", SyncVerb.CHANGE: "yellow", SyncVerb.CANCEL: "red"}
-
-
 @app.command(epilog=examples("actions", "actions --json"))
 @with_json()
 def actions(context: Context) -> None:
@@ -101,11 +94,16 @@ def actions(context: Context) -> None:
     editor = context.editor()
     worker, limits = editor.worker(), editor.limits()
     if context.out.as_json:
-        context.out.print_json({"worker": plain_values(worker), "limits": plain_values(limits)})
+        context.answer({"worker": plain_values(worker), "limits": plain_values(limits)})
     elif worker is None:
         print("no worker has made itself known yet: it does so when it is first started")
     else:
-        _print_worker(worker, {one.action: in_words(one) for one in limits}, context)
+        said = {one.action: in_words(one) for one in limits}
+        described = [
+            {**one, "schema": _payload(one["schema"]), "limits": said.get(one["name"])}
+            for one in plain_values(worker.actions)
+        ]
+        context.answer({**plain_values(worker), "actions": described})
     if worker and worker.error:
         raise typer.Exit(Exit.WRONG)
 
@@ -125,77 +123,30 @@ def sync(
     The exit status is 7 if some could not be changed, such as one that runs at this moment.
     """
     report = context.editor().sync(dry_run=dry_run)
+    steps = plain_values(report.steps)
     if context.out.as_json:
-        context.out.print_json(_report_fields(report))
+        failures = [
+            {"id": one.id, **describe_as_json(one.error, words_of(one.error))} for one in report.failures
+        ]
+        told = {"version": report.version, "steps": steps, "unchanged": report.unchanged}
+        context.answer({**told, "failures": failures})
     else:
-        _print_report(report, is_plan=dry_run)
-        context.out.note_some([plain(f"{one.id}: {words_of(one.error)}") for one in report.failures])
+        if steps:
+            context.answer(steps)
+        counts = [f"{sum(one.verb is verb for one in report.steps)} to {verb}" for verb in SyncVerb]
+        made = "" if dry_run or not steps else f"; {len(steps) - len(report.failures)} done"
+        print(f"worker {report.version}: {', '.join(counts)}, {report.unchanged} unchanged{made}")
+        note_failures(context.out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _report_fields(report: SyncReport) -> dict[str, Any]:
-    failures = [{"id": one.id, **describe_as_json(one.error, words_of(one.error))} for one in report.failures]
-    return {
-        "version": report.version,
-        "steps": plain_values(report.steps),
-        "unchanged": report.unchanged,
-        "failures": failures,
-    }
-
-
-def _print_worker(worker: WorkerDescription, limits: Mapping[str, str], context: Context) -> None:
-    out = console()
-    since = when(worker.started_at, context.now())
-    out.print(Text(f"version {worker.version}, since {since}", style="bold"))
-    out.print(f"duebell {worker.duebell}, Python {worker.python}, tzdata {worker.tzdata}")
-    if worker.error:
-        out.print(Text(plain(f"it cannot start: {worker.error}"), style="red"))
-        out.print(Text(plain(worker.error.traceback.rstrip())))
-    if worker.actions:
-        names: tuple[str, ...] = ("action", "kind", "attempts", "recurring", "payload")
-        rows = [_row(one) for one in worker.actions]
-        if limits:
-            names = (*names, "limits")
-            rows = [(*row, limits.get(one.name, "")) for row, one in zip(rows, worker.actions, strict=True)]
-        out.print("", table(names, rows), sep="\n")
-
-
-def _row(action: ActionDescription) -> tuple[str, ...]:
-    recurring = ", ".join(action.recurring)
-    kind = _kind(action)
-    attempts = f"{action.attempts}, {action.timeout:g} s each" if action.timeout else str(action.attempts)
-    attempts += ", stoppable" if action.stoppable else ""
-    attempts += ", keeps results" if action.keeps_result else ""
-    return plain(action.name), plain(kind), attempts, plain(recurring), plain(_payload(action))
-
-
-def _kind(action: ActionDescription) -> str:
-    """The kind of the action; of a delivery with the name of its target, the end of its ARN."""
-    if action.to is None:
-        return action.kind
-    name = action.to if action.kind == "https" else re.split("[:/]", action.to, maxsplit=5)[-1]
-    return f"{action.kind} {name}"
-
-
-def _payload(action: ActionDescription) -> str:
+def _payload(schema: Mapping[str, Any] | None) -> str:
     """The fields of the payload; those that may be missing end with a question mark."""
-    if action.schema is None:
+    if schema is None:
         return "none"
-    fields = action.schema.get("properties")
+    fields = schema.get("properties")
     if not isinstance(fields, dict):
-        return str(action.schema.get("type", "any"))
-    required = action.schema.get("required", ())
-    return in_one_line(", ".join(name if name in required else f"{name}?" for name in fields))
-
-
-def _print_report(report: SyncReport, *, is_plan: bool) -> None:
-    out = console()
-    for step in report.steps:
-        fields = f": {', '.join(step.fields)}" if step.fields else ""
-        words = f"{_SIGNS[step.verb]} {step.id}  {step.action}  {step.schedule}{fields}"
-        out.print(Text(plain(words), style=_STYLES[step.verb]))
-    done = {verb: sum(step.verb is verb for step in report.steps) for verb in SyncVerb}
-    counts = ", ".join(f"{done[verb]} to {verb}" for verb in SyncVerb)
-    made = "" if is_plan or not report.steps else f"; {len(report.steps) - len(report.failures)} done"
-    print(f"worker {report.version}: {counts}, {report.unchanged} unchanged{made}")
+        return str(schema.get("type", "any"))
+    required = schema.get("required", ())
+    return ", ".join(name if name in required else f"{name}?" for name in fields)

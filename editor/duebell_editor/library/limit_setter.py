@@ -7,7 +7,6 @@ from duebell_editor.status.action_limits import (
     action_limit,
     declared_limit,
     limit_words,
-    read_limits,
 )
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
@@ -67,13 +66,6 @@ def set_limit(
                 _follow(backend, action, wanted, stored.rev, by)
             return action_limit(action, record, stored or known)
     raise TaskConflict("the limits keep changing: try again")
-
-
-def all_limits(backend: Backend) -> tuple[ActionLimit, ...]:
-    """Do what `Editor.limits` does."""
-    record, limits = backend.store.read(WorkerRecord), backend.store.read(Limits) or Limits()
-    lanes = len(backend.armer.read().lanes)
-    return tuple(read_limits(backend, record, limits, lanes=lanes, now=backend.clock()))
 
 
 def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:

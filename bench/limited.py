@@ -11,6 +11,7 @@ from bench.queues import bare_client, fill, item_of
 from bench.timing import Ratio
 from bench.words import LIMITED
 from duebell import Editor, Settings, Worker
+from duebell_shared.limits.limits import Semaphore
 
 __all__ = ["LIMIT", "MORE_CALLS", "TASKS", "Limited", "Way", "measure", "section"]
 
@@ -91,7 +92,7 @@ def measure(session: boto3.Session, *, tasks: int = TASKS, rounds: int = _ROUNDS
             way.rates.append(tasks / (time.perf_counter() - begin))
             way.calls.append(calls)
             way.held.append(report.limited)
-            semaphore = worker.backend.store.read_semaphore("act")
+            semaphore = worker.backend.store.read(Semaphore, "act")
             way.writes.append(semaphore.rev if semaphore else 0)
             if report.done != tasks:
                 raise RuntimeError(f"{name}: {report.done} of {tasks} are done")

@@ -62,7 +62,7 @@ from duebell_shared.tasks import history as packed
 from duebell_worker import metrics, process
 from duebell_worker.actions.handles import new_action
 from duebell_worker.deliveries import deliverer, https
-from duebell_worker.run import attempts, lanes, out_of_order, performer, report
+from duebell_worker.run import attempts, lanes, out_of_order, performer, report, run, waits
 from tests.shared import test_expression
 from tests.simulation import promises
 
@@ -239,7 +239,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
         "how-it-works",
         "The lane pauses for {:w} seconds. After {:w} failures in a row it rests as long as its trouble has "
         "lasted: a minute at least, {:w} an hour at most",
-        [N(lanes._PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
+        [N(lanes.PAUSE), N(lanes._IN_A_ROW), N(lanes._LONGEST_REST, HOUR)],
     ),
     ("how-it-works", "It is passed over for {:w} minutes", [N(lanes._UNREADABLE, MINUTE)]),
     ("how-it-works", "should have rung {:w} minutes ago", [N(arming.GRACE, MINUTE)]),
@@ -302,18 +302,18 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("how-to/follow-ups", "an id is longer than {} characters", [N(follow_up.MAX_ID)]),
     ("how-to/transactions", "`grace=` from {} seconds to an hour", [N(task_writes._SHORTEST)]),
     ("how-to/verify", "to ring within {:w} minutes, `rule` is skipped", [N(account._SOON, MINUTE)]),
-    ("how-to/containers", "that was known {:w} seconds before", [N(process._AHEAD)]),
+    ("how-to/containers", "that was known {:w} seconds before", [N(waits.AHEAD)]),
     ("how-to/groups", "then {:w} entries of the index for each task", [N(listing._KEYS_PER_MEMBER)]),
     ("how-to/groups", "{} with one call", [N(store.LARGEST_PAGE)]),
     ("bundle", "Without actions it has {} MB", [N(round(FIGURES.bundle.packed / 1e6, 1))]),
     ("bundle", "exceed Lambda's {} MB", [N(bundle._UNPACKED_LIMIT / 2**20)]),
-    ("how-to/containers", "are due within {} seconds", [N(process._AHEAD + LEAD)]),
+    ("how-to/containers", "are due within {} seconds", [N(waits.AHEAD + LEAD)]),
     (
         "how-to/containers",
         "rings {} seconds ahead, and the process claims lanes {} seconds ahead",
-        [N(arming.HEAD_START), N(arming.HEAD_START + process._AHEAD)],
+        [N(arming.HEAD_START), N(arming.HEAD_START + waits.AHEAD)],
     ),
-    ("how-to/containers", "after {:w} minutes at the earliest", [N(process._LONGEST_STAY, MINUTE)]),
+    ("how-to/containers", "after {:w} minutes at the earliest", [N(run._LONGEST_STAY, MINUTE)]),
     ("how-to/containers", "at one second {} million units a month", [N(round(cost.MONTH / SECOND / 1e6, 1))]),
     ("how-to/fastapi", "in one of {} threads", [N(async_editor._THREADS)]),
     ("how-to/follow-ups", "that of `Then`, {} KB at most", [N(follow_up.MAX_PAYLOAD / 1024)]),
@@ -420,7 +420,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(calendars.MOST_BYTES / 1000)], "how-to/calendars: up to {} KB, all calendars together"),
     ([N(SETTINGS.audit_retention, DAY)], "how-to/changes: An item is kept for {} days"),
     ([N(Exit.WORN_OUT)], "how-to/containers: It is {} if half of its places were lost"),
-    ([N(process._AHEAD)], "how-to/containers: claims the lanes {:w} seconds before"),
+    ([N(waits.AHEAD)], "how-to/containers: claims the lanes {:w} seconds before"),
     ([N(process.DRAIN)], "how-to/containers: get `--drain-seconds` ({})"),
     ([N(IN_TIME)], "how-to/containers: longer than {} seconds, or if actions"),
     ([N(SETTINGS.parallel_runs)], "how-to/containers: at most `DUEBELL_PARALLEL_RUNS` ({}) processes"),

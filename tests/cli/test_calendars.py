@@ -45,7 +45,7 @@ def test_a_file_is_imported_shown_listed_and_deleted(duebell: Duebell, tmp_path:
         "2027-01-01 Fri New Year",
     ]
     _, out, _ = duebell("calendar", "list")
-    assert " ".join(out.split()) == "calendar holidays from ends plant 4 plant.ics 2027-12-31"
+    assert " ".join(out.split()) == "name holidays source ends plant 4 plant.ics 2027-12-31"
     assert json.loads(duebell("calendar", "show", "plant", "--json").out)["days"]["2027-01-01"] == "New Year"
     assert duebell("calendar", "delete", "plant").status == 0
     assert json.loads(duebell("calendar", "list", "--json").out) == {}

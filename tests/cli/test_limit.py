@@ -63,16 +63,13 @@ def test_the_status_answers_why_nothing_is_started(
     duebell: Duebell, worker: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "editor", lambda _: editor.acting_as("ann"))
-    assert "limits" not in duebell("status").out
+    assert "limited" not in duebell("status").out
     duebell("add", "act", "--due", "2026-11-21T12:00:00Z", "--id", "one")
     duebell("limit", "act", "--at-most", "0")
     worker.run()
     status, out, _ = duebell("status")
     assert status == 6
-    [line] = [line for line in out.splitlines() if line.startswith("limits")]
-    assert "act: paused; 1 waits, since " in line
-    assert " by ann; " in line
-    assert "`duebell limit act --as-declared` ends it" in " ".join(out.split())
+    assert "`duebell limit act --as-declared` ends the pause" in " ".join(out.split())
     told = json.loads(duebell("status", "--json").out)["limited"]
     assert [(one["action"], one["paused"], one["waiting"]) for one in told] == [("act", True, 1)]
 
@@ -82,6 +79,6 @@ def test_actions_tell_their_limits(duebell: Duebell, worker: Worker) -> None:
     _, out, _ = duebell("actions")
     rows = [line.split("  ") for line in out.splitlines()]
     limits = {row[0]: [cell.strip() for cell in row if cell.strip()] for row in rows}
-    assert limits["action"][-1] == "limits"
+    assert limits["name"][-1] == "limits"
     assert limits["act"][-1] == "paused"
     assert limits["mail"][-1] == "5 at a time"

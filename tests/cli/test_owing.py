@@ -1,5 +1,6 @@
 """What `status`, `list` and `show` say of a task that owes a follow-up, and of why it could not be added."""
 
+import re
 from datetime import timedelta
 
 from duebell import Editor, Then
@@ -25,8 +26,8 @@ def test_a_task_that_owes_is_told_with_the_reason(
     # Then each says so
     status, out, _ = duebell("status")
     assert status == 6
-    assert "1 task has ended and owes a follow-up" in out
-    assert "the last try failed: DynamoDB throttles: try later" in out
+    assert "owing: " in out
+    assert "the last try failed: DynamoDB throttles: try later" in " ".join(out.split())
     assert "tasks are overdue" not in out
     assert lines(duebell("status", "--json").out)[0]["owing"] == 1
     assert (
@@ -34,15 +35,13 @@ def test_a_task_that_owes_is_told_with_the_reason(
         == "2026-11-21T12:01:00.000Z"
     )
     shown = duebell("show", "charge-42").out
-    assert (
-        "owed since 2026-11-21 12:01:00 UTC (9 min ago), a run adds it; the last try failed: DynamoDB"
-        in shown
-    )
+    assert "at: 2026-11-21 12:01:00 UTC (9 min ago)" in shown
+    assert re.search("follow up error +DynamoDB throttles: try later", shown)
 
     # And when it never could be added, that it could not
     assert backend.store.save(late, late.follow_up_settled("both ids are taken"))
-    assert "could not be added: both ids are taken" in duebell("show", "charge-42").out
-    assert "owes a follow-up" not in duebell("status").out
+    assert re.search("follow up error +both ids are taken", duebell("show", "charge-42").out)
+    assert "owing" not in duebell("status").out
 
 
 def test_a_result_is_shown_or_why_it_was_not_kept(duebell: Duebell, editor: Editor, backend: Backend) -> None:
@@ -54,7 +53,7 @@ def test_a_result_is_shown_or_why_it_was_not_kept(duebell: Duebell, editor: Edit
         assert backend.store.save(task, task.done(now=NOON, keep=keep, **result))
     shown = duebell("show", "kept").out
     assert "9.99" in shown
-    assert "invoice, with the result as total" in shown
-    assert "not kept: is 5,000 bytes" in duebell("show", "large").out
+    assert "result as: total" in shown
+    assert "is 5,000 bytes" in duebell("show", "large").out
     [told] = lines(duebell("show", "kept", "--json").out)
     assert (told["result"], told["result_error"], told["then"]["result_as"]) == ([9.99], None, "total")

@@ -20,7 +20,7 @@ def test_a_recurring_task(duebell: Duebell) -> None:
     assert shown["recurrence"]["next_due"] == "2026-11-24T08:00:00.000Z"
     text = duebell("show", "r").out
     assert "every weekday at 09:00, Europe/Berlin" in text
-    assert "0 of 5" in text
+    assert "max runs: 5" in text
     assert "scheduled" in duebell("run-now", "r").out
 
 

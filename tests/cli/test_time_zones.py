@@ -1,5 +1,7 @@
 """The command line reads times in the time zones of the package, whatever the machine has."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -34,7 +36,7 @@ def test_tab_offers_the_time_zones_of_the_package() -> None:
 
 def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: Backend) -> None:
     duebell("add", "x", "--in", "1h")
-    assert f"  tzdata {TZDATA_VERSION} " in duebell("status").out
+    assert re.search(f"(?m)^tzdata +{TZDATA_VERSION}", duebell("status").out)
     assert lines(duebell("status", "--json").out)[0]["tzdata"] == TZDATA_VERSION
     # And when the worker has others
     record = backend.store.read_record()
@@ -43,7 +45,7 @@ def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: B
     assert backend.store.swap_record(record, msgspec.structs.replace(record, last_run=run))
     status, out, _ = duebell("status")
     assert status == 0
-    assert f"tzdata {TZDATA_VERSION}, and 1999a in the worker" in out
+    assert "tzdata: 1999a" in out
     status, out, _ = duebell("doctor")
     assert status == 6
     assert "the worker's last run had those of 1999a" in " ".join(out.split())

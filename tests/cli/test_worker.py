@@ -36,24 +36,29 @@ def worker(backend: Backend) -> Worker:
 def break_down(editor: Editor) -> None:
     """Have a new version of the worker fail to start."""
     store = editor._backend.store
-    record = store.read_worker(consistent=True) or WorkerRecord()
+    record = store.read(WorkerRecord) or WorkerRecord()
     assert record.worker
     trace = 'Traceback (most recent call last):\n  File "/var/task/sales/actions.py", line 3, in <module>\n'
     trace += '  File "/var/task/duebell_shared/schedule.py", line 99, in make_schedule\n'
     error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback=trace)
-    assert store.swap_worker(record, record.failed(record.worker, error))
+    assert store.swap(record, record.failed(record.worker, error))
 
 
 def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, worker: Worker) -> None:
     status, out, _ = duebell("actions")
     assert status == 0
-    first, second, *rest = out.splitlines()
-    assert first.startswith("version ")
-    assert second.startswith("duebell ")
-    assert [line.split() for line in rest if line] == [
-        ["action", "kind", "attempts", "recurring", "payload"],
-        ["put_on_sale", "function", "3", "item,", "price?"],
-        ["report", "function", "5", "daily", "none"],
+    facts, _, actions = out.partition("\nactions\n")
+    assert [line.split()[0] for line in facts.splitlines()] == [
+        "version",
+        "duebell",
+        "python",
+        "tzdata",
+        "started",
+    ]
+    assert [line.split() for line in actions.splitlines()] == [
+        ["name", "attempts", "schema", "recurring", "kind"],
+        ["put_on_sale", "3", "item,", "price?", "function"],
+        ["report", "5", "none", "daily", "function"],
     ]
 
 
@@ -65,10 +70,10 @@ def test_a_delivery_is_listed_with_what_it_is_sent_to(duebell: Duebell, worker: 
     worker.register()
     listed = [line.split() for line in duebell("actions").out.splitlines()]
     for row in (
-        ["call", "function", "function:call:live", "2", "any"],
-        ["end", "bus", "event-bus/main", "5", "any"],
-        ["remind", "queue", "reminders.fifo", "5", "any"],
-        ["tell", "https", "https://example.com", "5", "any"],
+        ["call", "2", "any", "function", "arn:aws:lambda:eu-central-1:123456789012:function:call:live"],
+        ["end", "5", "any", "bus", "arn:aws:events:eu-central-1:123456789012:event-bus/main"],
+        ["remind", "5", "any", "queue", "arn:aws:sqs:eu-central-1:123456789012:reminders.fifo"],
+        ["tell", "5", "any", "https", "https://example.com"],
     ):
         assert row in listed
 

@@ -24,7 +24,7 @@ TIMED = {"at-once", "probe"}
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
-    """A stack of its own: other tests leave late and failed tasks, which its check of the status finds."""
+    """A stack of its own: other tests leave failed and late tasks behind, which its check finds."""
     with EmbeddedStack(tmp_path / "stack", actions=ACTIONS, folder=HERE) as stack:
         yield stack
 

@@ -79,8 +79,8 @@ def deliver(backend: Backend, **targets: str) -> None:
             for name, to in targets.items()
         ),
     )
-    record = backend.store.read_worker(consistent=True)
-    assert backend.store.swap_worker(record, (record or WorkerRecord()).started(worker, ()))
+    record = backend.store.read(WorkerRecord)
+    assert backend.store.swap(record, (record or WorkerRecord()).started(worker, ()))
 
 
 @pytest.mark.parametrize("kind", KINDS)

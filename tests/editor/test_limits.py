@@ -55,7 +55,7 @@ def test_zero_pauses_also_an_action_without_limits(editor: Editor) -> None:
 def test_what_cannot_be_a_limit_is_refused(editor: Editor, given: dict[str, float], reason: str) -> None:
     with pytest.raises(InvalidTask, match=reason):
         editor.limit("mail", **given)  # type: ignore[arg-type]
-    assert editor._store.read_limits() is None
+    assert editor._store.read(Limits) is None
 
 
 def test_an_action_that_the_worker_does_not_have_is_refused(editor: Editor) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell import Editor, ProblemKind, Step, Worker
+from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -105,7 +106,7 @@ def test_actions_without_limits_cost_the_status_nothing(
     worker.action("act")(lambda: None)
     worker.register()
     add(scheduler.editor, "act", 3)
-    for name in ("read_limits", "read_semaphore"):
-        monkeypatch.setattr(scheduler.store, name, None)
+    read = scheduler.store.read
+    monkeypatch.setattr(scheduler.store, "read", lambda kind, *_, **__: {WorkerRecord: read}[kind](kind))
     assert scheduler.editor.status().limited == ()
     assert sum(one.count for one in scheduler.editor.timeline(NOON, step=Step.HOUR, count=2)) == 3

@@ -193,10 +193,10 @@ def test_nothing_is_known_of_what_is_declared_without_a_worker(
         editor.sync()
     deploy(a={})
     editor.sync()
-    record = backend.store.read_worker(consistent=True)
+    record = backend.store.read(WorkerRecord)
     assert record
     assert record.worker
-    backend.store.swap_worker(record, record.failed(record.worker, Failure(type="ImportError", message="no")))
+    backend.store.swap(record, record.failed(record.worker, Failure(type="ImportError", message="no")))
     with pytest.raises(WorkerNotStarted, match="the worker cannot start: ImportError: no"):
         editor.sync()
     assert editor.get("a").status is Status.SCHEDULED
@@ -227,7 +227,7 @@ def test_a_sync_that_breaks_off_at_any_call_is_made_up_for_by_the_next(
     assert editor.status().healthy
     assert report is None or call > 3
     # And the list is that of the code, so that nothing else is ever cancelled
-    record = backend.store.read_worker(consistent=True) or WorkerRecord()
+    record = backend.store.read(WorkerRecord) or WorkerRecord()
     assert set(record.synced) == {"changed", "added"}
 
 

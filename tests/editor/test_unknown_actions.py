@@ -8,6 +8,7 @@ from duebell import Editor, Problem, ProblemKind, Worker
 from duebell_editor.status import status as module
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.worker_record import WorkerRecord
 
 HOUR = timedelta(hours=1)
 
@@ -74,12 +75,12 @@ def test_nothing_is_said_of_a_worker_that_cannot_start_or_has_more_actions_than_
 ) -> None:
     editor.add("gone", due=HOUR)
     worker.register()
-    record = backend.store.read_worker(consistent=True)
+    record = backend.store.read(WorkerRecord)
     assert record
     assert record.worker
     assert found(editor)
     failed = record.failed(record.worker, Failure(type="ImportError", message="no"))
-    assert backend.store.swap_worker(record, failed)
+    assert backend.store.swap(record, failed)
     assert found(editor) is None
     worker.register()
     assert found(editor)

@@ -10,6 +10,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord, LastRun, RestingLane
 from duebell_shared.tasks.follow_up import Cause, Owed
 from duebell_shared.tasks.task import STARTS_WITHIN
+from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker.worker import rang_at
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
@@ -115,11 +116,11 @@ def test_the_rule_is_not_as_it_should_be(
 
 def test_the_worker_cannot_start(editor: Editor, scheduler: Scheduler) -> None:
     editor.add("act", due=DUE, id="one")
-    record = scheduler.store.worker
+    record = scheduler.store.read(WorkerRecord)
     assert record
     assert record.worker
     error = Failure(type="ImportError", message="no module named shop")
-    scheduler.store.worker = replace(record, worker=replace(record.worker, error=error))
+    scheduler.store.records[WorkerRecord, ""] = replace(record, worker=replace(record.worker, error=error))
     why = late(editor, scheduler)
     assert (why.cause, "the worker cannot start, so nothing runs: ImportError" in why.what) == (
         WaitCause.SCHEDULER,

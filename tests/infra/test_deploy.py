@@ -15,7 +15,6 @@ from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.artifacts import Artifacts
 from duebell_infra.deploy.deploy import Deployment, deploy, whom_they_tell
-from duebell_infra.deploy.stack import Outcome
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
@@ -39,10 +38,10 @@ class FakeStack:
     def parameters(self) -> Mapping[str, str]:
         return self._before
 
-    def apply(self, _: str, parameters: Mapping[str, str], **__: object) -> Outcome:
+    def apply(self, _: str, parameters: Mapping[str, str], **__: object) -> str:
         takes_them = self._change.__name__ == "update"
         self._change(parameters) if takes_them else self._change()
-        return Outcome.UPDATED
+        return "updated"
 
 
 @pytest.fixture

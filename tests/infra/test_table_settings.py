@@ -4,14 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
-from moto.kms.models import kms_backends
 
 from duebell_infra.deploy.queue_table import QueueTable
 from duebell_infra.errors import DeployFailed
 from tests.infra.both import properties
-from tests.infra.policies import ACCOUNT
-from tests.support import REGION, create_table
+from tests.support import create_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -108,27 +105,7 @@ def test_without_a_key_it_is_encrypted_with_the_one_that_costs_nothing(
     assert "encryption with the key that DynamoDB owns" in changed
 
 
-def test_the_key_of_a_table_is_found_if_it_is_the_customers(session: boto3.Session, key: str) -> None:
-    assert QueueTable(session, encrypted(session, key)).customer_key() == key
-
-
-def test_neither_awss_managed_key_nor_the_one_that_dynamodb_owns_is_the_customers(
-    session: boto3.Session,
-) -> None:
-    assert QueueTable(session, "duebell").customer_key() == ""
-    name = encrypted(session, None)
-    for key in kms_backends[ACCOUNT][REGION].keys.values():
-        key.key_manager = "AWS"  # moto's are all the customer's
-    assert QueueTable(session, name).customer_key() == ""
-
-
-def test_a_key_that_cannot_be_looked_at_must_be_given(session: boto3.Session, key: str) -> None:
-    name = encrypted(session, key)
-
-    def refuse(model: Any, **_: Any) -> None:
-        error = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
-        raise ClientError(error, model.name)  # type: ignore[arg-type]
-
-    session.events.register("before-call.kms.DescribeKey", refuse)
-    with pytest.raises(DeployFailed, match=f"give --parameter KmsKeyArn={key}, or KmsKeyArn= for none"):
-        QueueTable(session, name).customer_key()
+def test_whose_table_is_encrypted_by_a_key_is_asked_which_to_use(session: boto3.Session, key: str) -> None:
+    QueueTable(session, "duebell").refuse_an_unknown_key()
+    with pytest.raises(DeployFailed, match=f"--parameter KmsKeyArn={key}, or give KmsKeyArn= for the key"):
+        QueueTable(session, encrypted(session, key)).refuse_an_unknown_key()

@@ -10,7 +10,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import Held, is_accessible
+from tests.page.seen import Held, asked, is_accessible
 from tests.serving import serving
 
 MINUTE = timedelta(minutes=1)
@@ -110,12 +110,17 @@ def test_twenty_rows_are_above_the_fold(open_page: Open, url: str) -> None:
     assert page.locator("#list tbody tr").evaluate_all(seen) >= 20
 
 
-def test_a_task_can_be_added_before_the_rows_are_there(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = Held(page, "**/api/tasks?**")
-    page.reload()
+def test_the_rows_are_asked_for_first_and_a_task_can_be_added_before_they_are_there(
+    open_page: Open, url: str
+) -> None:
+    page = open_page("about:blank")
+    rows, calls = Held(page, "**/api/tasks?**"), asked(page, "/api/")
+    page.goto(url)
     press(page, "Add a task")
     expect(page.get_by_role("dialog", name="Add a task")).to_be_visible()
+    # Beside the rows, only the form has asked for anything
+    assert calls[0] == f"{url}api/tasks?limit=50&brief=true"
+    assert {one.removeprefix(f"{url}api/") for one in calls[1:]} <= {"worker", "timezones"}
     rows.let_go()
     expect(page.locator("tbody tr").first).to_be_visible()
 

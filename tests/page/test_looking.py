@@ -216,8 +216,10 @@ def test_when_aws_does_not_answer_that_is_said_and_tried_again(open_page: Open, 
     with serving(scene.editor) as url:
         with mock.patch.object(scene.store, "read_record", side_effect=trouble):
             page = open_page(url)
+            again = page.locator("#rule").get_by_role("button", name="Try again")
+            expect(again).to_be_visible()
             expect(page.get_by_role("alert")).to_contain_text("DynamoDB does not answer")
-        page.locator("#rule").get_by_role("button", name="Try again").click()
+        again.click()
         expect(page.locator("#list tbody tr").first).to_be_visible()
         expect(page.get_by_role("alert")).to_be_hidden()
 

@@ -49,7 +49,7 @@ def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
     worker = WorkerDescription(
         version="8f14e45f", duebell="0.1.0", python="3.13.2", tzdata="2026f", started_at=at, error=error
     )
-    assert scene.store.swap_worker(None, WorkerRecord(worker=worker))
+    assert scene.store.swap(None, WorkerRecord(worker=worker))
     scene.overdue("too-late", minutes=8)
     page = open_page(url)
     told = page.locator("#problems li")

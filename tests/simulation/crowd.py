@@ -22,16 +22,14 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from duebell_shared.queue.places import Past, PastKey, lane_of
-from duebell_shared.schedules.calendars import Calendars
+from duebell_shared.queue.records import Record
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .processes import context_of
 from .world import Process, SimulatedPool, World
@@ -117,29 +115,11 @@ class _SteadyStore:
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         return self._call(lambda: self._store.swap_record(old, new))
 
-    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
-        return self._call(lambda: self._store.read_worker(consistent=consistent))
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        return self._call(lambda: self._store.read(kind, name, consistent=consistent))
 
-    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        return self._call(lambda: self._store.swap_worker(old, new))
-
-    def read_limits(self) -> Limits | None:
-        return self._call(self._store.read_limits)
-
-    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        return self._call(lambda: self._store.swap_limits(old, new))
-
-    def read_calendars(self) -> Calendars | None:
-        return self._call(self._store.read_calendars)
-
-    def swap_calendars(self, old: Calendars | None, new: Calendars) -> Calendars | None:
-        return self._call(lambda: self._store.swap_calendars(old, new))
-
-    def read_semaphore(self, action: str) -> Semaphore | None:
-        return self._call(lambda: self._store.read_semaphore(action))
-
-    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        return self._call(lambda: self._store.swap_semaphore(action, old, new))
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        return self._call(lambda: self._store.swap(old, new, name))
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         return self._call(lambda: self._store.transact(writes, token=token))

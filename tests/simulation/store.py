@@ -9,13 +9,11 @@ from typing import Any, TypeVar
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable, DuebellError, ItemRefusal
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from duebell_shared.queue.places import Past, PastKey
-from duebell_shared.schedules.calendars import Calendars
+from duebell_shared.queue.records import Record
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .aws import Aws
 from .world import Process
@@ -44,29 +42,12 @@ class StoreOverNetwork:
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         return self._call("swap_record", lambda: self._store.swap_record(old, new))
 
-    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
-        return self._call("read_worker", lambda: self._store.read_worker(consistent=consistent))
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        what = f"read {kind.__name__}"
+        return self._call(what, lambda: self._store.read(kind, name, consistent=consistent))
 
-    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        return self._call("swap_worker", lambda: self._store.swap_worker(old, new))
-
-    def read_limits(self) -> Limits | None:
-        return self._call("read_limits", self._store.read_limits)
-
-    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        return self._call("swap_limits", lambda: self._store.swap_limits(old, new))
-
-    def read_calendars(self) -> Calendars | None:
-        return self._call("read_calendars", self._store.read_calendars)
-
-    def swap_calendars(self, old: Calendars | None, new: Calendars) -> Calendars | None:
-        return self._call("swap_calendars", lambda: self._store.swap_calendars(old, new))
-
-    def read_semaphore(self, action: str) -> Semaphore | None:
-        return self._call("read_semaphore", lambda: self._store.read_semaphore(action))
-
-    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        return self._call("swap_semaphore", lambda: self._store.swap_semaphore(action, old, new))
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        return self._call(f"swap {type(new).__name__}", lambda: self._store.swap(old, new, name))
 
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)

@@ -48,25 +48,25 @@ def test_a_record_is_swapped_only_as_it_was_read(store: Store) -> None:
 
 
 def test_the_worker_record_is_swapped_only_as_it_was_read(store: Store) -> None:
-    assert store.read_worker(consistent=True) is None
+    assert store.read(WorkerRecord) is None
     worker = WorkerDescription(version="1", duebell="0", python="3", tzdata="2026f", started_at=NOON)
     declared = DeclaredTask(id="daily", action="act", schedule="rate(1 day)", priority=7, tags=("a", "b"))
-    first = store.swap_worker(None, WorkerRecord().started(worker, (declared,)))
+    first = store.swap(None, WorkerRecord().started(worker, (declared,)))
     assert first
-    assert store.read_worker(consistent=True) == store.read_worker(consistent=False) == first
-    assert store.swap_worker(None, first) is None
-    second = store.swap_worker(first, first.begun(msgspec.structs.replace(worker, version="2")))
+    assert store.read(WorkerRecord) == store.read(WorkerRecord, consistent=False) == first
+    assert store.swap(None, first) is None
+    second = store.swap(first, first.begun(msgspec.structs.replace(worker, version="2")))
     assert second
     assert (second.rev, second == first) == (first.rev + 1, False)
-    assert store.swap_worker(first, first) is None
-    assert store.read_worker(consistent=True) == second
+    assert store.swap(first, first) is None
+    assert store.read(WorkerRecord) == second
 
 
 def test_the_two_records_are_apart(store: Store) -> None:
     arming = store.swap_record(None, ArmingRecord(lanes=(Lane(due=LATER),)))
-    worker = store.swap_worker(None, WorkerRecord(synced=("daily",)))
+    worker = store.swap(None, WorkerRecord(synced=("daily",)))
     assert store.read_record() == arming
-    assert store.read_worker(consistent=True) == worker
+    assert store.read(WorkerRecord) == worker
     assert not list(store.queued(0))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from duebell import Editor, UnknownAction
 from duebell_infra.verify import Finding
-from duebell_infra.verify.scene import PREFIX
+from duebell_infra.verify.checks import PREFIX
 from tests.verify.account import Account
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]

@@ -9,7 +9,6 @@ import pytest
 
 from duebell import Editor
 from duebell_infra.verify import Result
-from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
@@ -35,7 +34,7 @@ def test_a_dynamodb_that_ignores_conditions_is_kept_from_the_record(account: Acc
     found = account.verify(probe=False)
     # Then that is found on verify's own tasks, and no swap is tried on the record
     assert found["insert"].result is Result.FAILED
-    assert "an id that is taken: the write must be refused, and was made" in found["insert"].found
+    assert "an id that is taken: True, and False is right" in found["insert"].found
     assert found["insert"].way_out
     for name in ("swaps-lost", "limits", "rule"):
         assert found[name].result is Result.SKIPPED
@@ -83,7 +82,7 @@ def test_a_rule_that_is_not_read_as_it_was_set_is_told(account: Account) -> None
     found = account.check("rule", probe=False)
 
     assert found.result is Result.FAILED
-    assert found.found == f"the rule was set to {SENTINEL}, and is read as cron(0 0 1 1 ? 1971)"
+    assert found.found == "the rule was set to ring at never, and is read as cron(0 0 1 1 ? 1971)"
 
 
 def test_a_rule_that_is_about_to_ring_is_left_alone(account: Account) -> None:
@@ -201,7 +200,7 @@ def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> 
     found = account.verify(probe=False)
 
     assert found["delete"].result is Result.FAILED
-    assert "a task that was changed since: the write must be refused, and was made" in found["delete"].found
+    assert "a task that was changed since: True, and False is right" in found["delete"].found
     assert found["delete-many"].result is Result.FAILED
 
 

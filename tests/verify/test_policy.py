@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 
+from duebell_infra.verify import Result
 from duebell_shared.settings import Settings
 from tests.infra.policies import Guarded, Statements, granted, statements_of
 from tests.infra.test_documented_policies import PAGE
@@ -48,6 +49,5 @@ def test_an_editor_alone_is_told_what_it_lacks(editors: Statements, account: Acc
 
     found = allowed.verify()
 
-    assert {name: one.lacks for name, one in found.items() if one.lacks} == {
-        "expiry": "dynamodb:DescribeTimeToLive"
-    }
+    assert {name for name, one in found.items() if one.result is Result.FAILED} == {"expiry"}
+    assert "not authorized to perform: dynamodb:DescribeTimeToLive" in found["expiry"].found

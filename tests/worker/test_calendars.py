@@ -9,6 +9,7 @@ from duebell import Editor, InvalidInput, InvalidSchedule, TaskConflict, Worker
 from duebell_infra.testing import MemoryStore, Rehearsal
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
+from duebell_shared.queue.records import Record
 from duebell_shared.schedules.calendars import Calendar, Calendars
 from tests.support import Clock
 from tests.worker.memory import memory_backend
@@ -33,11 +34,11 @@ class CalendarStore(MemoryStore):
         self.reads = 0
         self.refuses = False
 
-    def read_calendars(self) -> Calendars | None:
-        self.reads += 1
-        if self.refuses:
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        self.reads += kind is Calendars
+        if self.refuses and kind is Calendars:
             raise AwsUnavailable("as told")
-        return super().read_calendars()
+        return super().read(kind, name)
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_calendar_that_is_gone_lets_tasks_run_on_all_days(
 ) -> None:
     editor.import_calendar("de-be", CALENDAR)
     editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily")
-    store.calendars = None
+    del store.records[Calendars, ""]
     clock.advance(timedelta(minutes=2))
     run_until(worker, clock, at(26))
     assert ran[-2:] == [at(25), at(26)]

@@ -49,7 +49,7 @@ def test_tasks_wait_for_the_opening_and_the_rule_rings_for_it(
     assert worker.run().done == 3
     assert {one.limited_since for one in started} == {NOON}
     # And no semaphore was read or written: nothing is counted
-    assert not store.calls["read_semaphore"]
+    assert not store.calls["read Semaphore"]
 
 
 def test_a_run_that_stays_starts_them_at_the_opening_and_not_before(

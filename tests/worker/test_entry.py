@@ -18,6 +18,7 @@ from duebell import Editor, InvalidSettings, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker import entry
 from tests.support import NOON, Calls, Clock, SetFor, minute_of
 
@@ -180,7 +181,7 @@ def test_what_takes_long_is_in_the_snapshot_and_no_call_is_made_for_it(
     # And the first invocation of a restored process makes no clients, and registers the worker
     entry.handler({}, CONTEXT)
     assert snapshot == ["connected"]
-    assert backend.store.read_worker(consistent=True) is not None
+    assert backend.store.read(WorkerRecord) is not None
 
 
 def test_processes_that_are_restored_from_one_snapshot_draw_different_pauses(
@@ -213,7 +214,7 @@ def test_a_module_that_cannot_be_imported_into_the_snapshot_is_told_by_the_first
     entry.prepare_snapshot()
     with pytest.raises(SystemExit, match="no license"):
         entry.handler({}, CONTEXT)
-    record = backend.store.read_worker(consistent=True)
+    record = backend.store.read(WorkerRecord)
     assert record is not None
     assert record.worker is not None
     assert "no license" in str(record.worker.error)

@@ -14,6 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.instants import NEVER
 from duebell_shared.limits.limits import Limits, Permits, Semaphore
+from duebell_shared.queue.records import Record
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
@@ -33,21 +34,19 @@ class CountingStore(MemoryStore):
         self.refuses = False
         self.loses = False
 
-    def read_limits(self) -> Limits | None:
-        self.calls["read_limits"] += 1
-        return super().read_limits()
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        if kind in (Limits, Semaphore):
+            self._count(f"read {kind.__name__}")
+        return super().read(kind, name)
 
-    def read_semaphore(self, action: str) -> Semaphore | None:
-        self.calls["read_semaphore"] += 1
-        if self.refuses:
-            raise AwsUnavailable("as told")
-        return super().read_semaphore(action)
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        self._count(f"swap {type(new).__name__}")
+        return None if self.loses and name == "mail" else super().swap(old, new, name)
 
-    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        self.calls["swap_semaphore"] += 1
-        if self.refuses:
+    def _count(self, call: str) -> None:
+        self.calls[call] += 1
+        if self.refuses and "Semaphore" in call:
             raise AwsUnavailable("as told")
-        return None if self.loses else super().swap_semaphore(action, old, new)
 
 
 @pytest.fixture
@@ -122,7 +121,7 @@ def test_at_most_so_many_are_under_way_at_a_time(
     # The others were not held up, and all that could be done at a time was
     assert max(other) < NOON + SECOND
     assert clock.now < NOON + 40 * SECOND
-    assert not store.semaphores["mail"].permits
+    assert not store.records[Semaphore, "mail"].permits
 
 
 def test_lateness_counts_from_when_the_task_would_have_been_started(
@@ -154,7 +153,7 @@ def test_several_tasks_take_their_places_at_once(
     add(editor, 100)
     worker.run(time_left=MINUTE)
     assert len(starts) == 100
-    assert store.calls["swap_semaphore"] <= 100 / 25 + 4
+    assert store.calls["swap Semaphore"] <= 100 / 25 + 4
 
 
 def test_a_paused_action_does_nothing_and_goes_on_at_once_when_it_may(
@@ -254,7 +253,7 @@ def test_a_place_that_is_an_estimate_is_within_minutes(
 ) -> None:
     # Given another run whose attempts take all permits, and which many tasks wait for
     declare(worker, starts, clock, at_most=1)
-    store.swap_semaphore("mail", None, Semaphore(permits={"other": Permits(1, NOON + 2 * MINUTE)}))
+    store.swap(None, Semaphore(permits={"other": Permits(1, NOON + 2 * MINUTE)}), "mail")
     add(editor, 1000)
     worker.run(time_left=MINUTE)
     # Then each looks again before they would all have ended
@@ -433,7 +432,7 @@ def test_a_run_reads_ahead_only_while_there_is_a_line_from_before_a_change(
     editor.limit("mail", per_second=2)
     add(editor, TASKS)
     worker.run(time_left=HOUR)
-    limits = backend.store.read_limits()
+    limits = backend.store.read(Limits)
     assert limits
     assert not limits.lines(NOON)
     assert starts[-1] == NOON + (TASKS - 2) / 2 * SECOND

@@ -8,6 +8,7 @@ from typing import Any
 from duebell import Status, Task
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
+from duebell_shared.limits.limits import Semaphore
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
 
@@ -44,7 +45,10 @@ def test_a_run_that_lost_its_lease_starts_none_that_waits_in_it(hosted: Hosted) 
     # When its lanes are claimed by another run, although its own clock says that it holds them
     lost = lose_the_lease_early(hosted)
     permits: list[int] = []
-    hosted.at(NOON + lost + 20 * SECOND, lambda: permits.append(len(hosted.store.semaphores["mail"].permits)))
+    hosted.at(
+        NOON + lost + 20 * SECOND,
+        lambda: permits.append(len(hosted.store.records[Semaphore, "mail"].permits)),
+    )
     hosted.run_until(NOON + 20 * MINUTE)
     # Then it starts nothing any more, and what waited is started once, by the run that has its lane then
     assert hosted.log.lines("lease_lost")
@@ -107,7 +111,7 @@ def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
     assert not hosted.run_until(NOON + 5 * SECOND)
     assert seen["most"] == 2
     # Then nobody has to wait for the end of a lease
-    semaphore = hosted.store.semaphores["mail"]
+    semaphore = hosted.store.records[Semaphore, "mail"]
     assert not semaphore.permits
     assert not hosted.record.owners(hosted.clock.now)
     # What had not begun has used up no attempt

@@ -13,6 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker import entry
 from duebell_worker.actions import registration as version
 from duebell_worker.run import report
@@ -240,10 +241,10 @@ def test_the_error_of_an_import_is_known(  # noqa: PLR0917
     assert "importlib" not in worker.error.traceback
     assert log.lines("worker_did_not_start")[0]["error"].startswith(type)
     # And it is written once, whatever Lambda tries
-    before = editor._backend.store.read_worker(consistent=True)
+    before = editor._backend.store.read(WorkerRecord)
     with pytest.raises((Exception, SystemExit)):
         start()
-    assert editor._backend.store.read_worker(consistent=True) == before
+    assert editor._backend.store.read(WorkerRecord) == before
     # Until it is set right
     deploy(WORKING)
     start()

@@ -95,7 +95,7 @@ def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Troubl
 def test_tasks_that_are_skipped_no_more_are_not_kept_in_memory(trouble: Trouble, clock: Clock) -> None:
     # Given a long run that skips a task every second, readable or reserved
     for n in range(200):
-        trouble.skip_shortly(QueueKey(queued=clock.now, id=f"odd-{n}", lane=0))
+        trouble.skip(QueueKey(queued=clock.now, id=f"odd-{n}", lane=0), until=clock.now + 2 * SECOND)
         trouble.skip(QueueKey(queued=clock.now, id=f"reserved-{n}", lane=1), until=clock.now + 3 * SECOND)
         clock.advance(SECOND)
         trouble.skipped(0)

@@ -8,20 +8,18 @@ rule stays armed for that, so that the Lambda does it when the process is gone.
 import logging
 import sys
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 import msgspec
 
 from duebell_shared.backoff import pauses
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
-from duebell_shared.instants import NEVER
 from duebell_worker.log import emit
-from duebell_worker.run.attempt import Attempt
 from duebell_worker.run.lease import new_run_id
+from duebell_worker.run.waits import NOTICE, time_to_claim
 from duebell_worker.worker import Worker
 
 #: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.
@@ -58,18 +56,6 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     lost_places: int = 0
 
 
-#: A process claims lanes this long before something is due in them: time enough to set the rule, and to try
-#: that again.
-_AHEAD = timedelta(seconds=10)
-
-#: A run that has nothing under way ends after this time, even if the next one begins at once: only the end of
-#: a run measures the queue, and says in the arming record and the log what came of it.
-_LONGEST_STAY = timedelta(minutes=5)
-
-#: However seldom it reads the record, a process notices within this time that it is to end.
-_NOTICE = timedelta(seconds=1)
-
-
 class Process:
     """Runs what is due until it is told to drain. `drain` and `health` may be called by other threads.
 
@@ -96,7 +82,6 @@ class Process:
         self._now = worker.backend.clock
         self._drain_for = drain_for
         self._looked_at: datetime | None = None
-        self._outliving: list[Attempt] = []
         self._run_id: str | None = None
         self._is_running = False
         self._pauses = _pauses()
@@ -124,11 +109,16 @@ class Process:
             self._run()
         # Actions whose run lost its lease have the time that those of other runs have, too.
         leave_at = self.leave_at or self._now()
-        while self._outlive() and self._now() < leave_at:
+        while self._abandoned and self._now() < leave_at:
             self._sleep(leave_at)
-        unfinished = self.unfinished + len(self._outlive())
+        unfinished = self.unfinished + self._abandoned
         emit("process_ended", unfinished=unfinished)
         return not unfinished
+
+    @property
+    def _abandoned(self) -> int:
+        """The number of actions that still run in their time, although their run lost its lease."""
+        return self._worker.kept_places - self._worker.lost_places
 
     def drain(self) -> None:
         """Start no task from now on, give those that run their time, and end."""
@@ -154,19 +144,6 @@ class Process:
 
     # For its runs.
 
-    @property
-    def kept_places(self) -> int:
-        """The number of places that attempts keep whose run lost its lease."""
-        return sum(attempt.has_place for attempt in self._outlive())
-
-    def keep(self, attempts: Iterable[Attempt]) -> None:
-        """Note the attempts that still run in a run that lost its lease. Their outcomes are not recorded.
-
-        Problem: no run waits for them. Solution: they keep their places, so that the process never runs more
-        actions at a time than it has places; and when it ends, they have the time that others have.
-        """
-        self._outliving += attempts
-
     def note_lost_places(self) -> None:
         """End if attempts that still run after their time-out keep half of the places, or more."""
         lost, places = self._worker.lost_places, self._worker._concurrency  # noqa: SLF001
@@ -178,43 +155,12 @@ class Process:
     def note_contact(self) -> None:
         """Note that the arming record was read or written now."""
         self._looked_at = self._now()
-
-    def wake_at(self, now: datetime) -> datetime:
-        """The time until which a run may wait before it checks whether the process is to end."""
-        return now + _NOTICE
-
-    def claim_at(self, record: ArmingRecord, now: datetime) -> datetime:
-        """The time to claim the lanes that are free: before something is due in them.
-
-        With precision "second", the rule rings ahead of due dates: the process comes before that, or else the
-        Lambda would hold the lanes.
-        """
-        due = NEVER if record.is_relaned(now) else record.free_due(now)
-        return max(due - self.ahead(record), now)
-
-    def ahead(self, record: ArmingRecord) -> timedelta:
-        """The time between the claim of a lane and what is due in it."""
-        return record.head_start + _AHEAD
-
-    def is_long(self, began: datetime) -> bool:
-        """Tell whether a run that began then is to end once nothing is under way."""
-        return self._now() >= began + _LONGEST_STAY
-
-    def _outlive(self) -> list[Attempt]:
-        """The attempts that still run, although their run lost its lease."""
-        now, running = self._now(), [attempt for attempt in self._outliving if attempt.is_running]
-        late = [attempt for attempt in running if attempt.ends_by and attempt.ends_by <= now]
-        self._outliving = [attempt for attempt in running if attempt not in late]
-        if late:
-            self._worker._overrunning += late  # noqa: SLF001 (its own package)
-            self.note_lost_places()
-        return self._outliving
+        self.note_lost_places()
 
     def _go_on(self) -> timedelta:
         """Read the record, and make a run if it is time. Returns how long to wait before the next read."""
         claim_in = self._read_record() - self._now()
-        kept = self.kept_places + self._worker.lost_places
-        could_start = self._run_id or kept < self._worker._concurrency  # noqa: SLF001
+        could_start = self._run_id or self._worker.kept_places < self._worker._concurrency  # noqa: SLF001
         if not could_start:
             return self.look_every
         if claim_in > timedelta(0):
@@ -228,7 +174,7 @@ class Process:
         record = self._backend.armer.read()
         self.note_contact()
         now = self._now()
-        return now if self._run_id else self.claim_at(record, now)
+        return now if self._run_id else time_to_claim(record, now)
 
     def _wait(self, until: datetime) -> None:
         while self.stop_at is None and self._now() < until:
@@ -237,7 +183,7 @@ class Process:
     def _sleep(self, until: datetime) -> None:
         """Sleep until then, or until it is time to check whether the process is to end."""
         now = self._now()
-        self._backend.sleep(max((min(until, self.wake_at(now)) - now).total_seconds(), 0.0))
+        self._backend.sleep(max((min(until, now + NOTICE) - now).total_seconds(), 0.0))
 
     def _run(self) -> bool:
         """Make a run, or go on with the one that failed. Returns whether it had anything to do."""

@@ -376,9 +376,16 @@ class Worker:
         return answer
 
     @property
+    def kept_places(self) -> int:
+        """The number of places that attempts keep for which no run waits any more, in this process."""
+        return sum(attempt.keeps_place for attempt in self._overrunning)
+
+    @property
     def lost_places(self) -> int:
-        """The number of places of attempts that still run after their time-out, in this process."""
-        return sum(not attempt.has_returned for attempt in self._overrunning)
+        """The number of those whose time-out is over."""
+        now = self.backend.clock()
+        late = (one for one in self._overrunning if one.ends_by and one.ends_by <= now)
+        return sum(attempt.keeps_place for attempt in late)
 
     def _run(
         self,
@@ -398,7 +405,7 @@ class Worker:
             actions={**BUILT_IN, **self._actions},
             pool=self._make_pool(self._concurrency),
             # At least one: a process of Lambda whose places are all lost goes on with it.
-            places=max(self._concurrency, self.lost_places + 1),
+            places=self._concurrency if host else max(self._concurrency, self.kept_places + 1),
             overrunning=self._overrunning,
             random=Random(random()),
             wake=Wake(backend.clock(), rang_at),

@@ -94,9 +94,9 @@ class Account:
         return region
 
     @cached_property
-    def _sdk(self) -> "_Session":
+    def _sdk(self) -> "EndpointSession":
         """The AWS SDK's session of the options; the environment decides the rest."""
-        made = _Session(profile=self.profile)
+        made = EndpointSession(profile=self.profile)
         made.endpoint_url = self.endpoint_url
         made.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
         region = self.region
@@ -205,7 +205,7 @@ def _forget(*names: str) -> None:
         os.environ.pop(name, None)
 
 
-class _Session(botocore.session.Session):
+class EndpointSession(botocore.session.Session):
     """Makes each client with its endpoint URL, if it has one; those of the bell when they are first used."""
 
     endpoint_url: str | None = None

@@ -1,14 +1,11 @@
 """The command `calendar`: calendars of holidays, imported, listed, shown and deleted."""
 
 import re
-from collections.abc import Mapping
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from duebell_editor.library.calendars import country_calendar, ics_calendar
 from duebell_editor.library.json_fields import plain_values
@@ -19,7 +16,7 @@ from duebell_shared.schedules.calendars import Calendar, ends_soon
 from .context import Context
 from .errors import Exit, failure_fields, note_failures
 from .options import opened
-from .output import console, plain, table
+from .output import plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -74,9 +71,12 @@ def calendar(
         if id and id not in found:
             raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
         if context.out.as_json:
-            context.out.print_json(plain_values(found[id] if id else found))
+            context.answer(plain_values(found[id] if id else found))
+        elif id:
+            days = sorted(found[id].days.items())
+            context.answer([{"day": f"{day} {day:%a}", "holiday": name} for day, name in days])
         else:
-            console().print(_days(found[id]) if id else _list(found, context.now()))
+            context.answer([{"name": name, **_in_brief(one, context)} for name, one in sorted(found.items())])
 
 
 def _of_file(file: Path) -> Calendar:
@@ -97,17 +97,9 @@ def _import(context: Context, name: str, made: Calendar) -> None:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _days(calendar: Calendar) -> Table:
-    rows = [(str(day), f"{day:%a}", plain(name)) for day, name in sorted(calendar.days.items())]
-    return table(("day", "", "holiday"), rows)
-
-
-def _list(calendars: Mapping[str, Calendar], now: datetime) -> Table:
-    rows = [
-        (plain(name), str(len(one.days)), plain(one.source), ends_soon(one.ends, now) or str(one.ends))
-        for name, one in sorted(calendars.items())
-    ]
-    return table(("calendar", "holidays", "from", "ends"), rows)
+def _in_brief(calendar: Calendar, context: Context) -> dict[str, object]:
+    ends = ends_soon(calendar.ends, context.now()) or str(calendar.ends)
+    return {"holidays": len(calendar.days), "source": calendar.source, "ends": ends}
 
 
 def _years(text: str) -> range:

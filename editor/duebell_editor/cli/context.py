@@ -71,6 +71,10 @@ class Context:
         """The wall clock."""
         return utc_now()
 
+    def answer(self, document: Any) -> None:
+        """Print the answer of the command, as JSON or for people."""
+        self.out.answer(document, self.now())
+
     def be_verbose(self) -> None:
         """Print tracebacks, log lines, and each call to AWS that is tried again, on standard error."""
         self.is_verbose = True

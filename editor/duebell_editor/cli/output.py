@@ -65,6 +65,19 @@ class Output:
         """Print one JSON document on one line, in ASCII."""
         print(json.dumps(document, default=as_text))
 
+    def answer(self, document: Any, now: datetime) -> None:
+        """Print the answer of a command. For people, lists of objects in it are tables."""
+        out = console()
+        if self.as_json:
+            self.print_json(document)
+        elif not isinstance(document, Mapping):
+            out.print(list_table(document, now))
+        else:
+            lists = {name: one for name, one in document.items() if _is_list_of_objects(one)}
+            out.print(facts_table({name: one for name, one in document.items() if name not in lists}, now))
+            for name, one in lists.items():
+                out.print("", Text(title_of(name), style="bold"), list_table(one, now), sep="\n")
+
     def warn(self, text: str) -> None:
         """Print a warning on standard error, in one line; as a JSON object for programs."""
         self.note(f"warning: {plain(text)}", {"warning": text})
@@ -208,16 +221,59 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     return made
 
 
-def facts_table(rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows of a name and its values, which are made plain; without headings."""
-    first, *others = rows
+def facts_table(document: Mapping[str, Any], now: datetime) -> Table:
+    """The fields of a JSON answer, a row each, without those that say nothing: see `in_words`."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
-    for _ in first[1:]:
-        grid.add_column(overflow="fold")
-    for row in (first, *others):
-        grid.add_row(*(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row))
+    grid.add_column(overflow="fold")
+    for name, value in document.items():
+        if words := in_words(name, value, now):
+            grid.add_row(title_of(name), Text(plain(words)))
     return grid
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
+
+
+def list_table(documents: Sequence[Mapping[str, Any]], now: datetime) -> Table:
+    """JSON answers of one kind, a row each, in the columns that say something of one of them."""
+    columns = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
+        cells = [in_one_line(in_words(name, one.get(name), now)) for one in documents]
+        if any(cells):
+            columns[title_of(name)] = cells
+    return table(tuple(columns), zip(*columns.values(), strict=True))
+
+
+def in_words(name: str, value: Any, now: datetime) -> str:
+    """A value of a JSON answer, for people; empty if it is null, empty, false or zero."""
+    words = str(value)
+    match value:
+        case _ if not value:
+            words = ""
+        case Mapping() | list() if name in {"payload", "result"}:
+            words = json.dumps(value, ensure_ascii=False, indent=2)
+        case bool():
+            words = "yes"
+        case datetime():
+            words = when(value, now)
+        case int() if name.endswith("_ms"):
+            words = f"{value / 1000:,.1f} s"
+        case int():
+            words = f"{value:,}"
+        case Mapping():
+            unit = "_ms" if name == "lateness" else ""
+            parts = ((key, in_words(f"{key}{unit}", inner, now)) for key, inner in value.items())
+            words = "\n".join(f"{title_of(key)}: {part}" for key, part in parts if part)
+        case list() | tuple():
+            words = ", ".join(in_words("", one, now) for one in value)
+    return words
+
+
+def title_of(name: str) -> str:
+    """The name of a field for people."""
+    return plain(name.removesuffix("_ms").replace("_", " "))
 
 
 def indented(*lines: Cell) -> Padding:

@@ -16,7 +16,7 @@ from duebell_shared.settings import MAX_LANES
 from .context import Context, flag, option
 from .errors import Exit, note_failures
 from .options import opened
-from .output import console, in_one_line, json_line, local, plain, table
+from .output import json_line, plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -97,7 +97,7 @@ def dead_letters(
     ] = None,
 ) -> None:
     """A call handles 1,000 messages of a queue at most. SQS hides those that are listed for a moment."""
-    editor, as_json = context.editor(), context.out.as_json
+    editor = context.editor()
     if redriven and deleted:
         raise InvalidInput("--redrive", "goes without --delete")
     if ids and not deleted:
@@ -105,20 +105,16 @@ def dead_letters(
     if queue := redriven or deleted:
         count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or ())
         word = "redriven" if redriven else "deleted"
-        if as_json:
-            context.out.print_json({word: count})
+        if context.out.as_json:
+            context.answer({word: count})
         else:
             print(f"{word}: {count:,}")
         return
-    letters = editor.dead_letters()
-    if as_json:
-        context.out.print_json({"letters": plain_values(letters)})
-        return
-    rows = [
-        (one.queue, one.id, local(one.sent_at), in_one_line(plain(one.reason or one.body))) for one in letters
-    ]
-    if rows:
-        console().print(table(("queue", "id", "since", "reason"), rows))
+    letters = plain_values(editor.dead_letters())
+    if context.out.as_json:
+        context.answer({"letters": letters})
+    elif letters:
+        context.answer(letters)
     else:
         print("no dead letters")
 

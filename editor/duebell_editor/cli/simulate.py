@@ -1,16 +1,13 @@
 """The command `simulate`: a forecast of the queue, as it is and with changes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.simulation.simulate import Forecast, Simulation
-from duebell_editor.status.why import seconds
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
@@ -20,7 +17,7 @@ from .add import Reader
 from .context import Context, flag, option
 from .errors import WrongUsage
 from .options import duration, instant, opened
-from .output import console, facts_table, plain, short, when
+from .output import console, in_words, list_table, short, table, title_of
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -82,13 +79,22 @@ def simulate(
         if isinstance(error, InvalidQuery | InvalidTask):
             raise
         raise WrongUsage(str(error)) from error
+    answer = plain_values(found)
     if context.out.as_json:
-        context.out.print_json(plain_values(found))
+        context.answer(answer)
         return
-    out = console()
-    out.print(_columns(found, context.now()))
-    for one in found.flatten:
-        out.print(Text(plain(one.command)), soft_wrap=True)
+    now, out = context.now(), console()
+    forecasts = {"as it is": answer["today"], "with the changes": answer["changed"]}
+    forecasts = {heading: one for heading, one in forecasts.items() if one}
+    names = [name for name, value in answer["today"].items() if not isinstance(value, list)]
+    rows = [
+        (title_of(name), *(in_words(name, one[name], now) for one in forecasts.values())) for name in names
+    ]
+    out.print(table((f"until {short(found.until)}", *forecasts), rows))
+    for heading, one in forecasts.items():
+        out.print("", Text(heading, style="bold"), list_table(one["actions"], now), sep="\n")
+    for each in found.flatten:
+        out.print(Text(each.command), soft_wrap=True)
     if flatten and not found.flatten:
         out.print("no spread of a recurring task halves the peak")
 
@@ -123,40 +129,3 @@ def _tasks(file: str, context: Context) -> Iterator[NewTask]:
             if isinstance(line.task, InvalidTask):
                 raise WrongUsage(f"line {line.number}: {line.task}")
             yield line.task
-
-
-def _columns(found: Simulation, now: datetime) -> Table:
-    """The forecasts side by side: all tasks together, then each action."""
-    forecasts = list(filter(None, (found.today, found.changed)))
-    titles = (f"until {short(found.until)}", "as it is", "with the changes")[: len(forecasts) + 1]
-    rows = [(name, *(tell(one, now) for one in forecasts)) for name, tell in _ROWS.items()]
-    actions = dict.fromkeys(one.action for each in forecasts for one in each.actions)
-    rows += [(name, *(_action(each, name) for each in forecasts)) for name in actions]
-    return facts_table([titles, *rows])
-
-
-def _late(one: Forecast) -> Iterable[int]:
-    return one.lateness_p50_ms, one.lateness_p90_ms, one.lateness_p99_ms, one.lateness_max_ms
-
-
-_ROWS: dict[str, Callable[[Forecast, datetime], str]] = {
-    "starts": lambda one, _: f"{one.starts:,}",
-    "late": lambda one, _: f"{one.late:,}",
-    "not started": lambda one, _: f"{one.waiting:,}",
-    "expired": lambda one, _: f"{one.expired:,}",
-    "lateness": lambda one, _: ", ".join(map(seconds, _late(one))) + " (p50, p90, p99, most)",
-    "at a time": lambda one, _: f"{one.at_once:,}",
-    "peak": lambda one, now: f"{one.peak:,} due at {when(one.peak_at, now)}" if one.peak_at else "none",
-    "rings": lambda one, _: f"{one.rings:,}",
-    "runs": lambda one, _: f"{one.runs:,}",
-    "cost": lambda one, _: f"${one.dollars:,.4f}",
-}
-
-
-def _action(forecast: Forecast, action: str) -> str:
-    one = next((one for one in forecast.actions if one.action == action), None)
-    if one is None:
-        return "none"
-    of = f"{one.measured:,} measured" if one.measured else "assumed"
-    late = f", up to {seconds(one.lateness_max_ms)} late"
-    return f"{one.starts:,} starts{late}; each takes {seconds(one.duration_ms)} ({of})"

@@ -267,20 +267,12 @@ def changes(
     ] = None,
 ) -> None:
     """It lists who changed what, when and from where, the latest first."""
-    page, out = context.editor().changes(id=id, limit=limit, cursor=cursor), console()
+    page = context.editor().changes(id=id, limit=limit, cursor=cursor)
     if context.out.as_json:
-        for change in page.changes:
-            context.out.print_json(plain_values(change))
+        for change in plain_values(page.changes):
+            context.answer(change)
     elif page.changes:
-        headings = ("when", "who", "what", "task", "detail", "from where")
-        rows = [
-            tuple(
-                in_one_line(plain(text or ""))
-                for text in (local(one.at), one.who, one.what, one.id, one.detail or one.action, one.where)
-            )
-            for one in page.changes
-        ]
-        out.print(table(headings, rows))
+        context.answer(plain_values(page.changes))
     if page.cursor:
         context.out.note(
             f"there is more: repeat with --cursor {shlex.quote(page.cursor)}", {"cursor": page.cursor}

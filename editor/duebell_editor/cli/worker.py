@@ -1,6 +1,5 @@
 """The commands `actions`, `sync` and `limit`: the worker, its recurring tasks, limits of its actions."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -12,11 +11,10 @@ from duebell_editor.library.sync import SyncReport, SyncVerb
 from duebell_editor.status.action_limits import ActionLimit, limit_words
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import render
-from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription
 
 from .context import Context, flag
 from .errors import Exit, describe_as_json, words_of
-from .output import console, in_one_line, plain, table, when
+from .output import console, plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -101,11 +99,16 @@ def actions(context: Context) -> None:
     editor = context.editor()
     worker, limits = editor.worker(), editor.limits()
     if context.out.as_json:
-        context.out.print_json({"worker": plain_values(worker), "limits": plain_values(limits)})
+        context.answer({"worker": plain_values(worker), "limits": plain_values(limits)})
     elif worker is None:
         print("no worker has made itself known yet: it does so when it is first started")
     else:
-        _print_worker(worker, {one.action: in_words(one) for one in limits}, context)
+        said = {one.action: in_words(one) for one in limits}
+        described = [
+            {**one, "schema": _payload(one["schema"]), "limits": said.get(one["name"])}
+            for one in plain_values(worker.actions)
+        ]
+        context.answer({**plain_values(worker), "actions": described})
     if worker and worker.error:
         raise typer.Exit(Exit.WRONG)
 
@@ -144,49 +147,15 @@ def _report_fields(report: SyncReport) -> dict[str, Any]:
     }
 
 
-def _print_worker(worker: WorkerDescription, limits: Mapping[str, str], context: Context) -> None:
-    out = console()
-    since = when(worker.started_at, context.now())
-    out.print(Text(f"version {worker.version}, since {since}", style="bold"))
-    out.print(f"duebell {worker.duebell}, Python {worker.python}, tzdata {worker.tzdata}")
-    if worker.error:
-        out.print(Text(plain(f"it cannot start: {worker.error}"), style="red"))
-        out.print(Text(plain(worker.error.traceback.rstrip())))
-    if worker.actions:
-        names: tuple[str, ...] = ("action", "kind", "attempts", "recurring", "payload")
-        rows = [_row(one) for one in worker.actions]
-        if limits:
-            names = (*names, "limits")
-            rows = [(*row, limits.get(one.name, "")) for row, one in zip(rows, worker.actions, strict=True)]
-        out.print("", table(names, rows), sep="\n")
-
-
-def _row(action: ActionDescription) -> tuple[str, ...]:
-    recurring = ", ".join(action.recurring)
-    kind = _kind(action)
-    attempts = f"{action.attempts}, {action.timeout:g} s each" if action.timeout else str(action.attempts)
-    attempts += ", stoppable" if action.stoppable else ""
-    attempts += ", keeps results" if action.keeps_result else ""
-    return plain(action.name), plain(kind), attempts, plain(recurring), plain(_payload(action))
-
-
-def _kind(action: ActionDescription) -> str:
-    """The kind of the action; of a delivery with the name of its target, the end of its ARN."""
-    if action.to is None:
-        return action.kind
-    name = action.to if action.kind == "https" else re.split("[:/]", action.to, maxsplit=5)[-1]
-    return f"{action.kind} {name}"
-
-
-def _payload(action: ActionDescription) -> str:
+def _payload(schema: Mapping[str, Any] | None) -> str:
     """The fields of the payload; those that may be missing end with a question mark."""
-    if action.schema is None:
+    if schema is None:
         return "none"
-    fields = action.schema.get("properties")
+    fields = schema.get("properties")
     if not isinstance(fields, dict):
-        return str(action.schema.get("type", "any"))
-    required = action.schema.get("required", ())
-    return in_one_line(", ".join(name if name in required else f"{name}?" for name in fields))
+        return str(schema.get("type", "any"))
+    required = schema.get("required", ())
+    return ", ".join(name if name in required else f"{name}?" for name in fields)
 
 
 def _print_report(report: SyncReport, *, is_plan: bool) -> None:

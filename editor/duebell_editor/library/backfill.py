@@ -1,7 +1,7 @@
 """Backfill: the occurrences of a recurring task in a range that has passed, as tasks of their own."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice, takewhile
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +12,6 @@ from duebell_shared.instants import FIRST, MILLISECOND, Instant, floor, render
 from duebell_shared.limits.limits import check_per_second
 from duebell_shared.queue.task_queue import Policy
 from duebell_shared.quoting import quoted
-from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
@@ -60,7 +59,14 @@ def backfill(
         raise InvalidQuery("id", f"{quoted(task.id)} runs once: only a recurring task can be backfilled")
     if end > now:
         raise InvalidQuery("end", f"{render(end)} is after now: the schedule itself runs what is to come")
-    dues = tuple(_occurrences(task.recurrence.schedule, start, end))
+    occurrences = task.recurrence.schedule.occurrences(max(start, FIRST + MILLISECOND) - MILLISECOND)
+    dues = tuple(islice(takewhile(lambda due: due <= end, occurrences), MOST_BACKFILLED + 1))
+    if len(dues) > MOST_BACKFILLED:
+        raise InvalidQuery(
+            "end",
+            f"{render(end)} is too far from the start: a backfill has at most {MOST_BACKFILLED:,} "
+            f"occurrences. Make several",
+        )
     report = BackfillReport(prefix=f"{task.id}@", dues=dues, dry_run=dry_run)
     pause = timedelta(seconds=1 / per_second if per_second else 0)
 
@@ -84,19 +90,3 @@ def backfill(
     done = adder.add_many(tasks, {one.id for one in tasks}, Policy(IfExists.KEEP), lambda _: None)
     there = len(done.there_already)
     return replace(report, added=len(done.added) - there, there_already=there, failures=done.failures)
-
-
-def _occurrences(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
-    """The occurrences from `start` to `end`, both included. Raises InvalidQuery for too many."""
-    due = schedule.next_after(max(start, FIRST + MILLISECOND) - MILLISECOND)
-    for _ in range(MOST_BACKFILLED):
-        if due is None or due > end:
-            return
-        yield due
-        due = schedule.next_after(due)
-    if due is not None and due <= end:
-        raise InvalidQuery(
-            "end",
-            f"{render(end)} is too far from the start: a backfill has at most {MOST_BACKFILLED:,} "
-            f"occurrences. Make several",
-        )

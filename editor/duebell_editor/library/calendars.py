@@ -101,7 +101,7 @@ def import_calendar(
 def delete_calendar(backend: Backend, queue: Queue, name: str) -> None:
     """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
     check_name("calendar", name)
-    if name not in (backend.store.read_calendars() or Calendars()).calendars:
+    if name not in (backend.store.read(Calendars) or Calendars()).calendars:
         raise InvalidInput(
             "calendar", f"{quoted(name)} does not exist: `duebell calendar list` shows those there are"
         )
@@ -121,9 +121,9 @@ def _users_of(queue: Queue, name: str) -> list[Task]:
 
 def _change(backend: Backend, name: str, calendar: Calendar | None) -> None:
     for _ in range(TRIES):
-        known = backend.store.read_calendars()
+        known = backend.store.read(Calendars)
         changed = (known or Calendars()).changed(name, calendar)
-        if backend.store.swap_calendars(known, changed):
+        if backend.store.swap(known, changed):
             backend.armer.change(partial(msgspec.structs.replace, calendars=len(changed.calendars)))
             return
     raise TaskConflict("the calendars keep changing: try again")

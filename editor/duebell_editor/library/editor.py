@@ -15,6 +15,7 @@ from duebell_editor.listing.failures import Failures, read_failures
 from duebell_editor.listing.filters import (
     MAX_LIMIT,
     FilterFields,
+    check_choice,
     check_cursor,
     check_flag,
     check_ids,
@@ -27,8 +28,8 @@ from duebell_editor.listing.history import PastTimeline, past_timeline
 from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
-from duebell_editor.listing.timeline import Bucket, Step, check_step, timeline
-from duebell_editor.status.action_limits import ActionLimit
+from duebell_editor.listing.timeline import Bucket, Step, timeline
+from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
 from duebell_editor.status.why import Why, explain
@@ -39,7 +40,6 @@ from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddReport,
-    InvalidQuery,
     InvalidTask,
     TaskChanged,
     TaskConflict,
@@ -47,6 +47,7 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.instants import NEVER
+from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.items import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
@@ -61,7 +62,7 @@ from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
-from duebell_shared.tasks.worker_record import WorkerDescription
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 from .adder import Adder, check_all
 from .backfill import BackfillReport, backfill
@@ -78,7 +79,7 @@ from .change_many import (
 )
 from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
-from .limit_setter import all_limits, set_limit
+from .limit_setter import set_limit
 
 if TYPE_CHECKING:
     import boto3
@@ -90,13 +91,6 @@ if TYPE_CHECKING:
     from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
-
-
-def _letters_of(queue: DeadLetters | str) -> DeadLetters:
-    try:
-        return DeadLetters(queue)
-    except ValueError:
-        raise InvalidQuery("queue", f"must be one of {', '.join(DeadLetters)}, not {quoted(queue)}") from None
 
 
 class Editor:
@@ -301,17 +295,18 @@ class Editor:
         time of past attempts of its action; a second if there are none.
         Raises InvalidQuery, InvalidTask, InvalidSchedule.
         """
-        from duebell_editor.simulation.simulate import proposal_of, simulate  # noqa: PLC0415 (few do this)
+        from duebell_editor.simulation.simulate import simulate  # noqa: PLC0415 (few do this)
 
-        added = tuple(check_all(add, self._check))
-        proposal = proposal_of(
-            add=added, limits=limits, pause=pause, spread=spread, precision=precision, flatten=flatten
-        )
         return simulate(
             self._backend,
             self.queue,
             until,
-            proposal,
+            add=check_all(add, self._check),
+            limits=limits,
+            pause=pause,
+            spread=spread,
+            precision=precision,
+            flatten=flatten,
             concurrency=check_limit(concurrency, field="concurrency", most=10_000),
             memory=check_limit(memory, field="memory", most=10_240),
             most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
@@ -322,8 +317,8 @@ class Editor:
 
         None while none has started.
         """
-        record = self._backend.store.read_worker(consistent=True)
-        return record.described(self._backend.clock()) if record else None
+        record = self._store.read(WorkerRecord)
+        return record.described(self._clock()) if record else None
 
     def timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
@@ -337,7 +332,7 @@ class Editor:
         due. In a long queue only one lane is counted, and of more than 300 recurring tasks 300: the counts
         are estimates then. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
         """
-        return timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+        return timeline(self.queue, start, check_choice("step", step, Step), count, zone=zone_of(timezone))
 
     def past_timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
@@ -346,7 +341,9 @@ class Editor:
 
         Cancelled tasks are left out. Raises InvalidQuery, InvalidSchedule.
         """
-        return past_timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+        return past_timeline(
+            self.queue, start, check_choice("step", step, Step), count, zone=zone_of(timezone)
+        )
 
     def schedules(self, *, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Page:
         """List the recurring tasks: those that fail first, paused ones last, by id among their kind.
@@ -730,7 +727,9 @@ class Editor:
 
     def limits(self) -> tuple[ActionLimit, ...]:
         """The limits of all actions that have some, declared or set, by name, and what waits for them."""
-        return all_limits(self._backend)
+        limits, lanes = self._store.read(Limits) or Limits(), len(self._backend.armer.read().lanes)
+        record = self._store.read(WorkerRecord)
+        return tuple(read_limits(self._backend, record, limits, lanes=lanes, now=self._clock()))
 
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
         """Bring the recurring tasks of the queue to what the code of the worker declares.
@@ -746,14 +745,7 @@ class Editor:
         """
         from .sync import Syncer  # noqa: PLC0415 (few processes ever do this)
 
-        syncer = Syncer(
-            self._backend,
-            self.queue,
-            self._adder,
-            self._rule,
-            change=self._change,
-            changed_by=self.changed_by,
-        )
+        syncer = Syncer(self._backend, self.queue, self._adder, self._rule, self._change, self.changed_by)
         return syncer.sync(dry_run=check_flag("dry_run", dry_run))
 
     def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
@@ -822,7 +814,7 @@ class Editor:
         """
         from duebell_editor.status.dead_letters import redrive  # noqa: PLC0415
 
-        count = redrive(self._backend, _letters_of(queue))
+        count = redrive(self._backend, check_choice("queue", queue, DeadLetters))
         self._backend.audit.note("redrive", self.changed_by, detail=f"{queue}: {count:,}")
         return count
 
@@ -833,7 +825,7 @@ class Editor:
         """
         from duebell_editor.status.dead_letters import delete_letters  # noqa: PLC0415
 
-        count = delete_letters(self._backend, _letters_of(queue), tuple(ids))
+        count = delete_letters(self._backend, check_choice("queue", queue, DeadLetters), tuple(ids))
         self._backend.audit.note("delete_letters", self.changed_by, detail=f"{queue}: {count:,}")
         return count
 
@@ -893,7 +885,9 @@ class Editor:
 
     def calendars(self) -> "Mapping[str, Calendar]":
         """The calendars of holidays, by name. One read."""
-        found = self._store.read_calendars()
+        from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
+
+        found = self._store.read(Calendars)
         return found.calendars if found else {}
 
     def delete_calendar(self, name: str) -> None:

@@ -124,7 +124,7 @@ class KnownWorker:
     def _read(self, now: datetime, *, consistent: bool) -> None:
         self._read_at, self._record, self._missing = now, None, set()
         try:
-            self._record = self._store.read_worker(consistent=consistent)
+            self._record = self._store.read(WorkerRecord, consistent=consistent)
         except DuebellError as error:
             level = logging.DEBUG if self._is_told else logging.WARNING
             _LOG.log(level, "actions and payloads are not checked, as the worker is unknown: %s", error)

@@ -7,11 +7,17 @@ from duebell_editor.status.action_limits import (
     action_limit,
     declared_limit,
     limit_words,
-    read_limits,
 )
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
-from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
+from duebell_shared.limits.limits import (
+    Limit,
+    Limits,
+    Semaphore,
+    check_at_most,
+    check_closed,
+    check_per_second,
+)
 from duebell_shared.queue.task_queue import TRIES
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
@@ -37,9 +43,9 @@ def set_limit(
     check_name("action", action)
     if is_reserved(action):
         raise InvalidTask("action", f"{quoted(action)} is one of duebell's own, and has no limits")
-    record = store.read_worker(consistent=True)
+    record = store.read(WorkerRecord)
     for _ in range(TRIES):
-        limits = store.read_limits()
+        limits = store.read(Limits)
         known = limits or Limits()
         before = known.overrides.get(action)
         if not before:
@@ -50,23 +56,16 @@ def set_limit(
             per_second=kept.per_second if per_second is UNSET else per_second,
             closed=kept.closed if closed is UNSET else hours,
         )
-        semaphore, now = store.read_semaphore(action), backend.clock()
+        semaphore, now = store.read(Semaphore, action), backend.clock()
         line = max(semaphore.line, semaphore.late) if semaphore else now
         declared, line_end = declared_limit(action, record), line if line > now else None
         changed = known.changed(action, wanted, now=now, declared=declared, line=line_end, by=by)
-        stored = limits if changed == known else store.swap_limits(limits, changed)
+        stored = limits if changed == known else store.swap(limits, changed)
         if stored or changed == known:
             if stored:
                 _follow(backend, action, wanted, stored.rev, by)
             return action_limit(action, record, stored or known)
     raise TaskConflict("the limits keep changing: try again")
-
-
-def all_limits(backend: Backend) -> tuple[ActionLimit, ...]:
-    """Do what `Editor.limits` does."""
-    record, limits = backend.store.read_worker(consistent=True), backend.store.read_limits() or Limits()
-    lanes = len(backend.armer.read().lanes)
-    return tuple(read_limits(backend, record, limits, lanes=lanes, now=backend.clock()))
 
 
 def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:

@@ -7,7 +7,7 @@ for a declaration, before they are added; one that is declared no more leaves th
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -85,45 +85,32 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[ChangeFailure, ...] = ()
 
 
-class Syncer:
+class Syncer(NamedTuple):
     """One queue, to be brought to what its worker declares.
 
     change  stores what the function makes of a task; at this rev only, unless it is None
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        queue: Queue,
-        adder: Adder,
-        rule: RuleSetter,
-        *,
-        change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task],
-        changed_by: str | None,
-    ) -> None:
-        self._calendar_of = backend.calendar
-        self._keep = backend.settings.retention_policy
-        self._store = backend.store
-        self._clock = backend.clock
-        self._queue = queue
-        self._adder = adder
-        self._rule = rule
-        self._change = change
-        self._changed_by = changed_by
+    backend: Backend
+    queue: Queue
+    adder: Adder
+    rule: RuleSetter
+    change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task]
+    changed_by: str | None
 
     def sync(self, *, dry_run: bool) -> SyncReport:
         """Make the steps, unless it is a dry run. Raises WorkerNotStarted, NotArmed."""
-        record = self._store.read_worker(consistent=True)
+        record = self.queue.store.read(WorkerRecord)
         worker = record.known if record else None
         if record is None or worker is None:
-            known = record.described(self._clock()) if record else None
+            known = record.described(self.queue.clock()) if record else None
             raise WorkerNotStarted(
                 f"the worker cannot start: {known.error}"
                 if known and known.error
                 else "no worker has made itself known in this queue, or a new one is starting"
             )
         declared = {task.id: task for task in record.declared}
-        there = self._queue.get_many({*declared, *record.synced})
+        there = self.queue.get_many({*declared, *record.synced})
         steps = tuple(_steps(declared, record.synced, there))
         unchanged = len(declared) - sum(step.verb is not SyncVerb.CANCEL for step in steps)
         report = SyncReport(version=worker.version, steps=steps, unchanged=unchanged)
@@ -131,11 +118,11 @@ class Syncer:
             return report
         self._note(lambda synced: synced | declared.keys())
         # An earlier call may have stored these, and failed to arm.
-        self._rule.arm([there[id] for id in declared if id in there])
+        self.rule.arm([there[id] for id in declared if id in there])
         failures = []
         for step in steps:
             try:
-                self._make(step, declared.get(step.id), there.get(step.id))
+                self._take(step, declared.get(step.id), there.get(step.id))
             except NotArmed:
                 raise
             except DuebellError as error:
@@ -144,29 +131,28 @@ class Syncer:
         self._note(lambda synced: {id for id in synced if id in declared or id in failed})
         return replace(report, failures=tuple(failures))
 
-    def _make(self, step: SyncStep, declared: DeclaredTask | None, there: Task | None) -> None:
-        now = self._clock()
+    def _take(self, step: SyncStep, declared: DeclaredTask | None, there: Task | None) -> None:
+        now, calendars = self.queue.clock(), self.backend.calendar
         if declared and step.verb is SyncVerb.ADD:
             if there and not there.status.is_finished:
                 raise TaskExists(there.id)
             policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
-            new = _marked(new_task(id=declared.id, **_given(declared), now=now, calendars=self._calendar_of))
-            self._adder.add(replace(new, changed_by=self._changed_by), policy)
+            new = _marked(new_task(id=declared.id, **_given(declared), now=now, calendars=calendars))
+            self.adder.add(replace(new, changed_by=self.changed_by), policy)
         elif declared and there:
-            self._change(
-                Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, now, self._calendar_of), None
+            self.change(
+                Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, now, calendars), None
             )
         elif there:
-            self._change(
-                Verb.CANCEL, there.id, lambda task: task.cancelled(now=now, keep=self._keep), there.rev
-            )
+            keep = self.backend.settings.retention_policy
+            self.change(Verb.CANCEL, there.id, lambda task: task.cancelled(now=now, keep=keep), there.rev)
 
     def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
         """Write the list of tasks that are there for a declaration, with this change."""
         for _ in range(TRIES):
-            record = self._store.read_worker(consistent=True) or WorkerRecord()
+            record = self.queue.store.read(WorkerRecord) or WorkerRecord()
             changed = replace(record, synced=tuple(sorted(change(set(record.synced)))))
-            if changed == record or self._store.swap_worker(record, changed):
+            if changed == record or self.queue.store.swap(record, changed):
                 return
         raise TaskConflict("the worker record kept changing while this was tried: try again")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Self, TypedDict
+from typing import Annotated, Self, TypedDict, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +17,8 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
 from .positions import Key, Position, is_failing, position_from
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 MAX_LIMIT = 1000
 
@@ -203,6 +205,13 @@ def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_L
 def check_cursor(given: object) -> str | None:
     """A cursor, not read yet. Raises InvalidQuery."""
     return None if given is None else check_text("cursor", given)
+
+
+def check_choice(field: str, given: object, choices: type[_Choice]) -> _Choice:
+    """One of these values. Raises InvalidQuery."""
+    if isinstance(given, str) and given in set(choices):
+        return choices(given)
+    raise InvalidQuery(field, f"must be one of {', '.join(choices)}, not {quoted(given)}")
 
 
 def check_flag(field: str, given: object) -> bool:

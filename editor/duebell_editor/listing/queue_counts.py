@@ -133,14 +133,12 @@ _LOG = logging.getLogger("duebell.editor")
 class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The times of the lanes' first tasks, the numbers of tasks, each at most 1,000, and those that owe.
 
-    heads        of each lane the time of its first task that waits or runs; NEVER if there is none
-    next_due     the first of these times, and of those at which recurring tasks that owe go on
+    next_due     of the first task that waits or runs, or recurs and goes on; NEVER if there is none
     late         of each lane in which tasks are overdue, the time of the first one
     due_tonight  without tasks parked by a pause; `is_exact` is false where the first lane stands for all
     owing        the tasks that owe a follow-up; of the first thousand that are due
     """
 
-    heads: tuple[datetime, ...]
     next_due: datetime
     queued: int
     overdue: int
@@ -187,55 +185,51 @@ def read_queue(
 
     Raises AwsError, NotDeployed when none can be read.
     """
-    lanes, late_before = len(record.lanes), overdue_before(record, now)
-    found = backend.parallel(lambda lane: _first_keys(backend, lane), range(lanes))
-    failed = [keys for keys in found if isinstance(keys, DuebellError)]
-    if failed and len(failed) == lanes:
-        raise failed[0]
-    for lane, keys in enumerate(found):
-        if isinstance(keys, DuebellError):
-            _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, keys)
+    late_before = overdue_before(record, now)
+    found = backend.parallel(lambda lane: _first_keys(backend.store, lane), range(len(record.lanes)))
+    unread = {lane: error for lane, error in enumerate(found) if isinstance(error, DuebellError)}
+    if len(unread) == len(found):
+        raise unread[0]
+    for lane, error in unread.items():
+        _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, error)
     by_lane = [[] if isinstance(keys, DuebellError) else keys for keys in found]
-    due = _in_turns((key for key in keys if key.queued <= now) for keys in by_lane)
-    looked_at = dict(due_tasks(backend.store, due))  # a run claims the first of each lane first
+    due = itertools.zip_longest(*([key for key in keys if key.queued <= now] for keys in by_lane))
+    in_turns = filter(None, itertools.chain.from_iterable(due))  # a run claims the first of each lane first
+    looked_at = dict(due_tasks(backend.store, in_turns))
     owing = {key: task for key, task in looked_at.items() if owes(key, task)}
     under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
-    heads = [
-        now if isinstance(keys, DuebellError) else _head(key for key in keys if key not in owing)
-        for keys in found
-    ]
-    waiting = [
-        (key.queued, key.lane)
-        for key in itertools.chain(*by_lane)
-        if key not in owing and key not in under_way
-    ]
+    there = [key for key in itertools.chain(*by_lane) if key not in owing]
     # A task that recurs and owes waits for its next time, as one in the queue once.
     going_on = [(task.owes.queued, key.lane) for key, task in owing.items() if task.owes and task.owes.queued]
-    dues = sorted([*waiting, *going_on])
+    dues = sorted([*((key.queued, key.lane) for key in there if key not in under_way), *going_on])
     late = [(at, lane) for at, lane in dues if at < late_before]
-    within = late_before, tonight
     # As in the timeline: where the first lane is long, it stands for all.
     is_exact = not (_is_cut(by_lane[0]) and by_lane[0][-1].queued <= tonight)
-    by_hand = [
-        _count_within(backend.store, keys, within, parked=parked, owing=owing)
-        for keys in (by_lane if is_exact else by_lane[:1])
+    counted = range(len(found) if is_exact else 1)
+    tonight_by_lane = [
+        _count_within(backend.store, lane, by_lane[lane], first=late_before, last=tonight, parked=parked)
+        for lane in counted
     ]
-    tonight_going_on = sum(late_before <= at <= tonight for at, _ in going_on)
+    only_owing = sum(late_before <= key.queued <= tonight and key.lane in counted for key in owing)
+    factor = 1 if is_exact else len(found)
     return QueueCounts(
-        heads=tuple(heads),
-        next_due=min([*heads, *(at for at, _ in going_on)]),
-        queued=_most(len(dues) + len(under_way)),
-        overdue=_most(len(late)),
+        next_due=min(
+            [*(key.queued for key in there), *(at for at, _ in going_on), *(now for _ in unread)],
+            default=NEVER,
+        ),
+        queued=min(len(dues) + len(under_way), MOST_COUNTED),
+        overdue=min(len(late), MOST_COUNTED),
         late={lane: at for at, lane in reversed(late)},
-        due_tonight=sum(by_hand) * (1 if is_exact else lanes) + tonight_going_on,
+        due_tonight=(sum(tonight_by_lane) - only_owing) * factor
+        + sum(late_before <= at <= tonight for at, _ in going_on),
         is_exact=is_exact,
         running=sum(task.status is Status.RUNNING for task in looked_at.values()),
         owing=tuple(owing.values()),
     )
 
 
-def _first_keys(backend: Backend, lane: int) -> list[QueueKey]:
-    return list(itertools.islice(backend.store.queued(lane, page_size=MOST_COUNTED), MOST_COUNTED))
+def _first_keys(store: Store, lane: int) -> list[QueueKey]:
+    return list(itertools.islice(store.queued(lane, page_size=MOST_COUNTED), MOST_COUNTED))
 
 
 def _is_cut(keys: Sequence[QueueKey]) -> bool:
@@ -244,38 +238,19 @@ def _is_cut(keys: Sequence[QueueKey]) -> bool:
 
 def _count_within(
     store: Store,
+    lane: int,
     keys: Sequence[QueueKey],
-    within: tuple[datetime, datetime],
     *,
+    first: datetime,
+    last: datetime,
     parked: Collection[datetime],
-    owing: Collection[QueueKey],
 ) -> int:
-    """Count the tasks of a lane between two times, both included, but for those parked by a pause or owing.
+    """Count the tasks of a lane between two times, both included, but for those parked by a pause.
 
-    keys  the first of the lane; DynamoDB counts what is behind them, unless they are all
+    keys  the first of the lane; DynamoDB counts if they may not be all
     """
-    first, last = within
-    begin = max(first, keys[-1].queued) if _is_cut(keys) else NEVER  # from then on, DynamoDB counts
-    shown = (key.queued for key in keys if key not in owing)
-    count = sum(first <= at <= last and at < begin and at not in parked for at in shown)
-    if begin <= last:
-        lane = keys[0].lane
-        count += store.count(lane, after=begin, before=last, most=COUNTED_AT_ONCE)
-        for at in [at for at in parked if begin <= at <= last][:PARKED_TIMES]:
-            count -= store.count(lane, after=at, before=at, most=COUNTED_AT_ONCE)
-    return count
-
-
-def _head(keys: Iterator[QueueKey]) -> datetime:
-    first = next(keys, None)
-    return first.queued if first else NEVER
-
-
-def _most(count: int) -> int:
-    return min(count, MOST_COUNTED)
-
-
-def _in_turns(lanes: Iterable[Iterator[QueueKey]]) -> Iterator[QueueKey]:
-    """The first key of each lane, then the second of each, and so on."""
-    for row in itertools.zip_longest(*lanes):
-        yield from (key for key in row if key)
+    if not _is_cut(keys) or keys[-1].queued > last:
+        return sum(first <= key.queued <= last and key.queued not in parked for key in keys)
+    times = [at for at in parked if first <= at <= last][:PARKED_TIMES]
+    within = store.count(lane, after=first, before=last, most=COUNTED_AT_ONCE)
+    return within - sum(store.count(lane, after=at, before=at, most=COUNTED_AT_ONCE) for at in times)

@@ -109,15 +109,9 @@ def _counted(schedule: Schedule, delay: timedelta, begin: datetime, borders: Seq
     counts = [0] * (len(borders) - 1)
     if schedule.count(borders[0], borders[-1]) > len(counts):
         return [schedule.count(after, until) for after, until in itertools.pairwise(borders)]
-    for due in _between(schedule, borders[0], borders[-1]):
+    for due in itertools.takewhile(lambda due: due <= borders[-1], schedule.occurrences(borders[0])):
         counts[bisect.bisect_left(borders, due) - 1] += 1
     return counts
-
-
-def _between(schedule: Schedule, after: datetime, until: datetime) -> Iterator[datetime]:
-    while (due := schedule.next_after(after)) is not None and due <= until:
-        yield due
-        after = due
 
 
 def _at_most(counts: Iterable[int], most: int | None) -> Iterator[int]:

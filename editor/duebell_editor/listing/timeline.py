@@ -20,9 +20,9 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
+from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
-from duebell_shared.quoting import quoted
 
 from .filters import check_instant, check_limit
 from .queue_counts import (
@@ -88,7 +88,7 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     borders, now = edges(start, step, count, zone), queue.clock()
     record = queue.record()
     lanes, late = record.counts[0], overdue_before(record, now)
-    limits = queue.store.read_limits() if record.limits else None
+    limits = queue.store.read(Limits) if record.limits else None
     parked = limits.parked(now) if limits else ()
 
     def waiting_in(borders: Sequence[datetime]) -> Callable[[int], _Waiting]:
@@ -126,13 +126,6 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
         )
         for n in range(count)
     )
-
-
-def check_step(given: object) -> Step:
-    """A step of a timeline. Raises InvalidQuery."""
-    if isinstance(given, str) and given in set(Step):
-        return Step(given)
-    raise InvalidQuery("step", f"{quoted(given)} is no step: it is one of {', '.join(Step)}")
 
 
 def edges(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datetime]:

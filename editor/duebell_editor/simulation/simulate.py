@@ -17,13 +17,20 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from duebell_editor.listing.filters import check_flag, check_instant
+from duebell_editor.listing.filters import check_choice, check_flag, check_instant
 from duebell_editor.status.action_limits import declared_limit
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.errors import InvalidQuery, TaskConflict
 from duebell_shared.instants import MILLISECOND, Instant, to_utc
-from duebell_shared.limits.limits import Limit, Limits, check_at_most, check_closed, check_per_second
+from duebell_shared.limits.limits import (
+    Limit,
+    Limits,
+    Semaphore,
+    check_at_most,
+    check_closed,
+    check_per_second,
+)
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -31,9 +38,10 @@ from duebell_shared.settings import Precision
 from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import checked
 from duebell_shared.tasks.history import Result
-from duebell_shared.tasks.recurrence import MAX_SPREAD, Recurrence, delay_of
+from duebell_shared.tasks.recurrence import MAX_SPREAD, delay_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .cost import measured, run_cost
 from .playing import Conditions, Played, Start
@@ -158,82 +166,37 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     flatten: tuple[Flattening, ...] = ()
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes to simulate; see Editor.simulate."""
-
-    add: tuple[Task, ...] = ()
-    limits: Mapping[str, Limit] = {}
-    spread: Mapping[str, timedelta] = {}
-    precision: Precision | None = None
-    flatten: bool = False
-
-
-def proposal_of(
+def simulate(
+    backend: Backend,
+    queue: Queue,
+    given_until: datetime | timedelta,
     *,
-    add: tuple[Task, ...],
+    add: Sequence[Task],
     limits: object,
     pause: object,
     spread: object,
     precision: object,
     flatten: object,
-) -> Proposal:
-    """The changes as they are given, checked. Raises InvalidTask, InvalidQuery."""
-    if isinstance(pause, str | bytes) or not isinstance(pause, Iterable):
-        raise InvalidQuery("pause", f"must be names of actions, not {type(pause).__name__}")
-    for field, given in (("limits", limits), ("spread", spread)):
-        if not isinstance(given, Mapping | None):
-            raise InvalidQuery(field, f"must be a mapping, not {type(given).__name__}")
-    if precision is not None and not (isinstance(precision, str) and precision in set(Precision)):
-        raise InvalidQuery("precision", f"must be {' or '.join(Precision)}, not {quoted(precision)}")
-    given_limits: Any = limits or {}
-    given_spread: Any = spread or {}
-    return Proposal(
-        add=add,
-        limits={
-            **{check_name("limits", name): _limit_of(one) for name, one in given_limits.items()},
-            **{check_name("pause", name): Limit(at_most=0) for name in pause},
-        },
-        spread={check_name("spread", id): checked("spread", one) for id, one in given_spread.items()},
-        precision=Precision(precision) if isinstance(precision, str) else None,
-        flatten=check_flag("flatten", flatten),
-    )
-
-
-def _limit_of(given: object) -> Limit:
-    names = Limit.__struct_fields__
-    if not isinstance(given, Mapping) or not given.keys() <= set(names):
-        raise InvalidQuery("limits", f"must be mappings with {', '.join(names)}, not {quoted(given)}")
-    return Limit(
-        at_most=check_at_most(given.get("at_most")),
-        per_second=check_per_second(given.get("per_second")),
-        closed=check_closed(given.get("closed")),
-    )
-
-
-def simulate(
-    backend: Backend,
-    queue: Queue,
-    given_until: datetime | timedelta,
-    proposal: Proposal,
-    *,
     concurrency: int,
     memory: int,
     most_starts: int,
 ) -> Simulation:
-    """Do what `Editor.simulate` does, with checked arguments."""
+    """Do what `Editor.simulate` does, with tasks and numbers that are checked."""
+    proposed = _limits_of(limits, pause)
+    spreads = {check_name("spread", id): checked("spread", one) for id, one in _mapping("spread", spread)}
+    wanted = None if precision is None else check_choice("precision", precision, Precision)
+    is_flattened = check_flag("flatten", flatten)
     now, record = backend.clock(), backend.armer.read()
     until = _end_of(given_until, now)
-    limits = (backend.store.read_limits() if record.limits else None) or Limits()
-    parked = limits.parked(now)
+    known = (backend.store.read(Limits) if record.limits else None) or Limits()
+    parked = known.parked(now)
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
-    worker = backend.store.read_worker(consistent=True)
-    names = {one.action for one in (*tasks, *proposal.add)}
-    declared = {name: declared_limit(name, worker) for name in names}
-    of_now = {name: limits.of(name, declared[name]) for name in names}
+    worker = backend.store.read(WorkerRecord)
+    of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
     took = _durations(queue, len(record.lanes), tasks)
-    is_second = (record.head_start or backend.settings.head_start) > timedelta(0)
+    head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
     conditions = Conditions(
-        head_start=HEAD_START if is_second else timedelta(0),
+        head_start=head_start,
         concurrency=concurrency,
         runs=min(backend.settings.parallel_runs, len(record.lanes)) if backend.function else 1,
         is_called=backend.function is not None,
@@ -241,7 +204,7 @@ def simulate(
         semaphores={
             name: found
             for name, one in of_now.items()
-            if one.is_counted and (found := backend.store.read_semaphore(name))
+            if one.is_counted and (found := backend.store.read(Semaphore, name))
         },
         durations={name: timedelta(milliseconds=statistics.median(those)) for name, those in took.items()},
     )
@@ -257,31 +220,50 @@ def simulate(
         )
 
     today = play(waiting, conditions)
-    if proposal == Proposal():
+    if not (add or proposed or spreads or wanted or is_flattened):
         return Simulation(start=now, until=until, today=today)
-    new_limits = {name: Limit.under(of_now.get(name, Limit()), one) for name, one in proposal.limits.items()}
-    changed_limits = {name: one for name, one in new_limits.items() if one != of_now.get(name, Limit())}
-    precision = proposal.precision
-    of = replace(
-        conditions,
-        limits={**conditions.limits, **changed_limits},
-        head_start=conditions.head_start
-        if precision is None
-        else HEAD_START
-        if precision is Precision.SECOND
-        else timedelta(0),
-    )
-    flattening = _flattening(waiting, now, until) if proposal.flatten else ()
-    spread = {**proposal.spread, **{one.id: one.spread for one in flattening}}
-    changed = [_released(_spread(task, spread, now), changed_limits, now) for task in waiting]
-    changed += [task for task in proposal.add if (task.queued or until) <= until]
+    changed_limits = {
+        name: limit
+        for name, one in proposed.items()
+        if (limit := Limit.under(of_now.get(name, Limit()), one)) != of_now.get(name, Limit())
+    }
+    if wanted:
+        head_start = HEAD_START if wanted is Precision.SECOND else timedelta(0)
+    of = replace(conditions, limits={**conditions.limits, **changed_limits}, head_start=head_start)
+    flattening = _flattening(waiting, now, until) if is_flattened else ()
+    spreads |= {one.id: one.spread for one in flattening}
+    changed = [_released(_spread(task, spreads, now), changed_limits, now) for task in waiting]
+    changed += [task for task in add if (task.queued or until) <= until]
     return Simulation(
         start=now,
         until=until,
         today=today,
-        changed=play(changed, of, len(proposal.add)),
+        changed=play(changed, of, len(add)),
         flatten=flattening,
     )
+
+
+def _mapping(field: str, given: object) -> Iterable[tuple[Any, Any]]:
+    """The items of a mapping, or of none. Raises InvalidQuery."""
+    if not isinstance(given, Mapping | None):
+        raise InvalidQuery(field, f"must be a mapping, not {type(given).__name__}")
+    return given.items() if given else ()
+
+
+def _limits_of(limits: object, pause: object) -> dict[str, Limit]:
+    """The limits that are proposed, by action. Raises InvalidQuery, InvalidTask."""
+    if isinstance(pause, str | bytes) or not isinstance(pause, Iterable):
+        raise InvalidQuery("pause", f"must be names of actions, not {type(pause).__name__}")
+    names, found = Limit.__struct_fields__, {}
+    for name, given in _mapping("limits", limits):
+        if not isinstance(given, Mapping) or not given.keys() <= set(names):
+            raise InvalidQuery("limits", f"must be mappings with {', '.join(names)}, not {quoted(given)}")
+        found[check_name("limits", name)] = Limit(
+            at_most=check_at_most(given.get("at_most")),
+            per_second=check_per_second(given.get("per_second")),
+            closed=check_closed(given.get("closed")),
+        )
+    return found | {check_name("pause", name): Limit(at_most=0) for name in pause}
 
 
 def _end_of(until: object, now: datetime) -> datetime:
@@ -466,7 +448,8 @@ def _flattening(tasks: Sequence[Task], now: datetime, until: datetime) -> tuple[
     for task in tasks:
         times = [task.queued] if task.queued else []
         if task.recurrence and task.recurrence.next_due:
-            coming = itertools.takewhile(lambda at: at <= until, _occurrences(task.recurrence))
+            occurrences = task.recurrence.schedule.occurrences(task.recurrence.next_due - MILLISECOND)
+            coming = itertools.takewhile(lambda at: at <= until, occurrences)
             times += itertools.islice(coming, _MOST_TIMES)
             if not task.spread:
                 of_task[task.id] = times
@@ -488,13 +471,6 @@ def _flattening(tasks: Sequence[Task], now: datetime, until: datetime) -> tuple[
                 found.append(Flattening(id=id, spread=spread, later=later, command=command))
                 break
     return tuple(found)
-
-
-def _occurrences(recurrence: Recurrence) -> Iterable[datetime]:
-    at = recurrence.next_due
-    while at:
-        yield at
-        at = recurrence.schedule.next_after(at)
 
 
 def _minute(at: datetime) -> datetime:

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
 from duebell_shared.instants import Instant
-from duebell_shared.limits.limits import Limit, Limits, reopening
+from duebell_shared.limits.limits import Limit, Limits, Semaphore, reopening
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 
@@ -111,5 +111,5 @@ def _parked(backend: Backend, times: Collection[datetime], lanes: int) -> int:
 
 def in_line(backend: Backend, action: str, now: datetime) -> int:
     """The tasks that wait for the limit of this action, about: a cancelled one may count for a day."""
-    semaphore = backend.store.read_semaphore(action)
+    semaphore = backend.store.read(Semaphore, action)
     return semaphore.waiting if semaphore and max(semaphore.line, semaphore.late) > now else 0

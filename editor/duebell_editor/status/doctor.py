@@ -22,7 +22,7 @@ from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.schedules.calendars import ends_soon
-from duebell_shared.tasks.worker_record import ActionDescription
+from duebell_shared.tasks.worker_record import ActionDescription, WorkerRecord
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
 from .status import calendar_problem, read_status
@@ -165,7 +165,7 @@ def _silence(backend: Backend) -> Iterator[Problem]:
 def _delivery_problems(backend: Backend) -> list[Problem]:
     """Targets of deliveries that are not there, take no messages, or may not be looked at. Only reads."""
     client, lock = backend.client, Lock()
-    record = backend.store.read_worker(consistent=True) if client else None
+    record = backend.store.read(WorkerRecord) if client else None
     worker = record.described(backend.clock()) if record else None
     if client is None or worker is None:
         return []

@@ -31,7 +31,7 @@ from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
-from duebell_shared.tasks.worker_record import WorkerDescription
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 from .action_limits import ActionLimit, read_limits
 from .health import Problem, ProblemKind, SchedulerStatus
@@ -95,7 +95,7 @@ def _read_once(
     )
     try:
         record = backend.armer.read()
-        limits = (backend.store.read_limits() if record.limits else None) or Limits()
+        limits = (backend.store.read(Limits) if record.limits else None) or Limits()
         status = _with_queue(status, backend, record, limits)
         status = _with_calendars(status, backend) if record.calendars else status
         if thorough:
@@ -200,7 +200,9 @@ def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime
 
 def _with_calendars(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
     """The status with the last days of the calendars of holidays, and with those that are over."""
-    known = backend.store.read_calendars()
+    from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
+
+    known = backend.store.read(Calendars)
     ends = {name: one.ends for name, one in known.calendars.items()} if known else {}
     today = backend.clock().date()
     over = [calendar_problem(ProblemKind.CALENDAR, name, end) for name, end in ends.items() if end < today]
@@ -223,7 +225,7 @@ def _with_worker(
 
     A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
     """
-    record = backend.store.read_worker(consistent=True)
+    record = backend.store.read(WorkerRecord)
     if thorough and record and record.known and record.is_all:
         status = status.with_problems(*_unknown_actions(Queue(backend), record.known))
     limits_now = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())

@@ -10,11 +10,12 @@ from duebell_editor.listing.queue_counts import MOST_COUNTED, overdue_before
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
-from duebell_shared.limits.limits import Limit, Limits
+from duebell_shared.limits.limits import Limit, Limits, Semaphore
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.history import Lateness
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
+from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .action_limits import ActionLimit, action_limit, in_line, limit_words
 from .health import Problem, ProblemKind
@@ -99,8 +100,8 @@ def explain(backend: Backend, task: Task) -> Why:
     now, record = backend.clock(), backend.armer.read()
     if not task.queued or task.status is not Status.SCHEDULED or task.owes:
         return _not_waiting(task, record, now)
-    limits = (backend.store.read_limits() if record.limits else None) or Limits()
-    worker = backend.store.read_worker(consistent=True)
+    limits = (backend.store.read(Limits) if record.limits else None) or Limits()
+    worker = backend.store.read(WorkerRecord)
     limit = action_limit(task.action, worker, limits)
     if limit.paused and (task.limited_since or task.queued <= now):
         found = _of_pause(task, limit)
@@ -200,7 +201,7 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
 
 def _behind_line(backend: Backend, action: str, queued: datetime) -> datetime | None:
     """The latest start of a task behind the line of its action; None if the line is over by then."""
-    semaphore = backend.store.read_semaphore(action)
+    semaphore = backend.store.read(Semaphore, action)
     return semaphore.line + STARTS_WITHIN if semaphore and semaphore.line > queued else None
 
 

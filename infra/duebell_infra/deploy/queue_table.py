@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from botocore.exceptions import ClientError
 
-from duebell_infra.aws import answer_unless, aws_calls, code_of
+from duebell_infra.aws import answer_unless, aws_calls
 from duebell_infra.errors import DeployFailed
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ class QueueTable:
 
     def __init__(self, session: boto3.Session, name: str) -> None:
         self.name = name
-        self._session = session
         self._client: DynamoDBClient = session.client("dynamodb")
 
     def exists(self) -> bool:
@@ -65,23 +63,15 @@ class QueueTable:
             )
         return True
 
-    def customer_key(self) -> str:
-        """The ARN of the customer's key that the table is encrypted with; empty if it is one of AWS's.
-
-        Raises DeployFailed if AWS does not say whose key it is.
-        """
+    def refuse_an_unknown_key(self) -> None:
+        """Raise DeployFailed if the table is encrypted with another key than the one that DynamoDB owns."""
         with aws_calls(f"the table {self.name}"):
             key = _key_of(self._describe())
-            if not key:
-                return ""
-            try:
-                manager = self._session.client("kms").describe_key(KeyId=key)["KeyMetadata"].get("KeyManager")
-            except ClientError as error:
-                raise DeployFailed(
-                    f"the table {self.name} is encrypted with {key}, and whose key that is cannot be told "
-                    f"({code_of(error)}): give --parameter KmsKeyArn={key}, or KmsKeyArn= for none of yours"
-                ) from error
-        return key if manager == "CUSTOMER" else ""
+        if key:
+            raise DeployFailed(
+                f"the table {self.name} is encrypted with {key}: keep that with --parameter KmsKeyArn={key}, "
+                f"or give KmsKeyArn= for the key that DynamoDB owns"
+            )
 
     def settle(self, parameters: Mapping[str, str]) -> list[str]:
         """Change the settings that differ from the template's parameters; return their names.

@@ -4,25 +4,20 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
-from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
 from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey, key_of, lane_of
+from duebell_shared.queue.records import Record
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
-from duebell_shared.tasks.worker_record import WorkerRecord
-
-if TYPE_CHECKING:
-    from duebell_shared.schedules.calendars import Calendars
 
 _K = TypeVar("_K", QueueKey, PastKey)
-_R = TypeVar("_R", ArmingRecord, WorkerRecord, Limits, Semaphore, "Calendars")
 
 
 class MemoryStore:
@@ -31,10 +26,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
-        self.worker: WorkerRecord | None = None
-        self.limits: Limits | None = None
-        self.calendars: Calendars | None = None
-        self.semaphores: dict[str, Semaphore] = {}
+        self.records: dict[tuple[type, str], Any] = {}  # the others, by their types and names
         #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
         self._changes: defaultdict[str, list[bytes]] = defaultdict(list)  # by month
@@ -50,36 +42,12 @@ class MemoryStore:
         self.record = swapped or self.record
         return swapped
 
-    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
-        return self.worker
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        return self.records.get((kind, name))
 
-    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        swapped = _swapped(self.worker, old, new)
-        self.worker = swapped or self.worker
-        return swapped
-
-    def read_limits(self) -> Limits | None:
-        return self.limits
-
-    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        swapped = _swapped(self.limits, old, new)
-        self.limits = swapped or self.limits
-        return swapped
-
-    def read_calendars(self) -> "Calendars | None":
-        return self.calendars
-
-    def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
-        swapped = _swapped(self.calendars, old, new)
-        self.calendars = swapped or self.calendars
-        return swapped
-
-    def read_semaphore(self, action: str) -> Semaphore | None:
-        return self.semaphores.get(action)
-
-    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        if swapped := _swapped(self.semaphores.get(action), old, new):
-            self.semaphores[action] = swapped
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        if swapped := _swapped(self.read(type(new), name), old, new):
+            self.records[type(new), name] = swapped
         return swapped
 
     def insert(self, task: Task) -> bool:
@@ -291,7 +259,7 @@ def _version_of(task: Task) -> tuple[object, ...]:
     return task.rev, task.created_at, task.reservation
 
 
-def _swapped(there: _R | None, old: _R | None, new: _R) -> _R | None:
+def _swapped(there: Record | None, old: Record | None, new: Record) -> Record | None:
     """The record with its next rev; None if what is there is not the old one."""
     if (there and there.rev) != (old and old.rev):
         return None

@@ -1,7 +1,7 @@
 """`duebell verify`: every form of call that duebell makes, made once against a scheduler as it is deployed.
 
 It shows what no emulator shows, only the user's own account. It is safe on a queue that is in use: its tasks
-are its own (`scene.py`), and the arming record is changed by the ordinary protocol only.
+are its own, and the arming record is changed by the ordinary protocol only.
 """
 
 import json
@@ -21,15 +21,12 @@ from rich.text import Text
 
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.output import console, plain
-from duebell_editor.library.editor import Editor
-from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
 from . import account, queue
-from .checks import Answers, Check, Finding, Result
-from .scene import OwnTasks, Scene, function_in
+from .checks import Check, Finding, Result, Scene
 
 __all__ = ["CHECKS", "Finding", "Result", "tell", "verify"]
 
@@ -57,7 +54,7 @@ CHECKS = (
     *_writes("delete"),
     Check("transaction", partial(queue.transaction, is_stale=False)),
     Check("transaction-cancelled", partial(queue.transaction, is_stale=True)),
-    Check("swaps-lost", queue.swaps_lost),
+    Check("swaps-lost", queue.swaps_lost, "`duebell doctor --fix` at once; then report it, with --json"),
     Check("limits", queue.limits),
     Check("rule", account.rule),
     Check("call", account.call, account.LOG),
@@ -84,24 +81,11 @@ def verify(
     Without `probe`, checks that wait are reported as skipped. Raises NotDeployed, AwsUnavailable and
     InvalidSettings when there is nothing to check.
     """
-    answers = Answers(session)  # first: it hears only of clients that are made after it
-    backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
-    scene = Scene(
-        session=session,
-        backend=backend,
-        editor=Editor(backend=backend),
-        answers=answers,
-        own=OwnTasks(backend, session.client("dynamodb")),
-        progress=progress,
-        function=settings.function,
-        is_set=settings.function is not None,
-    )
+    scene = Scene(session, settings, progress=progress, clock=clock, sleep=sleep)
     with suppress(AwsRefused):  # each check says by itself what it may not do
-        backend.store.read_record()
+        scene.backend.store.read_record()
     with suppress(AwsRefused):
-        backend.rule.read()
-        if scene.function is None and (target := scene.target()):
-            scene.function = function_in(target)
+        scene.backend.rule.read()
     try:
         for check in CHECKS:
             if check.waits and not probe:
@@ -110,7 +94,7 @@ def verify(
                 yield check.finding(scene)
     except BaseException:
         with suppress(DuebellError, BotoCoreError, ClientError):
-            scene.own.remove()
+            scene.remove()
         raise
 
 

@@ -8,7 +8,6 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.intake_queue import is_missing
-from duebell_shared.bell.armer import Function
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import TaskNotFound
@@ -18,9 +17,8 @@ from duebell_shared.tasks.checks import VERIFY
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-from .checks import Found, NotMade, Result, Wrong, expect
+from .checks import Finding, NotMade, Result, Scene, Wrong
 from .queue import must_hold
-from .scene import Scene
 
 #: A rule that rings sooner than this is left alone: set anew, it could ring later.
 _SOON = 3 * LEAD
@@ -44,16 +42,16 @@ LOG = "`duebell doctor`; look into the worker's log"
 _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
 
 
-def nothing_left(scene: Scene) -> Found:
+def nothing_left(scene: Scene) -> Finding:
     """Remove all tasks of this verify."""
-    if not scene.own.remove():
-        return Found("the tasks of this verify stay, and DynamoDB deletes them when they expire")
-    if left := scene.own.left():
+    if not scene.remove():
+        return Finding(found="the tasks of this verify stay, and DynamoDB deletes them when they expire")
+    if left := scene.left():
         raise Wrong(f"still there: {', '.join(left)}", "nothing: they expire within a day")
-    return Found("every task of this verify is deleted")
+    return Finding(found="every task of this verify is deleted")
 
 
-def status(scene: Scene) -> Found:
+def status(scene: Scene) -> Finding:
     """Read the status of the scheduler, as `duebell status` has it."""
     found = scene.editor.status()
     if found.problems and scene.answers.lacks():
@@ -61,56 +59,50 @@ def status(scene: Scene) -> Found:
     if found.problems:
         raise Wrong("; ".join(one.what for one in found.problems), found.problems[0].way_out)
     where = f"rings at {found.rings_at:%Y-%m-%d %H:%M} UTC" if found.rings_at else "is parked"
-    return Found(f"the {found.bell} {where}; {found.lanes} lanes; to the {found.precision}")
+    return Finding(found=f"the {found.bell} {where}; {found.lanes} lanes; to the {found.precision}")
 
 
-def rule(scene: Scene) -> Found:
+def rule(scene: Scene) -> Finding:
     """Set the bell to where it is, by the ordinary protocol: a swap that wins, its setting, its echo."""
     must_hold(scene)
     bell, armer = scene.backend.rule, scene.backend.armer
     before, targets = bell.read(), bell.count_targets()
-    record, now = armer.read(), scene.now()
+    record, now = armer.read(), scene.clock()
     rings = min(record.target, record.rings_at or NEVER)
     if rings < min(now + _SOON, NEVER) or record.is_being_applied(now):
         again = "verify again when less is due"
         raise NotMade(f"the {bell.kind} is to ring within minutes, and is not set meanwhile", again)
     # The bell's state is unknown then, as if somebody else had changed it.
     disputed = scene.store.swap_record(record, record.disputed())
-    scene.answers.calls.clear()
+    scene.answers.clear()
     armed = armer.ensure(disputed) if disputed else None
-    puts = [one for one in scene.answers.of(bell.setting) if not one.answer.code]
+    is_set = any(not answer.code for answer in scene.answers.of(bell.setting))
     after = bell.read()
-    if armed is None or not puts or armer.read().rev != armed.rev:
+    if armed is None or not is_set or armer.read().rev != armed.rev:
         raise NotMade(f"somebody else set the {bell.kind} at the same time", "verify again")
-    given = puts[-1].params["ScheduleExpression"]
-    if after.expression != given or not after.is_at(armed.set_to):
-        raise Wrong(f"the {bell.kind} was set to {given}, and is read as {after.expression}")
-    is_kept = all(getattr(after, name) == getattr(before, name) for name in ("state", "description", "role"))
+    if not after.is_at(armed.set_to):
+        wanted = armed.set_to or "never"
+        raise Wrong(f"the {bell.kind} was set to ring at {wanted}, and is read as {after.expression}")
     said = f"{bell.setting} has changed the {bell.kind}'s"
-    expect(is_kept, f"{said} state or description: {before}, then {after}")
+    if any(getattr(after, name) != getattr(before, name) for name in ("state", "description", "role")):
+        raise Wrong(f"{said} state or description: {before}, then {after}")
     if bell.count_targets() != targets:
         raise Wrong(f"{said} targets", "`duebell deploy` gives it one")
-    return Found(f"set to {after.expression}, and read so")
+    return Finding(found=f"set to {after.expression}, and read so")
 
 
-def _function(scene: Scene) -> str:
-    if scene.function is None:
-        raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
-    return scene.function
-
-
-def intake(scene: Scene) -> Found:
+def intake(scene: Scene) -> Finding:
     """Send a message to the intake queue: how soon its task is there.
 
     No run sees the task: it is due in a day, and is deleted when it was seen.
     """
     queue = scene.backend.intake
     if queue is None:
-        return Found("there is no intake queue")
-    id = scene.own.ordinary("intake")
+        return Finding(found="there is no intake queue")
+    id = scene.ordinary("intake")
     message = json.dumps({"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
     region, account = scene.backend.rule.read().place
-    scene.answers.calls.clear()
+    scene.answers.clear()
     try:
         queue.send(message, region=region, account=account)
     except ClientError as error:
@@ -118,7 +110,7 @@ def intake(scene: Scene) -> Found:
             way_out = "`duebell deploy --intake` makes it"
             raise Wrong(f"there is no queue {quoted(queue.name)}", way_out) from error
         raise
-    began = scene.now()
+    began = scene.clock()
     scene.progress("waiting for a message of the intake queue to become a task")
 
     def is_there() -> bool:
@@ -128,61 +120,64 @@ def intake(scene: Scene) -> Found:
 
     if not scene.wait(is_there, until=began + _TAKEN_WITHIN):
         raise Wrong(f"the message sent at {began:%H:%M:%S} UTC is no task yet")
-    took = round((scene.now() - began).total_seconds(), 1)
-    scene.own.remove(id)
-    return Found(f"a task {took:.0f} s after it was sent", figures={"added_after_seconds": took})
+    took = round((scene.clock() - began).total_seconds(), 1)
+    scene.remove(id)
+    return Finding(found=f"a task {took:.0f} s after it was sent", figures={"added_after_seconds": took})
 
 
-def call(scene: Scene) -> Found:
+def call(scene: Scene) -> Finding:
     """Call the worker directly for no lanes: it arms the rule, and does no more."""
-    name = _function(scene)
-    function = scene.backend.function or Function(name, lambda: scene.client("lambda"))
-    if not function.start(()):
-        if scene.answers.lacks():
-            raise NotMade(f"what is due at once waits for the {scene.backend.rule.kind}")
-        raise Wrong(f"the function {quoted(name)} cannot be called: {scene.answers}", _NOT_SET)
-    if not scene.is_set:
-        return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
-    return Found(str(scene.answers))
+    function = scene.backend.function
+    if function is None:
+        return Finding(
+            found="DUEBELL_FUNCTION is not set here, so no worker is called",
+            result=Result.SLOWER,
+            way_out=_NOT_SET,
+        )
+    if function.start(()):
+        return Finding()
+    kind = NotMade if scene.answers.lacks() else Wrong
+    raise kind(f"the function {quoted(function.name)} cannot be called: {scene.answers}", _NOT_SET)
 
 
-def at_once(scene: Scene) -> Found:
+def at_once(scene: Scene) -> Finding:
     """Add a task that is due at once: a direct call runs it within seconds, else the rule in two minutes."""
     _must_be_enabled(scene)
-    id = scene.own.ordinary("at-once")
-    scene.answers.calls.clear()
+    id = scene.ordinary("at-once")
+    scene.answers.clear()
     added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
-    is_called = any(not one.answer.code for one in scene.answers.of("Invoke"))
+    is_called = any(not answer.code for answer in scene.answers.of("Invoke"))
     scene.progress("waiting for a task that is due at once")
     task = _ended(scene, added, until=added.due + 2 * LEAD + GRACE)
     figures = _figures(task)
     said = f"done {figures['started_after_seconds']:.1f} s after it was added"
-    armer, until = scene.backend.armer, scene.now() + _ENDING
+    armer, until = scene.backend.armer, scene.clock() + _ENDING
     # A run that is still at work may set the rule.
     scene.wait(lambda: not any(lane.owner for lane in armer.read().lanes), until=until, every=0.5)
     if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
-        return Found(f"{said}, by a direct call", figures=figures)
+        return Finding(found=f"{said}, by a direct call", figures=figures)
     how = "a direct call was made, and took long" if is_called else "no direct call was made"
-    return Found(f"{said}; {how}", Result.SLOWER, LOG if is_called else _NOT_SET, figures)
+    way_out = LOG if is_called else _NOT_SET
+    return Finding(found=f"{said}; {how}", result=Result.SLOWER, way_out=way_out, figures=figures)
 
 
-def probe(scene: Scene) -> Found:
+def probe(scene: Scene) -> Finding:
     """Add a task that the rule must ring for: how late it starts, how soon the rule's change took effect."""
     _must_be_enabled(scene)
     record = scene.backend.armer.read()
-    id = scene.own.ordinary("probe")
+    id = scene.ordinary("probe")
     # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
     bell = scene.backend.rule.kind
-    due = ceil_to_minute(scene.now() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
-    scene.answers.calls.clear()
+    due = ceil_to_minute(scene.clock() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
+    scene.answers.clear()
     added = scene.editor.add(VERIFY, due=due, id=id)
     after = scene.backend.armer.read()
-    set_at = scene.now() if scene.answers.of(scene.backend.rule.setting) else None
+    set_at = scene.clock() if scene.answers.of(scene.backend.rule.setting) else None
     ring = after.rings_at
     scene.progress(
         f"waiting for the {bell} to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}"
     )
-    scene.backend.sleep(max((due - scene.now()).total_seconds(), 0.0))  # nothing starts early
+    scene.backend.sleep(max((due - scene.clock()).total_seconds(), 0.0))  # nothing starts early
     task = _ended(scene, added, until=due + _LATEST)
     figures = _figures(task)
     if task.run and task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:
@@ -201,9 +196,9 @@ def probe(scene: Scene) -> Found:
     late = figures["lateness_seconds"]
     said = f"the {bell} rang, and the task started {late:.1f} s after it was due{note}"
     if late <= GRACE.total_seconds():
-        return Found(said, figures=figures)
+        return Finding(found=said, figures=figures)
     way_out = f"the ring of its minute did not come, and a later one did: verify again; {LOG}"
-    return Found(said, Result.SLOWER, way_out, figures)
+    return Finding(found=said, result=Result.SLOWER, way_out=way_out, figures=figures)
 
 
 def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
@@ -218,11 +213,11 @@ def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
         try:
             task = scene.editor.get(added.id)
         except TaskNotFound:
-            task = replace(task, status=Status.DONE, started_at=scene.now())
+            task = replace(task, status=Status.DONE, started_at=scene.clock())
         return task.status.is_finished
 
     if not scene.wait(is_over, until=until):
-        what = f"still {task.status} at {scene.now():%H:%M:%S} UTC, due at {task.due:%H:%M:%S}"
+        what = f"still {task.status} at {scene.clock():%H:%M:%S} UTC, due at {task.due:%H:%M:%S}"
         raise Wrong(f"no run has done the task: {what}", f"`duebell doctor --fix`; {LOG}")
     if task.status is Status.DONE:
         return task

@@ -1,32 +1,41 @@
-"""A check of a verify, AWS's answers to its calls, and its finding, whatever it raises."""
+"""A check of a verify, the scene that it is made in, AWS's answers to its calls, and its finding."""
 
 import re
-import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import boto3
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec.structs import replace
 
-from duebell_shared.errors import DuebellError, IndexNotReady, NotDeployed
-
-if TYPE_CHECKING:
-    from .scene import Scene
+from duebell_editor.library.editor import Editor
+from duebell_infra.testing import MemoryStore
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, DuebellError, IndexNotReady, NotDeployed
+from duebell_shared.queue.places import lane_of
+from duebell_shared.queue.store import Store
+from duebell_shared.settings import Settings
+from duebell_shared.tasks.checks import VERIFY
+from duebell_shared.tasks.task import Task
 
 _REPORT = "duebell relies on this: report it, with the output of --json"
 
 #: IAM's refusal. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
 _DENIED = re.compile(r"not authorized to perform: ?([\w:]+)")
 
-#: Operations that are allowed by an action of another name.
-_ALLOWED_BY = {
-    "BatchExecuteStatement": "dynamodb:PartiQLInsert, dynamodb:PartiQLUpdate and dynamodb:PartiQLDelete",
-    "TransactWriteItems": "dynamodb:UpdateItem",
-    "Invoke": "lambda:InvokeFunction",
-}
+#: The beginning of the ids of a verify's tasks.
+PREFIX = "duebell-verify-"
+
+#: A lane that no queue has: theirs are numbers from 0.
+LANE = -1
+
+#: When DynamoDB may delete the items in that lane, should nobody else have done it.
+_KEPT = timedelta(days=1)
 
 
 class Result(StrEnum):
@@ -41,20 +50,20 @@ class Result(StrEnum):
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """AWS's answer to one call.
 
-    operation     such as PutItem
-    milliseconds  how long it took, with the SDK's retries
-    code          the error's code; None if the call was made
-    message       AWS's text of the error
-    retries       how often the SDK tried again
-    statements    of a batch, the error's code of each statement, None if it was made
+    operation   such as PutItem
+    code        the error's code; None if the call was made
+    message     AWS's text of the error
+    retries     how often the SDK tried again
+    statements  of a batch, the error's code of each statement, None if it was made
+    lacks       the permission that was missing
     """
 
     operation: str
-    milliseconds: float
     code: str | None = None
     message: str | None = None
     retries: int = 0
     statements: tuple[str | None, ...] = ()
+    lacks: str | None = None
 
     def __str__(self) -> str:
         """The call in short: `PutItem: ConditionalCheckFailedException`."""
@@ -63,9 +72,50 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if not self.statements:
             return self.operation
         counts = Counter(code or "made" for code in self.statements)
-        made = counts.pop("made", 0)
-        said = [f"{made} made", *(f"{count} {code}" for code, count in counts.items())]
-        return f"{self.operation} ({', '.join(said)})"
+        return f"{self.operation} ({', '.join(f'{count} {code}' for code, count in counts.items())})"
+
+
+class Answers(list[Answer]):
+    """The answers to the calls of the clients that this session creates from now on."""
+
+    def __init__(self, session: boto3.Session) -> None:
+        super().__init__()
+        session.events.register("after-call", self._note)
+
+    def of(self, operation: str) -> list[Answer]:
+        """The answers to calls of this operation, in order."""
+        return [answer for answer in self if answer.operation == operation]
+
+    def lacks(self) -> str | None:
+        """The first permission that was missing."""
+        return next((answer.lacks for answer in self if answer.lacks), None)
+
+    def __str__(self) -> str:
+        """The calls in short: `2 PutItem, PutItem: ConditionalCheckFailedException`."""
+        counted = Counter(map(str, self))
+        return ", ".join(f"{count} {what}" if count > 1 else what for what, count in counted.items())
+
+    def _note(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
+        error: Mapping[str, Any] = parsed.get("Error", {})
+        responses = parsed.get("Responses")
+        statements = [one.get("Error") or {} for one in responses] if isinstance(responses, list) else []
+        answer = Answer(
+            operation=model.name,
+            code=error.get("Code"),
+            message=error.get("Message"),
+            retries=parsed.get("ResponseMetadata", {}).get("RetryAttempts", 0),
+            statements=tuple(one.get("Code") for one in statements),
+            lacks=next(filter(None, map(_lacking, (error, *statements))), None),
+        )
+        self.append(answer)
+
+
+def _lacking(error: Mapping[str, Any]) -> str | None:
+    """The permission whose lack this error tells of; None for any other error."""
+    if "AccessDenied" not in (error.get("Code") or ""):
+        return None
+    found = _DENIED.search(error.get("Message") or "")
+    return found[1] if found else "a permission"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,29 +123,20 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     check    its name, which does not change between versions
     result   how it ended
-    found    what was found, or why the check was not made
+    found    what was found, or why the check was not made; if a check gives none, the calls that it made
     way_out  what to do, if it is not ok
     lacks    the permission that its caller lacks
     figures  numbers that were measured, by name
     answers  AWS's answers, in order
     """
 
-    check: str
-    result: Result
-    found: str
+    check: str = ""
+    result: Result = Result.OK
+    found: str = ""
     way_out: str | None = None
     lacks: str | None = None
     figures: Mapping[str, float] = {}
     answers: tuple[Answer, ...] = ()
-
-
-class Found(NamedTuple):
-    """The outcome that a check returns; without a text, the calls that were made are its text."""
-
-    text: str = ""
-    result: Result = Result.OK
-    way_out: str | None = None
-    figures: Mapping[str, float] = {}
 
 
 class Wrong(Exception):
@@ -114,140 +155,134 @@ class NotMade(Wrong):
     result = Result.SKIPPED
 
 
-def expect(is_so: object, otherwise: str) -> None:
-    """Raise Wrong with these words unless it is so."""
-    if not is_so:
-        raise Wrong(otherwise)
+class Scene:
+    """One verify: the scheduler, AWS's answers, and the verify's own tasks.
+
+    Its tasks are recognisable, never a user's, and gone afterwards. Those that no run is to see are in LANE,
+    which no run, listing, export or count reads. All of them expire. The others, which a run starts, are
+    ordinary tasks of the built-in action, which does nothing.
+
+    now              when it began, in whole seconds, for DynamoDB's time to live counts those
+    right            a queue in memory with the same tasks: its answers are the right ones
+    conditions_hold  whether a write under a condition that did not hold was seen to change nothing
+    progress         is told what the verify waits for
+    """
+
+    def __init__(
+        self,
+        session: boto3.Session,
+        settings: Settings,
+        *,
+        progress: Callable[[str], None],
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self.answers = Answers(session)  # first: it hears only of clients that are made after it
+        self.backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
+        self.editor = Editor(backend=self.backend)
+        self.clock = clock
+        self.store: Store = self.backend.store
+        self.right = MemoryStore()
+        self.client = session.client("dynamodb")
+        self.progress = progress
+        self.now = clock().replace(microsecond=0)
+        self.run = f"{PREFIX}{uuid.uuid4().hex[:12]}"
+        self.conditions_hold = False
+        self._keys: set[tuple[int, str]] = set()
+
+    def compare(
+        self, what: str, call: Callable[[Store], object], *, within: timedelta = timedelta(0)
+    ) -> None:
+        """Make the call, until its answer is the right one or the time is over: then raise Wrong."""
+        right, until = call(self.right), self.clock() + within
+        while (answer := call(self.store)) != right:
+            if self.clock() >= until:
+                raise Wrong(f"{what}: {answer}, and {right} is right")
+            self.backend.sleep(1.0)
+
+    def wait(self, is_so: Callable[[], bool], *, until: datetime, every: float = 1.0) -> bool:
+        """Wait until it is so; False if it is not by then. AWS is asked at least once."""
+        while not is_so():
+            if self.clock() >= until:
+                return False
+            self.backend.sleep(every)
+        return True
+
+    def make(self, name: str, **fields: Any) -> Task:
+        """A task in LANE that is not stored yet; it is removed in the end, in case somebody stores it."""
+        id, later = f"{self.run}-{name}", self.now + _KEPT
+        self._keys.add((LANE, id))
+        made = Task(
+            id=id, lane=LANE, action=VERIFY, due=later, queued=later, created_at=self.now, expires_at=later
+        )
+        return replace(made, **fields)
+
+    def stored(self, name: str, count: int = 1, **fields: Any) -> list[Task]:
+        """Store `count` tasks in LANE, each queued a second after the one before."""
+        tasks = [self.make(f"{name}-{number}", **fields) for number in range(count)]
+        tasks = [
+            replace(task, queued=task.queued and task.queued + timedelta(seconds=number))
+            for number, task in enumerate(tasks)
+        ]
+        self.compare("new ids", lambda store: [store.insert(task) for task in tasks])
+        return tasks
+
+    def ordinary(self, name: str) -> str:
+        """The id of an ordinary task, which is not stored yet; it is removed in the end."""
+        id = f"{self.run}-{name}"
+        self._keys.add((lane_of(id, len(self.backend.armer.read().lanes)), id))
+        return id
+
+    def remove(self, id: str | None = None) -> bool:
+        """Delete the tasks of this verify, all or those of one id; False if deleting is not allowed."""
+        tasks = [self.store.get(*key) for key in self._keys if id in {None, key[1]}]
+        try:
+            for task in tasks:
+                if task and task.action == VERIFY:  # somebody may have replaced it
+                    self.store.delete(task)
+        except AwsRefused:
+            return False
+        return True
+
+    def left(self) -> list[str]:
+        """The ids of this verify's tasks that are still there."""
+        return sorted({id for lane, id in self._keys if self.store.get(lane, id)})
 
 
 class Check(NamedTuple):
     """A row of the table: its name, the function that makes the calls, what to do if it fails.
 
-    The function returns nothing if all is well and the calls say enough. `waits`: left out with --no-probe.
+    The function returns nothing if all is well. `waits`: left out with --no-probe.
     """
 
     name: str
-    make: "Callable[[Scene], Found | None]"
+    make: Callable[[Scene], Finding | None]
     way_out: str = _REPORT
     waits: bool = False
 
-    def finding(self, scene: "Scene") -> Finding:
+    def finding(self, scene: Scene) -> Finding:
         """Make the check; the finding, whatever it raises."""
         answers = scene.answers
-        answers.calls.clear()
-        is_aws_error = False
+        answers.clear()
+        is_wrong = False
         try:
-            found = self.make(scene) or Found()
-            found = found._replace(text=found.text or str(answers))
+            made = self.make(scene) or Finding()
+            made = replace(made, found=made.found or str(answers))
         except Wrong as wrong:
-            way_out = None if isinstance(wrong, NotMade) else self.way_out
-            found = Found(str(wrong), wrong.result, wrong.way_out or way_out)
+            is_wrong = wrong.result is Result.FAILED
+            way_out = wrong.way_out or (self.way_out if is_wrong else None)
+            made = Finding(result=wrong.result, found=str(wrong), way_out=way_out)
         except NotDeployed as error:
             result = Result.SKIPPED if isinstance(error, IndexNotReady) else Result.FAILED
-            what, _, way_out = str(error).partition(": ")
-            found = Found(what, result, way_out or self.way_out)
+            what, _, instead = str(error).partition(": ")
+            made = Finding(result=result, found=what, way_out=instead or self.way_out)
         except (DuebellError, BotoCoreError, ClientError) as error:
-            is_aws_error = True
-            found = Found(str(error), Result.FAILED, self.way_out)
+            made = Finding(result=Result.FAILED, found=str(error), way_out=self.way_out)
         except Exception as error:  # noqa: BLE001 (a bug of ours; the other checks are still made)
-            found = Found(f"unexpected, {type(error).__name__}: {error}", Result.FAILED)
-        lacks = answers.lacks() or _permission_in(found.text)
-        if lacks and (is_aws_error or found.result is not Result.FAILED):
-            more = "" if is_aws_error else f"; {found.text}"
+            made = Finding(result=Result.FAILED, found=f"unexpected, {type(error).__name__}: {error}")
+        lacks = answers.lacks()
+        if lacks and not is_wrong:
             way_out = "give this user or role the permissions in docs/security.md, then verify again"
-            found = Found(f"{lacks} is not allowed to this user or role{more}", Result.SKIPPED, way_out)
-        return Finding(
-            check=self.name,
-            result=found.result,
-            found=found.text,
-            way_out=found.way_out,
-            lacks=lacks,
-            figures=found.figures,
-            answers=tuple(call.answer for call in answers.calls),
-        )
-
-
-class Call(NamedTuple):
-    """One call: the service, the parameters, the parsed answer, and what is said of it."""
-
-    service: str
-    params: Mapping[str, Any]
-    parsed: Mapping[str, Any]
-    answer: Answer
-
-    @property
-    def lacks(self) -> str | None:
-        """The permission that was missing; None if it was not refused for that."""
-        refusals = [{"Code": self.answer.code, "Message": self.answer.message}, *_errors(self.parsed)]
-        for error in refusals:
-            if "AccessDenied" in (error.get("Code") or ""):
-                operation = self.answer.operation
-                named = _ALLOWED_BY.get(operation, f"{self.service}:{operation}")
-                return _permission_in(error.get("Message") or "") or named
-        return None
-
-
-class Answers:
-    """The calls of the clients that this session creates from now on."""
-
-    def __init__(self, session: boto3.Session) -> None:
-        self.calls: list[Call] = []
-        session.events.register("before-parameter-build", self._begin)
-        session.events.register("after-call", self._note)
-        session.events.register("after-call-error", self._note_error)
-
-    def of(self, operation: str) -> list[Call]:
-        """The calls of this operation, in order."""
-        return [call for call in self.calls if call.answer.operation == operation]
-
-    def lacks(self) -> str | None:
-        """The first permission that was missing."""
-        return next((call.lacks for call in self.calls if call.lacks), None)
-
-    def __str__(self) -> str:
-        """The calls in short: `2 PutItem, PutItem: ConditionalCheckFailedException`."""
-        counted = Counter(str(call.answer) for call in self.calls)
-        return ", ".join(f"{count} {what}" if count > 1 else what for what, count in counted.items())
-
-    def _begin(self, params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
-        context["duebell_verify"] = time.monotonic(), dict(params)
-
-    def _note(self, parsed: Mapping[str, Any], model: Any, context: Mapping[str, Any], **_: Any) -> None:
-        error: Mapping[str, Any] = parsed.get("Error", {})
-        self._add(
-            model.service_model.service_name,
-            context,
-            parsed,
-            operation=model.name,
-            code=error.get("Code"),
-            message=error.get("Message"),
-            retries=parsed.get("ResponseMetadata", {}).get("RetryAttempts", 0),
-            statements=tuple(one.get("Code") for one in _errors(parsed)),
-        )
-
-    def _note_error(
-        self, exception: Exception, event_name: str, context: Mapping[str, Any], **_: Any
-    ) -> None:
-        """Note a call that nobody answered."""
-        service, operation = event_name.split(".")[1:]
-        code = type(exception).__name__
-        self._add(service, context, {}, operation=operation, code=code, message=str(exception))
-
-    def _add(
-        self, service: str, context: Mapping[str, Any], parsed: Mapping[str, Any], **answer: Any
-    ) -> None:
-        began, params = context.get("duebell_verify", (time.monotonic(), {}))
-        milliseconds = round((time.monotonic() - began) * 1000, 1)
-        self.calls.append(Call(service, params, parsed, Answer(milliseconds=milliseconds, **answer)))
-
-
-def _permission_in(message: str) -> str | None:
-    """The permission that AWS says is missing; None for any other message."""
-    found = _DENIED.search(message)
-    return found[1] if found else None
-
-
-def _errors(parsed: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The error of each statement of a batch, empty if it was made."""
-    responses = parsed.get("Responses")
-    return [each.get("Error") or {} for each in responses] if isinstance(responses, list) else []
+            found = f"{lacks} is not allowed to this user or role; {made.found}"
+            made = replace(made, result=Result.SKIPPED, found=found, way_out=way_out)
+        return replace(made, check=self.name, lacks=lacks, answers=tuple(answers))

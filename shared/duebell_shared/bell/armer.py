@@ -20,6 +20,7 @@ from duebell_shared.bell.bell import CALL_LIMIT, Bell
 from duebell_shared.bell.expression import early_minute, ring_minute
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
+from duebell_shared.limits.limits import Limits
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.store import Store
 from duebell_shared.settings import MAX_LANES
@@ -305,7 +306,7 @@ class Armer:
             if isinstance(head, DuebellError):  # then the number of lanes is unknown
                 raise head
             heads[lane] = head
-        limits = self._store.read_limits()
+        limits = self._store.read(Limits)
         in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
         made = ArmingRecord(
             lanes=tuple(Lane(due=heads[lane]) for lane in range(max(lanes, *in_use, 0))),

@@ -162,7 +162,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     rev            counts the changes
     """
 
-    lanes: tuple[Lane, ...]
+    lanes: tuple[Lane, ...] = ()
     armed: Instant | None = None
     rings_at: Instant | None = None
     echo_of: Instant | None = None

@@ -10,7 +10,7 @@ import logging
 from datetime import timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -20,7 +20,6 @@ from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .calls import calling, try_write
-from .items import Item
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -29,13 +28,26 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("duebell.table")
 
-_Record = TypeVar("_Record", WorkerRecord, Limits, Semaphore, "Calendars")
+Record = TypeVar("Record", ArmingRecord, WorkerRecord, Limits, Semaphore, "Calendars")
 
 #: Each is both keys of a single item. Lanes are numbers, so these items are in none.
 ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"
+
+#: By the names of their types, as few processes import the calendars: the first key of these records, and
+#: what the log says if one cannot be read.
+_PLACES = {
+    "ArmingRecord": (ARMING, "the arming record cannot be read and is made anew"),
+    "WorkerRecord": (WORKER, "the worker record cannot be read; the worker's next start makes it anew"),
+    "Limits": (LIMITS, "the limits that were set cannot be read, so those that code declares hold"),
+    "Calendars": (
+        CALENDARS,
+        "the calendars cannot be read, so each day is an ordinary one: import them again",
+    ),
+    "Semaphore": (SEMAPHORE, "an action's semaphore cannot be read and is made anew"),
+}
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -94,17 +106,6 @@ def _unpack_lane(word: str, leases: tuple[_Lease, ...]) -> Lane:
     return Lane(due=due, owner=owner, until=until)
 
 
-class _Stored(NamedTuple):
-    record: str | None
-    rev: int
-
-    @classmethod
-    def of(cls, item: Item) -> Self:
-        """The text and the `rev` of a record; None and 0 for attributes of another type."""
-        text, rev = item.get("record", {}).get("S"), item.get("rev", {}).get("N", "0")
-        return cls(text, int(rev if rev.isdecimal() else Decimal(rev)))
-
-
 class Records:
     """The records in the table of this name. A swap returns the stored record; None if another came first."""
 
@@ -112,48 +113,31 @@ class Records:
         self._table = table
         self._client = client
 
-    def read_arming(self) -> ArmingRecord | None:
-        """The arming record; one without lanes if it cannot be read."""
-        if (found := self._read(ARMING, ARMING)) is None:
-            return None
-        try:
-            return msgspec.structs.replace(unpack(found.record or ""), rev=found.rev)
-        except (ValueError, TypeError, RecursionError) as error:
-            _LOG.error("the arming record cannot be read and is made anew: %s", error)
-            return ArmingRecord(lanes=(), rev=found.rev)
-
-    def swap_arming(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        """Write `new` with the next `rev`, if the stored one is `old`."""
-        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return new if self._swap((ARMING, ARMING), old, pack(new), new.rev) else None
-
-    def read(
-        self, kind: str, name: str, type: type[_Record], what: str, *, consistent: bool = True
-    ) -> _Record | None:
-        """A record that is stored as JSON; an empty one, with `what` in the log, if it cannot be read."""
-        if (found := self._read(kind, name, consistent=consistent)) is None:
-            return None
-        try:
-            record = msgspec.json.decode(found.record or "", type=type)
-        except (ValueError, TypeError, RecursionError) as error:
-            _LOG.error("%s: %s", what, error)
-            record = type()
-        return msgspec.structs.replace(record, rev=found.rev)
-
-    def swap(self, kind: str, name: str, old: _Record | None, new: _Record) -> _Record | None:
-        """Write `new` as JSON with the next `rev`, if the stored one is `old`."""
-        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        text = to_json(msgspec.structs.replace(new, rev=0))
-        return new if self._swap((kind, name), old, text, new.rev) else None
-
-    def _read(self, kind: str, name: str, *, consistent: bool = True) -> _Stored | None:
-        key = {"lane": {"S": kind}, "id": {"S": name}}
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        """The record of this kind; an empty one, which the log tells of, if it cannot be read."""
+        place, if_lost = _PLACES[kind.__name__]
+        key = {"lane": {"S": place}, "id": {"S": name or place}}
         with calling(self._table, self._client):
             answer = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=consistent)
-            return _Stored.of(answer["Item"]) if "Item" in answer else None
+        if (item := answer.get("Item")) is None:
+            return None
+        text, rev = item.get("record", {}).get("S", ""), item.get("rev", {}).get("N", "0")
+        try:
+            record: Any = unpack(text) if kind is ArmingRecord else msgspec.json.decode(text, type=kind)
+        except (ValueError, TypeError, RecursionError) as error:
+            _LOG.error("%s: %s", if_lost, error)
+            record = kind()
+        found: Record = msgspec.structs.replace(record, rev=int(Decimal(rev)))
+        return found
 
-    def _swap(self, place: tuple[str, str], old: ArmingRecord | _Record | None, text: str, rev: int) -> bool:
-        item = {"lane": {"S": place[0]}, "id": {"S": place[1]}, "record": {"S": text}, "rev": {"N": str(rev)}}
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        """Write `new` with the next `rev`, if the stored one is `old`."""
+        place, _ = _PLACES[type(new).__name__]
+        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        record: object = new
+        text = (
+            pack(record) if isinstance(record, ArmingRecord) else to_json(msgspec.structs.replace(new, rev=0))
+        )
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(#rev)"}
         if old and old.rev > 0:
             values = {":rev": {"N": str(old.rev)}}
@@ -164,11 +148,16 @@ class Records:
                 "ConditionExpression": "NOT attribute_type(#rev, :number) OR #rev <= :zero",
                 "ExpressionAttributeValues": values,
             }
+        item = {
+            "lane": {"S": place},
+            "id": {"S": name or place},
+            "record": {"S": text},
+            "rev": {"N": str(new.rev)},
+        }
+        names = {"#rev": "rev"}
         with calling(self._table, self._client):
             put = self._client.put_item
-            names = {"#rev": "rev"}
-            return bool(
-                try_write(
-                    lambda: put(TableName=self._table, Item=item, ExpressionAttributeNames=names, **condition)
-                )
+            made = try_write(
+                lambda: put(TableName=self._table, Item=item, ExpressionAttributeNames=names, **condition)
             )
+        return new if made else None

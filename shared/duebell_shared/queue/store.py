@@ -11,21 +11,17 @@ of their arguments: each result, or the error that the verb for one task would r
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .changes import Other, TaskWrite, Transacted
 from .places import Past, PastKey, lane_of
-
-if TYPE_CHECKING:
-    from duebell_shared.schedules.calendars import Calendars
+from .records import Record
 
 _LOG = logging.getLogger("duebell.lanes")
 
@@ -48,32 +44,15 @@ class Store(Protocol):
         Eligible: the stored record has `old.rev`; or `old` is None and none is stored. Else None.
         """
 
-    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
-        """The worker record; None if there is none yet, an empty one if it cannot be read.
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        """The worker record, the limits that were set, the calendars, or the semaphore of the action `name`.
 
-        Not `consistent`, it may be a second old, and costs half as much.
+        None if there is none yet, an empty one if it cannot be read. Not `consistent`, it may be a second
+        old, and costs half as much.
         """
 
-    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
-
-    def read_limits(self) -> Limits | None:
-        """The limits that were set; None if there are none yet, empty ones if they cannot be read."""
-
-    def read_calendars(self) -> "Calendars | None":
-        """The calendars of holidays; None if there are none."""
-
-    def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
-        """Write the calendars; as `swap_record`."""
-
-    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
-
-    def read_semaphore(self, action: str) -> Semaphore | None:
-        """The semaphore of this action; None if there is none yet, an empty one if it cannot be read."""
-
-    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        """Write such a record with the next `rev` and return it as stored, or None: as `swap_record` does."""
 
     def insert(self, task: Task) -> bool:
         """Write a new task.

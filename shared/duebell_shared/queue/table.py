@@ -21,14 +21,12 @@ from uuid import uuid4
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, QueueFull, UnreadableTask
 from duebell_shared.instants import FIRST, NEVER, floor
-from duebell_shared.limits.limits import Limits, Semaphore
 from duebell_shared.parallel import result_or_error
 from duebell_shared.queue.lane_sizes import MEASURED, LaneSizes
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import MAX_PRIORITY
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
-from duebell_shared.tasks.worker_record import WorkerRecord
 
 from .calls import Answer, BatchRead, BatchWrite, Made, Written, calling, insertion, try_write
 from .changes import (
@@ -50,12 +48,10 @@ from .changes import (
 )
 from .items import Item, item_of, leaner_forms, parse_queued, render_queued, stored, task_of
 from .places import RECURRING_KINDS, Past, PastKey, lane_of, parse_past, render_past
-from .records import CALENDARS, LIMITS, SEMAPHORE, WORKER, Records
+from .records import Record, Records
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-    from duebell_shared.schedules.calendars import Calendars
 
 _LOG = logging.getLogger("duebell.table")
 
@@ -105,44 +101,20 @@ class DynamoTable:
         self._sizes = LaneSizes()
 
     def read_record(self) -> ArmingRecord | None:
-        return self._records.read_arming()
+        return self._records.read(ArmingRecord)
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        return self._records.swap_arming(old, new)
+        return self._records.swap(old, new)
 
-    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
-        what = "the worker record cannot be read; the worker's next start makes it anew"
-        return self._records.read(WORKER, WORKER, WorkerRecord, what, consistent=consistent)
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        return self._records.read(kind, name, consistent=consistent)
 
-    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        return self._records.swap(WORKER, WORKER, old, new)
-
-    def read_limits(self) -> Limits | None:
-        what = "the limits that were set cannot be read, so those that code declares hold"
-        return self._records.read(LIMITS, LIMITS, Limits, what)
-
-    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
-        return self._records.swap(LIMITS, LIMITS, old, new)
-
-    def read_calendars(self) -> "Calendars | None":
-        from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
-
-        what = "the calendars cannot be read, so each day is an ordinary one: import them again"
-        return self._records.read(CALENDARS, CALENDARS, Calendars, what)
-
-    def swap_calendars(self, old: "Calendars | None", new: "Calendars") -> "Calendars | None":
-        return self._records.swap(CALENDARS, CALENDARS, old, new)
-
-    def read_semaphore(self, action: str) -> Semaphore | None:
-        what = "an action's semaphore cannot be read and is made anew"
-        return self._records.read(SEMAPHORE, action, Semaphore, what)
-
-    def swap_semaphore(self, action: str, old: Semaphore | None, new: Semaphore) -> Semaphore | None:
-        return self._records.swap(SEMAPHORE, action, old, new)
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        return self._records.swap(old, new, name)
 
     def insert(self, task: Task) -> bool:
         with self._aws():
-            if self._sizes.is_nearly_full(task.lane) and not self._read(stored(lane=task.lane, id=task.id)):
+            if self._sizes.is_nearly_full(task.lane) and not self._item(stored(lane=task.lane, id=task.id)):
                 raise QueueFull(task.id, task.lane)
             made = self._write(self._client.put_item, put_if_free(item_of(task), task.created_at))
             if made or ((made.is_full or made.was_retried) and self._has_added(task)):
@@ -175,7 +147,7 @@ class DynamoTable:
 
     def get(self, lane: int, id: str) -> Task | None:
         with self._aws():
-            item = self._read(stored(lane=lane, id=id))
+            item = self._item(stored(lane=lane, id=id))
             return task_of(item) if item else None
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
@@ -459,7 +431,7 @@ class DynamoTable:
                     return bool(made) or self.get(old.lane, old.id) in (form, new)
         raise QueueFull(old.id, old.lane)
 
-    def _read(self, key: Item) -> Item | None:
+    def _item(self, key: Item) -> Item | None:
         answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
         item: Item | None = answer.get("Item")
         return item

@@ -130,7 +130,7 @@ class KnownCalendars:
     def _refresh(self, *, at_once: bool = False) -> None:
         now = self._clock()
         if at_once or not self._read_at <= now < self._read_at + _EVERY:
-            self._calendars = (self._store.read_calendars() or Calendars()).calendars
+            self._calendars = (self._store.read(Calendars) or Calendars()).calendars
             self._read_at = now
 
 

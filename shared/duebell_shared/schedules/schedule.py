@@ -1,7 +1,7 @@
 """A schedule: an expression of when something recurs, in a time zone, between a start and an end."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, lru_cache, partial
@@ -143,13 +143,16 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         anchor = self.start or after
         return (until - anchor) // meaning - (after - anchor) // meaning
 
+    def occurrences(self, after: datetime) -> Iterator[datetime]:
+        """The occurrences after this instant, in order."""
+        at = self.next_after(after)
+        while at is not None:
+            yield at
+            at = self.next_after(at)
+
     def preview(self, n: int, now: datetime) -> list[datetime]:
         """The next n occurrences."""
-        occurrences: list[datetime] = []
-        while len(occurrences) < n and (instant := self.next_after(now)) is not None:
-            occurrences.append(instant)
-            now = instant
-        return occurrences
+        return list(islice(self.occurrences(now), n))
 
     def on_holidays(self, after: datetime, until: datetime, most: int) -> "tuple[OnHoliday, ...]":
         """The first occurrences between these times that fall on holidays, and when they run instead."""

@@ -161,7 +161,7 @@ class Registration:
     def _read(self, *, consistent: bool) -> WorkerRecord | None:
         """The record; None if there is none, or it cannot be read."""
         try:
-            return self._backend.store.read_worker(consistent=consistent)
+            return self._backend.store.read(WorkerRecord, consistent=consistent)
         except DuebellError as error:
             emit("worker_not_registered", level=logging.WARNING, error=str(error))
             return None
@@ -173,7 +173,7 @@ class Registration:
             if self._record and changed == self._record:
                 return
             try:
-                if swapped := self._backend.store.swap_worker(self._record, changed):
+                if swapped := self._backend.store.swap(self._record, changed):
                     self._record = swapped
                     return
             except DuebellError as error:

@@ -1,7 +1,4 @@
-"""One attempt of a run: how far it has come, what its action can raise, and how it ends.
-
-The outcome is decided by pure functions; time and chance are arguments.
-"""
+"""One attempt of a run: how far it has come, what its action can raise, and how it ends."""
 
 import importlib
 import os
@@ -110,7 +107,7 @@ class Ended(NamedTuple):
 
 
 class KeptResult(NamedTuple):
-    """The result of an action as JSON text, or the reason why it is not kept."""
+    """The result of an action as JSON text, or the reason why it is not kept; neither if none is kept."""
 
     json: str | None = None
     error: str | None = None
@@ -120,7 +117,6 @@ NO_RESULT = KeptResult()
 
 
 def result_of(value: object) -> KeptResult:
-    """The result of an action, as it is kept."""
     try:
         text = payloads.encode(value)
     except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
@@ -205,10 +201,12 @@ def describe_error(error: BaseException) -> Failure:
     needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | TimedOut | Unfinished | Undelivered)
     trace = _from_users_frame(error.__traceback__)
     lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
+    # Files are named as they are in the user's folder, not as in the bundle.
+    lines = lines.replace(f'File "{os.environ.get("LAMBDA_TASK_ROOT")}/', 'File "')
     return Failure(
         type=type(error).__qualname__,
         message=_message_of(error)[:_MESSAGE],
-        traceback=_with_users_files(lines)[-_TRACEBACK:],
+        traceback=lines[-_TRACEBACK:],
         module=_module_of(type(error)),
     )
 
@@ -228,12 +226,6 @@ def _message_of(error: BaseException) -> str:
         return f"(its message could not be made: {type(strange).__qualname__})"
 
 
-def _with_users_files(traceback: str) -> str:
-    """The traceback with the names of files as they are in the user's folder, not in that of the bundle."""
-    bundle = os.environ.get("LAMBDA_TASK_ROOT")
-    return traceback.replace(f'File "{bundle}/', 'File "') if bundle else traceback
-
-
 def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:
     """The trace from the user's code on, without the frames of the worker and of the import before it."""
     while trace and trace.tb_frame.f_code.co_filename.startswith(_BEFORE_USERS):
@@ -246,7 +238,6 @@ _WORTH_TELLING = timedelta(seconds=1)
 
 #: The first ring for a time comes within so many minutes: it is a minute ahead at least, and a whole one.
 _FIRST_RING = timedelta(minutes=2)
-
 
 #: The event of the attempt whose action runs here, if that is stoppable.
 STOPPING: ContextVar[threading.Event | None] = ContextVar("duebell_stopping", default=None)
@@ -281,25 +272,18 @@ class Wake(NamedTuple):
 class Attempt:
     """One attempt in the pool, and how far it has come: claimed, started, ended, recorded.
 
-    key      the task's place in the queue
-    status   the status that it must have to be claimed
-    wake     the start of the run
     stored   the task as it is stored, from its claim on. It is either of two while the write that records its
              last attempt as begun is under way, or if the result of that write is unknown
     started  the task as its action was called with it
-    ended    the end of the attempt
-    recorded  the same, once it is recorded, while the follow-up that the task owes is added
+    recorded  its end, once that is recorded, while the follow-up that the task owes is added
     over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
              not be claimed, or the attempt was not made
-    is_ahead   whether it waited for its action's limit, and is started before its place
+    is_ahead   whether it waited for its action's limit, and is started before its place in the queue
     has_place  whether it takes one of the run's places: not once it waits to go in a batch with others,
                or for others of its action to end
     ends_by    the end of its time-out, once its action is called; None if it has none
-    has_returned  whether its action has returned
     stop       the event that tells its action to stop; None if that is not stoppable
-    result     the result of its action; NO_RESULT if none is kept
-    waits_since  since when it waits in the run for its action's limit
-    waited     how long it waited so
+    waits_since, waited  since when it waits in the run for its action's limit, and how long it waited so
     """
 
     def __init__(self, key: QueueKey, status: Status, wake: Wake, *, is_ahead: bool = False) -> None:
@@ -325,13 +309,16 @@ class Attempt:
         """True from the call of its action until the attempt is over."""
         return self.started is not None and not self.over.done()
 
+    @property
+    def keeps_place(self) -> bool:
+        """Tell whether its action, for which no run waits any more, still keeps a place."""
+        return self.has_place and not self.has_returned
+
     def tell_to_stop(self) -> None:
-        """Tell its action to stop, if that is stoppable."""
         if self.stop:
             self.stop.set()
 
     def set_over(self, result: Ended | BaseException | None) -> None:
-        """End the attempt with this result or error."""
         if isinstance(result, BaseException):
             self.over.set_exception(result)
         else:

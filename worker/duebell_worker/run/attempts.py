@@ -15,7 +15,7 @@ from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 from .attempt import Attempt, Ended
 from .context import RunContext
-from .lanes import Lanes
+from .lanes import PAUSE, Lanes
 from .lease import Lease, LeaseLost
 from .performer import Performer
 from .report import Outcome, Tally, parts_of
@@ -36,14 +36,12 @@ _IN_BATCHES = 100
 class Attempts:
     """The attempts that are under way, and the results of those that have ended.
 
-    tally         counts the results
-    limiter       the limits of the actions
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
     superseded    whether an outcome was, since the run read the queue
     has_left      whether no action is called any more: see `leave`
-    put_back      the tasks that are in the queue again after an attempt, with the time of the next one; the
-                  run removes them when it reads the queue, so that they are few
+    put_back      the tasks that are in the queue again after an attempt, with the time of the next one; those
+                  since the run read the queue, so that they are few
     """
 
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
@@ -74,18 +72,14 @@ class Attempts:
         self.put_back.clear()
 
     def __len__(self) -> int:
-        """Count the attempts that are under way."""
         return len(self._under_way)
 
     @property
     def has_place(self) -> bool:
         """True if another task can be started.
 
-        Tasks that are sent in batches take no place: no thread waits for each. So they fill their batches,
-        up to a number that memory has room for, and leave the places to others.
-
-        A worker that does nothing but send batches needs no place for a task before its claim tells what it
-        is. Then claims are full ones: a claim costs as much time for a few tasks as for many.
+        Tasks that are sent in batches take no place, up to a number that memory has room for: no thread waits
+        for each. If all actions send batches, a claim of less than a full batch waits: it takes as long.
         """
         places = self._context.free_places
         if self._sends_batches_only:
@@ -104,8 +98,8 @@ class Attempts:
     def watch(self) -> datetime:
         """End attempts whose time-out is over, and tell others to stop; return when to look again.
 
-        Problem: an attempt begins in a thread of the pool, unknown to the run's own. Solution: while anything
-        is under way in a worker whose actions have time-outs or are stoppable, the run looks every second.
+        Problem: an attempt begins in a thread of the pool, unknown to the run's own. Solution: the run looks
+        every second, if its actions have time-outs or are stoppable.
         """
         if not self._must_watch or not self._under_way:
             return NEVER
@@ -137,7 +131,7 @@ class Attempts:
         return any(not attempt.stored for attempt in self._under_way.values())
 
     def lanes_of_ahead(self) -> set[int]:
-        """Return the lanes of the tasks under way that were started before their places."""
+        """Return the lanes of the tasks under way that were started before their places in the queue."""
         return {attempt.key.lane for attempt in self._under_way.values() if attempt.is_ahead}
 
     def under_way(self) -> list[QueueKey]:
@@ -145,10 +139,7 @@ class Attempts:
         return [attempt.key for attempt in (*self._under_way.values(), *self._unrecorded)]
 
     def start(self, key: QueueKey, status: Status, *, is_ahead: bool = False) -> None:
-        """Begin an attempt at the queued task, if it has this status, with the next call of `claim`.
-
-        is_ahead  it waited for its action's limit, and is started before its place
-        """
+        """Begin an attempt at the queued task, if it has this status, with the next call of `claim`."""
         self.put_back.pop((key.lane, key.id), None)
         attempt = Attempt(key, status, self._context.wake, is_ahead=is_ahead)
         self._under_way[attempt.over] = attempt
@@ -205,11 +196,7 @@ class Attempts:
         return [task for task in ended if task and task.queued and not task.owes]
 
     def leave(self) -> None:
-        """End all attempts: the process is about to be frozen or ended.
-
-        Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
-        back.
-        """
+        """End all attempts: the process is about to be frozen or ended; see `Performer.leave`."""
         self.tally.stopped_early = self.has_left = True
         self._tell_all_to_stop()
         for future in [future for future in self._under_way if future.done()]:
@@ -223,11 +210,15 @@ class Attempts:
         self._to_claim.clear()
 
     def abandon(self) -> int:
-        """Leave the attempts to their threads, as the lease is lost; return how many still run."""
+        """Leave the attempts to their threads, as the lease is lost; return how many still run.
+
+        They keep their places, so that the process never runs more actions at a time than it has places.
+        Their outcomes are not recorded.
+        """
         self._tell_all_to_stop()
         running = [attempt for attempt in self._under_way.values() if attempt.is_running]
-        if host := self._context.host:
-            host.keep(running)
+        overrunning = self._context.overrunning
+        overrunning += [attempt for attempt in running if attempt not in overrunning]
         return len(running)
 
     def _tell_all_to_stop(self) -> None:
@@ -242,11 +233,9 @@ class Attempts:
         attempt = self._under_way.pop(future)
         if error := future.exception():
             self._log_error("unrecorded" if attempt.stored else "not_claimed", attempt, error)
-            if isinstance(error, AwsError):
-                self._trouble.skip_shortly(attempt.key)
-            else:
-                self._trouble.skip(attempt.key)
-            if attempt.ended and isinstance(error, AwsError):
+            is_of_aws = isinstance(error, AwsError)
+            self._trouble.skip(attempt.key, until=self._context.now() + PAUSE if is_of_aws else None)
+            if attempt.ended and is_of_aws:
                 self._unrecorded.append(attempt)
             return None
         if recorded := future.result():

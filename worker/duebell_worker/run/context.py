@@ -1,7 +1,7 @@
 """Everything that the parts of one run share: its id, what it runs, where, and until when."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,7 +10,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
@@ -60,14 +59,7 @@ class Host(Protocol):
     leave_at: datetime | None
     unfinished: int
 
-    @property
-    def kept_places(self) -> int: ...
-    def keep(self, attempts: "Iterable[Attempt]") -> None: ...
     def note_contact(self) -> None: ...
-    def wake_at(self, now: datetime) -> datetime: ...
-    def claim_at(self, record: ArmingRecord, now: datetime) -> datetime: ...
-    def ahead(self, record: ArmingRecord) -> timedelta: ...
-    def is_long(self, began: datetime) -> bool: ...
     def note_lost_places(self) -> None: ...
 
 
@@ -87,7 +79,8 @@ class RunContext:
     deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
               action is a delivery
     host      the long-running process that it belongs to; None for an invocation's, or one by hand
-    overrunning  the attempts of this process that still ran after their time-out; some may have returned
+    overrunning  the attempts of this process that went on after their time-out or after their run; some may
+                 have returned
 
     A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
     nothing with further runs.
@@ -119,8 +112,7 @@ class RunContext:
     @property
     def free_places(self) -> int:
         """The places that no attempt keeps which has outlived its run or its time-out."""
-        lost = sum(not attempt.has_returned for attempt in self.overrunning) if self.overrunning else 0
-        return self.places - lost - (self.host.kept_places if self.host else 0)
+        return self.places - sum(attempt.keeps_place for attempt in self.overrunning)
 
     @cached_property
     def now(self) -> Callable[[], datetime]:

@@ -28,7 +28,7 @@ from duebell_worker.run.context import RunContext
 from duebell_worker.run.lease import Lease
 
 #: The pause of a lane after a failed call: not longer than a run stays for what is due soon.
-_PAUSE = timedelta(seconds=2)
+PAUSE = timedelta(seconds=2)
 
 #: A lane rests after this many failed calls of one kind in a row.
 _IN_A_ROW = 3
@@ -67,7 +67,6 @@ class _Lane:
 
 
 def _rest(since: datetime, now: datetime) -> timedelta:
-    """The rest of a lane that is in trouble since then: as long as the trouble has lasted."""
     return min(max(now - since, _SHORTEST_REST), _LONGEST_REST)
 
 
@@ -94,7 +93,7 @@ class Trouble:
         for each in last.resting if last else ():
             if last and each.lane in lanes:
                 rests_until = last.finished_at + _rest(each.since, last.finished_at)
-                until = now + _PAUSE if now < rests_until else now
+                until = now + PAUSE if now < rests_until else now
                 self._lanes[each.lane] = _Lane(since=each.since, until=until, rests=True)
         self._was_any = bool(self._lanes)
         self._skipped: dict[QueueKey, datetime] = {}
@@ -112,7 +111,7 @@ class Trouble:
                 return
             trouble.failed[call] += 1
             trouble.rests = trouble.rests or trouble.failed[call] >= _IN_A_ROW
-            trouble.until = now + (_rest(trouble.since, now) if trouble.rests else _PAUSE)
+            trouble.until = now + (_rest(trouble.since, now) if trouble.rests else PAUSE)
         emit(
             "lane_trouble",
             level=logging.ERROR if trouble.rests else logging.WARNING,
@@ -161,10 +160,9 @@ class Trouble:
             return trouble.until if trouble and trouble.until > self._clock() else None
 
     def is_any(self) -> bool:
-        """Tell whether any lane was in trouble, any call failed, or any task was skipped in this run.
+        """Tell whether any lane was in trouble, or any task was skipped, in this run.
 
-        That counts even when the trouble is over: what ended it may have been a count, and the run has not
-        read the lane since.
+        That counts even when the trouble is over: the run may not have read the lane since.
         """
         return self._was_any
 
@@ -184,15 +182,8 @@ class Trouble:
             self._was_any = True
             self._skipped[key] = until or self._clock() + _UNREADABLE
 
-    def skip_shortly(self, key: QueueKey) -> None:
-        """Skip this task for a moment, after a call that AWS refused."""
-        self.skip(key, until=self._clock() + _PAUSE)
-
     def skipped(self, lane: int) -> dict[QueueKey, datetime]:
-        """Return the tasks of this lane that are skipped now, and until when.
-
-        Forgets the others: the run of a long-running process may last for hours.
-        """
+        """Return the tasks of this lane that are skipped now, and until when; forget the others."""
         if not self._skipped:
             return {}
         now = self._clock()
@@ -203,8 +194,7 @@ class Trouble:
     def error_of_all(self, lanes: int) -> AwsError | None:
         """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.
 
-        It failed for two of them, or for the only one, and was answered for none: a call that failed for one
-        lane and was not made for the others may be that lane's trouble alone.
+        It failed for two of them, or for the only one, and was answered for none.
         """
         with self._lock:
             failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)
@@ -220,9 +210,9 @@ _FEW = 25
 
 
 class Lanes:
-    """Reads the lanes that are not in trouble, and writes to them while the lease is held.
+    """Reads the lanes that are not in trouble, and writes to them while the lease is held. Thread-safe.
 
-    A lane that cannot be read or written does not hinder the others. Reads raise NotDeployed. Thread-safe.
+    A lane that cannot be read or written does not hinder the others. Reads raise NotDeployed.
 
     released  the due times of tasks that were parked by a pause that has ended; see Limits.released
     """
@@ -234,15 +224,10 @@ class Lanes:
         self._store = context.backend.store
         self._lease = lease
 
-    # Reads.
-
     def queued(
         self, lanes: Iterable[int], *, now: datetime
     ) -> tuple[dict[int, datetime], Iterator[QueueKey]]:
-        """Return the heads of the lanes in which nothing is due yet, and the keys of all, earliest first.
-
-        Makes one query for a lane in which little is due.
-        """
+        """Return the heads of the lanes in which nothing is due yet, and the keys of all, earliest first."""
         keys = {lane: self._store.queued(lane, page_size=_FEW) for lane in lanes}
         first = self._each(keys, lambda lane: next(keys[lane], None))
         heads = {lane: key.queued if key else NEVER for lane, key in first.items()}
@@ -310,7 +295,6 @@ class Lanes:
     def _each(
         self, lanes: Iterable[int], read: Callable[[int], _T], *, call: Call = Call.READ
     ) -> dict[int, _T]:
-        """Read the lanes that are not in trouble; return the answers of those that answered."""
         lanes = [lane for lane in lanes if self.trouble.again_at(lane) is None]
         answers: dict[int, _T] = {}
         for lane, answer in zip(lanes, self._context.backend.parallel(read, lanes), strict=True):
@@ -322,8 +306,6 @@ class Lanes:
                 answers[lane] = answer
         self.trouble.answered(answers, call)
         return answers
-
-    # Writes.
 
     def claim(self, keys: Sequence[QueueKey], status: Status) -> list[Task | BaseException | None]:
         """Claim the tasks with these keys and this status; return each as claimed, in order.
@@ -342,7 +324,6 @@ class Lanes:
 
         False if someone else changed the task meanwhile, None if the lease is lost.
         """
-
         return self._write(Call.OUTCOME, self._store.save_many, changes, [old.lane for old, _ in changes])
 
     def _write(
@@ -352,11 +333,7 @@ class Lanes:
         batch: Sequence[_A],
         lanes: Sequence[int],
     ) -> list[_T | BaseException | None]:
-        """Write these in batches of AT_ONCE.
-
-        If a batch raises, by a bug or an item that nobody foresaw, each of it is written alone, so that one
-        does not fail the others.
-        """
+        """Write these in batches of AT_ONCE; each alone if a batch raises, by a bug or an odd item."""
         size = AT_ONCE
         if len(batch) <= AT_ONCE:
             if not self._lease.is_held():
@@ -397,12 +374,10 @@ class ReadAhead:
         self._read = 0
 
     def __bool__(self) -> bool:
-        """True if a task is left. Reads the first keys."""
         self._read_to(IN_SIGHT)
         return bool(self._in_sight)
 
     def read_on(self) -> None:
-        """Read more keys, while tasks wait for a place."""
         most = MOST_WITH_PRIORITIES if self._has_priorities else MOST_IN_SIGHT
         self._read_to(min(len(self._in_sight) + IN_SIGHT, most))
 

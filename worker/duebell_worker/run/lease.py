@@ -21,7 +21,6 @@ class LeaseLost(Exception):
 
 
 def new_run_id(request: str) -> str:
-    """Return the name of a new run for this request."""
     return f"{request}.{uuid.uuid4().hex[:8]}"
 
 
@@ -36,12 +35,9 @@ def other_try_ends(lanes: Iterable[Lane], owner: str, now: datetime) -> datetime
     That try has died, or it is the same invocation, delivered twice, and lives. Only the end of its lease
     tells: a run that lives renews it before.
     """
+    others = ((lane.owner, lane.until) for lane in lanes if lane.owner and not lane.is_free(now))
     request = request_of(owner)
-    ends = (
-        lane.until
-        for lane in lanes
-        if lane.owner and lane.owner != owner and request_of(lane.owner) == request and not lane.is_free(now)
-    )
+    ends = (until for other, until in others if other != owner and request_of(other) == request)
     return max(ends, default=None)
 
 
@@ -65,8 +61,8 @@ class Lease:
     owner: str
     clock: Callable[[], datetime]
     until: datetime
-    seen: ArmingRecord
-    lanes: tuple[int, ...]
+    seen: ArmingRecord = field(init=False)
+    lanes: tuple[int, ...] = ()
     quiet: dict[int, datetime] = field(default_factory=dict)
     heads: dict[int, datetime] | None = None
     counts: bool = False
@@ -82,37 +78,56 @@ class Lease:
         clock: Callable[[], datetime],
         *,
         only: Collection[int] | None = None,
-        head_start: timedelta | None = timedelta(0),
+        head_start: timedelta | None = None,
         has_waited: bool = False,
     ) -> Self:
-        """Claim the free lanes, or those of `only` that are free; none if other runs hold them.
+        """Claim the free lanes, or those of `only` that are free; maybe none.
 
-        An owner that holds lanes already, because it failed and tries again, keeps them. From now on the rule
-        rings `head_start` before due dates; as long before as it did, if that is None.
+        With the lanes, this run takes hold of the rule if it must be set; call `arm` next, before any task
+        runs. From now on it rings `head_start` before due dates; as long before as it did, if that is None.
 
         Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: Lambda tries a
         run that died again after a minute, when its lease has a minute to go. A try that found all lanes held
         would end well, and be the last. Solution: it waits for that lease to end. The end alone counts, for
         the other try may be alive.
         """
-        until = clock() + (armer.lease or LEASE)
-        claim_at: datetime | None = None
-        before: dict[int, Lane] = {}
+        lease = cls(armer, owner, clock, clock() + (armer.lease or LEASE))
 
         def claim(record: ArmingRecord) -> ArmingRecord:
-            nonlocal claim_at
-            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != owner)
-            claim_at = None if has_waited else other_try_ends(record.lanes, owner, clock())
-            if claim_at:
+            lease.claim_at = None if has_waited else other_try_ends(record.lanes, owner, clock())
+            if lease.claim_at:
                 return record
             ahead = record if head_start is None else record.ringing_ahead(head_start)
-            return ahead.claimed(owner, now=clock(), until=until, only=only).renewed(owner, until=until)
+            claimed = ahead.claimed(owner, now=clock(), until=lease.until, only=only)
+            return claimed.renewed(owner, until=lease.until)
 
-        applier = new_applier()
-        record = armer.change(claim, applier=applier)
-        lanes = record.lanes_of(owner)
-        died = _died(before, lanes)
-        return cls(armer, owner, clock, until, record, lanes, died=died, claim_at=claim_at, applier=applier)
+        lease._claim(claim)
+        return lease
+
+    def claim_more(self) -> None:
+        """Claim the other lanes that are free, until this lease's end, and arm the rule; see `claim`.
+
+        Look into all lanes after that. Raises LeaseLost, NotArmed.
+        """
+        self.died = {}
+
+        def claim(record: ArmingRecord) -> ArmingRecord:
+            return record.claimed(self.owner, now=self.clock(), until=self.until)
+
+        self._claim(claim, seen=self.seen)
+        self.arm()
+
+    def _claim(self, claim: Callable[[ArmingRecord], ArmingRecord], seen: ArmingRecord | None = None) -> None:
+        """Change the record so, and note which runs have died with the lanes that this one holds now."""
+        before: dict[int, Lane] = {}
+
+        def noted(record: ArmingRecord) -> ArmingRecord:
+            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != self.owner)
+            return claim(record)
+
+        self._check(self._change(noted, seen=seen))
+        held = (before[lane] for lane in self.lanes if lane in before)
+        self.died = {lane.owner: lane.until for lane in held if lane.owner}
 
     def arm(self) -> None:
         """Have the rule ring soon after this lease's end, or another's that ends sooner. Raises NotArmed."""
@@ -120,12 +135,10 @@ class Lease:
         self.seen = self.armer.ensure(self.seen, applier=applier)
 
     def is_held(self) -> bool:
-        """Tell whether no other run can have claimed the lanes."""
         return self.clock() < self.until
 
     @property
     def renew_at(self) -> datetime:
-        """The time when half of the lease is over."""
         return self.until - (self.armer.lease or LEASE) / 2
 
     def renew(self) -> None:
@@ -133,22 +146,6 @@ class Lease:
         until = self.clock() + (self.armer.lease or LEASE)
         self._check(self._change(lambda record: record.renewed(self.owner, until=until), seen=self.seen))
         self.until = until
-        self.arm()
-
-    def claim_more(self) -> None:
-        """Claim the other lanes that are free, until this lease's end, and arm the rule; see `claim`.
-
-        Look into all lanes after that. Raises LeaseLost, NotArmed.
-        """
-        before: dict[int, Lane] = {}
-        self.died = {}
-
-        def claim(record: ArmingRecord) -> ArmingRecord:
-            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != self.owner)
-            return record.claimed(self.owner, now=self.clock(), until=self.until)
-
-        self._check(self._change(claim, seen=self.seen))
-        self.died = _died(before, self.lanes)
         self.arm()
 
     def clear(self) -> dict[int, datetime]:
@@ -175,7 +172,6 @@ class Lease:
         return min(record.lanes[lane].due for lane in self.lanes)
 
     def resting(self) -> tuple[RestingLane, ...]:
-        """Return the lanes that rest, by the record as it was seen last."""
         return self.seen.last_run.resting if self.seen.last_run else ()
 
     @property
@@ -193,7 +189,6 @@ class Lease:
             self.seen = self.armer.change(lambda record: record.taking(self.owner, now=now))
 
     def stop_taking_over(self) -> None:
-        """Take over no more lanes. Raises NotArmed."""
         if self.seen.taker == self.owner:
             self.seen = self.armer.change(lambda record: record.not_taking(self.owner))
 
@@ -272,9 +267,3 @@ class Lease:
             raise LeaseLost
         self.lanes = lanes
         self.seen = record
-
-
-def _died(before: Mapping[int, Lane], lanes: Collection[int]) -> dict[str, datetime]:
-    """The runs that held these lanes `before` and did not give them back, with the ends of their leases."""
-    held = (before[lane] for lane in lanes if lane in before)
-    return {lane.owner: lane.until for lane in held if lane.owner}

@@ -91,7 +91,7 @@ class Limiter:
         """
         if self.is_outdated(record):
             try:
-                self._limits = self._store.read_limits()
+                self._limits = self._store.read(Limits)
             except AwsError as error:
                 if self._limits is None:
                     raise
@@ -139,7 +139,7 @@ class Limiter:
         lines = self._limits.lines(self._context.now()) if self._limits else {}
         for action in lines.keys() - self._semaphores.keys():
             try:
-                self._semaphores[action] = self._store.read_semaphore(action)
+                self._semaphores[action] = self._store.read(Semaphore, action)
             except AwsError as error:
                 self._context.warn("not_limited", error, action=action)
         return lines
@@ -264,7 +264,7 @@ class Limiter:
     def _swap(self, action: str, limit: Limit, waited: Sequence[bool]) -> Sequence[datetime | None]:
         """Change the semaphore, for what is under way and these tasks. Raises AwsError."""
         run, until = self._context.id, self._lease.until
-        semaphore = self._semaphores.get(action) or self._store.read_semaphore(action)
+        semaphore = self._semaphores.get(action) or self._store.read(Semaphore, action)
         for pause in pauses(0.01, 0.2, tries=_TRIES):
             now = self._context.now()
             known = semaphore or Semaphore()
@@ -275,11 +275,11 @@ class Limiter:
             )
             if taken.semaphore == known:
                 return taken.places
-            if swapped := self._store.swap_semaphore(action, semaphore, taken.semaphore):
+            if swapped := self._store.swap(semaphore, taken.semaphore, action):
                 self._semaphores[action] = swapped
                 return taken.places
             self._context.backend.sleep(pause)
-            semaphore = self._store.read_semaphore(action)
+            semaphore = self._store.read(Semaphore, action)
         self._semaphores[action] = None
         return [self._soon() for _ in waited]
 

@@ -220,7 +220,7 @@ class Performer:
         if not late:
             return
         overrunning = self._context.overrunning
-        overrunning[:] = [one for one in overrunning if not one.has_returned] + late
+        overrunning[:] = [one for one in overrunning if one.keeps_place] + late
         for attempt in late:
             attempt.tell_to_stop()
             self._context.log("timed_out", level=logging.WARNING, id=attempt.key.id, lost=len(overrunning))

@@ -27,7 +27,11 @@ from duebell_worker.run.lanes import Call, Lanes, ReadAhead, Trouble
 from duebell_worker.run.lease import LeaseLost
 from duebell_worker.run.out_of_order import HeldTasks, Unclaimed
 from duebell_worker.run.report import RunReport
-from duebell_worker.run.waits import Shares, Waits, arm_watchdog, claimed_lease
+from duebell_worker.run.waits import AHEAD, Shares, Waits, arm_watchdog, claimed_lease
+
+#: The run of a process ends after this time, even if the next one begins at once: only the end of a run
+#: measures the queue, and says in the arming record and the log what came of it.
+_LONGEST_STAY = timedelta(minutes=5)
 
 
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
@@ -315,8 +319,9 @@ class _Run:
             self._sizes |= self._backend.store.lane_sizes()
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else MOMENT
-        if host := self._context.host:
-            stays_for = MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
+        if self._context.host:
+            is_long = self._context.now() >= self._began + _LONGEST_STAY
+            stays_for = MOMENT if is_long else self._lease.seen.head_start + AHEAD + LEAD
         elif self._context.stop_at:
             stays_for = max(stays_for, self._limiter.stays_for())
         next_due = self._lease.release(

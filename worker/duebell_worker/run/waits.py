@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from duebell_shared.backoff import pause
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import MEASURING, WATCH, done_in_time
 from duebell_shared.errors import AwsError, NotArmed
 from duebell_shared.instants import NEVER
@@ -88,6 +89,23 @@ _LONG = timedelta(seconds=5)
 
 #: A renewal that failed is tried again after this pause.
 _RENEW_AGAIN = timedelta(seconds=5)
+
+#: However seldom it reads the record, a process notices within this time that it is to end.
+NOTICE = timedelta(seconds=1)
+
+#: A process claims lanes this long before something is due in them: time enough to set the rule, and to try
+#: that again.
+AHEAD = timedelta(seconds=10)
+
+
+def time_to_claim(record: ArmingRecord, now: datetime) -> datetime:
+    """The time when a process claims the lanes that are free: before something is due in them.
+
+    With precision "second", the rule rings ahead of due dates: the process comes before that, or else the
+    Lambda would hold the lanes.
+    """
+    due = NEVER if record.is_relaned(now) else record.free_due(now)
+    return max(due - record.head_start - AHEAD, now)
 
 
 class Waits:
@@ -176,7 +194,7 @@ class Waits:
                 return False
             if watches and self._must_end(by, is_idle=is_idle):
                 return False
-            notice_at = host.wake_at(now) if host else NEVER
+            notice_at = now + NOTICE if host else NEVER
             wake_at = min(
                 self._renew_at, leave_at, by, look_at, notice_at, self._watch_at if watches else NEVER
             )
@@ -237,7 +255,7 @@ class Waits:
             self._must_read = False
             return True
         host, now = self._context.host, self._context.now()
-        if not host or self._context.is_out_of_time or host.claim_at(self._lease.seen, now) > now:
+        if not host or self._context.is_out_of_time or time_to_claim(self._lease.seen, now) > now:
             return False
         self._must_read = True
         self._lease.claim_more()

@@ -1,5 +1,6 @@
 // Starts the page that is open.
 
+import "./reading.js"; // the first of all
 import { startActions } from "./actions.js";
 import { startTasks } from "./main.js";
 import { startSchedules } from "./schedules.js";

@@ -56,19 +56,6 @@ def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: 
     assert dict(calls) == {"GetItem": 1, "Query": 4}
 
 
-def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Scheduler) -> None:
-    for status in Status:
-        scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}{status}"), status)
-        scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"x-{status}"), status)
-    assert pages(scheduler.editor.list, prefix=GROUP, status=["failed"]) == [[f"{GROUP}failed"]]
-    assert pages(scheduler.editor.list, prefix=GROUP, status=["paused", "running"]) == [
-        [f"{GROUP}paused", f"{GROUP}running"]
-    ]
-    assert pages(scheduler.editor.list, prefix=GROUP) == [
-        [f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]
-    ]
-
-
 def test_a_failing_recurring_task_of_a_group_is_listed_once(scheduler: Scheduler) -> None:
     task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"{GROUP}report")
     scheduler.become(task, Status.FAILED)

@@ -25,7 +25,7 @@ def here() -> Scheduler:
     here = Scheduler.start(Settings(lanes=2))
     for number, status in enumerate(EXPORTED):
         task = here.editor.add(
-            "act", due=HOUR * (number + 1), id=f"{status}/ü", payload={"n": 2**70, "f": 1e22}
+            "act", due=HOUR * (number + 1), id=f"{status}/ü", payload={"n": 2**70, "f": 1e22}, priority=number
         )
         here.become(task, status)
     here.editor.add("act", schedule="rate(2 hours)", id="recurring", spread=HOUR, missed="all")

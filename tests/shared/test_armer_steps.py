@@ -13,7 +13,6 @@ from tests.support import NOON, Clock, SetFor
 
 SECOND = timedelta(seconds=1)
 DUE = NOON + timedelta(hours=1)
-EARLIER = NOON + timedelta(minutes=30)
 LATER = NOON + timedelta(days=1)
 
 

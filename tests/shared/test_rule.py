@@ -123,15 +123,6 @@ def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
     assert eventbridge.expression == SetFor(MINUTE)
 
 
-@pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
-def test_a_server_that_goes_on_failing_refuses_nothing(
-    rule: Bell, eventbridge: FakeEvents, code: str, status: int
-) -> None:
-    eventbridge.troubles["PutRule"] = [refusal(code, status)] * 100
-    with pytest.raises(AwsUnavailable, match=code):
-        rule.ring_at(MINUTE, within=LONG)
-
-
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException"])
 def test_a_refusal_after_the_server_failed_does_not_mean_that_nothing_was_done(
     rule: Bell, eventbridge: FakeEvents, code: str
@@ -193,12 +184,3 @@ def test_no_call_is_begun_that_could_end_too_late(
     # Then every call was over by then, and there were as many as there was time for
     assert all(at + CALL_LIMIT <= within for at in begun)
     assert bool(begun) == (within >= CALL_LIMIT)
-
-
-def test_the_time_that_reading_took_is_not_there_for_setting(
-    rule: Bell, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    eventbridge.troubles["DescribeRule"] = [lambda: clock.sleep(5)]
-    with pytest.raises(AwsUnavailable, match="out of time"):
-        rule.ring_at(MINUTE, within=timedelta(seconds=10))
-    assert not eventbridge.put

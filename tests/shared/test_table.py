@@ -3,15 +3,12 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.changes import transact
 from duebell_shared.queue.store import Store
-from duebell_shared.settings import Settings
 from tests.shared.table_calls import KEY, SOON, client_of, store, task, verbs
 from tests.support import NOON, Calls
 
@@ -19,17 +16,6 @@ __all__ = ["store"]
 
 
 # What AWS refuses, or does not answer.
-
-
-def test_a_table_that_is_not_there_is_said_with_the_way_out(session: boto3.Session) -> None:
-    missing = Backend.connect(Settings(table="other"), session).store
-    for verb in verbs(missing):
-        with pytest.raises(NotDeployed) as raised:
-            verb()
-        assert str(raised.value) == (
-            "there is no DynamoDB table 'other' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_TABLE and AWS_REGION to where it is"
-        )
 
 
 def refuse(store: Store, code: str, *, status: int = 400, call: str = "") -> None:
@@ -95,34 +81,6 @@ def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Cal
 
 
 # The caller's own.
-
-
-def test_the_callers_session_is_used(session: boto3.Session, calls: Calls) -> None:
-    store = Backend.connect(Settings(), session).store
-    assert client_of(store).meta.region_name == session.region_name
-    for verb in verbs(store):
-        calls.clear()
-        verb()
-        assert calls.total() >= 1
-
-
-def test_without_a_region_nothing_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    with pytest.raises(InvalidSettings, match="AWS_REGION: is not set: name the region that duebell is"):
-        Backend.connect(Settings())
-
-
-def test_an_aws_setting_that_cannot_be_right_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "nowhere")
-    with pytest.raises(InvalidSettings, match="AWS settings: Invalid endpoint: nowhere"):
-        Backend.connect(Settings())
-
-
-def test_making_a_backend_makes_no_call(session: boto3.Session, calls: Calls) -> None:
-    Backend.connect(Settings(table="other"), session)
-    assert not calls
 
 
 # Refused calls of a transaction, which the SDK may have made before without an answer.

@@ -17,7 +17,7 @@ from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.status import RetentionPolicy, Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
@@ -60,14 +60,6 @@ def test_the_worker_record_is_swapped_only_as_it_was_read(store: Store) -> None:
     assert (second.rev, second == first) == (first.rev + 1, False)
     assert store.swap(first, first) is None
     assert store.read(WorkerRecord) == second
-
-
-def test_the_two_records_are_apart(store: Store) -> None:
-    arming = store.swap_record(None, ArmingRecord(lanes=(Lane(due=LATER),)))
-    worker = store.swap(None, WorkerRecord(synced=("daily",)))
-    assert store.read_record() == arming
-    assert store.read(WorkerRecord) == worker
-    assert not list(store.queued(0))
 
 
 # Tasks.
@@ -181,13 +173,6 @@ def test_a_change_that_is_stored_already_was_ours(store: Store) -> None:
     assert store.insert(first)
     assert store.save(first, first.paused())
     assert store.save(first, first.paused())
-
-
-def test_many_are_found_by_their_keys_and_the_missing_left_out(store: Store) -> None:
-    there = [task(f"task-{number}") for number in range(7)]
-    assert all(store.insert(each) for each in there)
-    found = store.get_many([*map(key, there), QueueKey(LATER, "missing", 0)])
-    assert found == {each.id: each for each in there}
 
 
 # Claims.

@@ -49,7 +49,10 @@ from duebell_shared.tasks.task import Task
 #: The owner of the lanes in the played record: its only run.
 _OWNER = "run"
 
-_KEEP, _NONE, _SECOND = RetentionPolicy(), timedelta(0), timedelta(seconds=1)
+#: How long one run may take; it starts nothing at its end.
+_RUN_LIMIT = timedelta(minutes=5) - RESERVE
+
+_KEEP, _NONE = RetentionPolicy(), timedelta(0)
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,24 +60,24 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
     head_start   how long before a due date the rule rings
     concurrency  how many actions a run has under way at a time
-    run_limit    how long one run may take
     runs         how many runs share what is too much for one
     is_called    whether a run can be called directly where the rule would ring too late
-    limits       the limits of actions, by name
+    limits       the limits of actions that have some, by name
     semaphores   what these have let start so far
     durations    how long an attempt takes, by action
-    otherwise    how long one takes of another action
     """
 
     head_start: timedelta = _NONE
     concurrency: int = 16
-    run_limit: timedelta = timedelta(minutes=5)
     runs: int = 1
     is_called: bool = False
     limits: Mapping[str, Limit] = {}
     semaphores: Mapping[str, Semaphore] = {}
     durations: Mapping[str, timedelta] = {}
-    otherwise: timedelta = _SECOND
+
+    def duration(self, action: str) -> timedelta:
+        """How long an attempt of this action takes; a second if none was measured."""
+        return self.durations.get(action, timedelta(seconds=1))
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,9 +155,9 @@ class Played:
         *,
         now: datetime,
         until: datetime,
-        record: ArmingRecord | None = None,
-        expression: str = SENTINEL,
-        running: Iterable[tuple[datetime, Task]] = (),
+        record: ArmingRecord,
+        expression: str,
+        running: Iterable[tuple[datetime, Task]],
     ) -> None:
         """`running` are the tasks under way, each with its end."""
         self.starts: list[Start] = []
@@ -171,7 +174,6 @@ class Played:
             self._put(entry_of(task))
         self._semaphores = dict(conditions.semaphores)
         self._busy: defaultdict[str, int] = defaultdict(int)
-        record = record or ArmingRecord(lanes=())
         due = min((lane.due for lane in record.lanes), default=NEVER)
         self._record = replace(record, lanes=(Lane(due=due),), head_start=conditions.head_start)
         self._expression = expression
@@ -250,7 +252,7 @@ class Played:
 
     def _run(self) -> None:
         """One run, from now on until it gives its lanes back."""
-        self._stop_at = self._now + self._of.run_limit - min(RESERVE, self._of.run_limit / 5)
+        self._stop_at = self._now + _RUN_LIMIT
         self._places = self._of.concurrency
         self._measured_from, self._ended, self._has_shared = self._now, 0, self._of.runs == 1
         self._in_run: defaultdict[str, list[_Waiting]] = defaultdict(list)
@@ -351,7 +353,7 @@ class Played:
         self._ended += 1
         if one.task:
             self._go_on(one.task)
-        if self._limit_of(one.action):
+        if one.action in self._of.limits:
             self._busy[one.action] -= 1
             took = ends_at - began
             mean = self._takes.get(one.action, took)
@@ -382,7 +384,7 @@ class Played:
         """Start these, as far as the limits of their actions allow."""
         limited: defaultdict[str, list[_Waiting]] = defaultdict(list)
         for one in batch:
-            if self._limit_of(one.action):
+            if one.action in self._of.limits:
                 limited[one.action].append(one)
             else:
                 self._start(one)
@@ -475,7 +477,7 @@ class Played:
                 if ended.queued:
                     self._put(entry_of(ended))
                 return
-        ends_at = now + self._of.durations.get(one.action, self._of.otherwise)
+        ends_at = now + self._of.duration(one.action)
         self.starts.append(
             Start(
                 at=now,
@@ -492,12 +494,8 @@ class Played:
     def _push(self, ends_at: datetime, one: _Waiting, began: datetime) -> None:
         self._number += 1
         heapq.heappush(self._under_way, (ends_at, self._number, one, began))
-        if self._limit_of(one.action):
+        if one.action in self._of.limits:
             self._busy[one.action] += 1
-
-    def _limit_of(self, action: str) -> Limit | None:
-        limit = self._of.limits.get(action)
-        return limit if limit and limit.is_any else None
 
     def _time_of(self, action: str) -> timedelta:
         longest = max(

@@ -2,7 +2,9 @@
 
 It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
 is set to, the recurrence of a task, the semaphore of a limited action. It leaves out failures: every
-call takes no time, every ring comes, every attempt takes the time of its action and is done. Pure.
+call takes no time, every ring comes, every attempt takes the time of its action and is done. So what waits
+for a limit starts at the place that the semaphore gives it; a run starts it earlier if its guess was wrong.
+Pure.
 """
 
 import heapq
@@ -23,13 +25,11 @@ from duebell_shared.bell.expression import (
     ring_minute,
 )
 from duebell_shared.bell.run_rules import (
-    AN_ATTEMPT,
     IN_SIGHT,
     LEASE,
     LONGEST_WAIT,
     MEASURING,
     MOMENT,
-    MOST_HELD,
     MOST_IN_SIGHT,
     MOST_WITH_PRIORITIES,
     READ_AGAIN,
@@ -37,7 +37,6 @@ from duebell_shared.bell.run_rules import (
     SHORTEST,
     STAYS,
     WATCH,
-    WEIGHT,
     done_in_time,
 )
 from duebell_shared.instants import MILLISECOND, NEVER
@@ -168,7 +167,7 @@ class Played:
         self._now = now
         self._queue: list[tuple[datetime, int, str, int, _Waiting]] = []
         self._put_back: list[tuple[datetime, int, str, int, _Waiting]] = []
-        self._under_way: list[tuple[datetime, int, _Waiting, datetime]] = []
+        self._under_way: list[tuple[datetime, int, _Waiting]] = []
         self._number = 0
         for task in tasks:
             self._put(entry_of(task))
@@ -207,7 +206,7 @@ class Played:
 
     def _play(self, running: list[tuple[datetime, Task]]) -> None:
         for ends_at, task in running:
-            self._push(max(ends_at, self._now), entry_of(task), self._now)
+            self._push(max(ends_at, self._now), entry_of(task))
         self._record = self._record.lowered({0: self._read()})
         self._settle(self._now)
         begins, is_rung = (self._now, False) if running else self._next()
@@ -256,9 +255,7 @@ class Played:
         self._places = self._of.concurrency
         self._measured_from, self._ended, self._has_shared = self._now, 0, self._of.runs == 1
         self._in_run: defaultdict[str, list[_Waiting]] = defaultdict(list)
-        self._held: defaultdict[str, list[tuple[datetime, int, _Waiting]]] = defaultdict(list)
-        self._takes: dict[str, timedelta] = {}
-        self._last_place = self._watch_at = self._shared_at = self._now
+        self._last_place = self._shared_at = self._now
         self._helpers = 0
         while True:
             while True:
@@ -311,9 +308,7 @@ class Played:
                 self._claim(batch)
                 batch = []
         self._claim(batch)
-        next_due = self._head() if self._now < self._stop_at else NEVER
-        self._start_held()
-        return next_due
+        return self._head() if self._now < self._stop_at else NEVER
 
     def _share(self, in_sight: int) -> None:
         """Have further runs take a part of what is too much for this one, once its speed is known."""
@@ -331,33 +326,21 @@ class Played:
     def _wait(self, by: datetime) -> None:
         """Let attempts end until then, or until none is under way."""
         while self._under_way:
-            ends_at = self._under_way[0][0]
-            if self._now >= self._watch_at:
-                self._watch_at += WATCH * ((self._now - self._watch_at) // WATCH + 1)
-            wakes_at = self._watch_at if self._of.head_start and any(self._held.values()) else NEVER
             by = min(by, self._read_by)
-            if min(ends_at, wakes_at) > by:
+            if self._under_way[0][0] > by:
                 self._now = max(self._now, by)
-                self._start_held()
                 return
-            if ends_at <= wakes_at:
-                self._pass_end()
-            else:
-                self._now = wakes_at
-            self._start_held()
+            self._pass_end()
 
     def _pass_end(self) -> None:
         """Go on to the end of the attempt that ends next."""
-        ends_at, _, one, began = heapq.heappop(self._under_way)
+        ends_at, _, one = heapq.heappop(self._under_way)
         self._now = max(self._now, ends_at)
         self._ended += 1
         if one.task:
             self._go_on(one.task)
         if one.action in self._of.limits:
             self._busy[one.action] -= 1
-            took = ends_at - began
-            mean = self._takes.get(one.action, took)
-            self._takes[one.action] = mean + (took - mean) * WEIGHT
             if waiting := self._in_run.pop(one.action, None):
                 self._take(one.action, waiting)
 
@@ -370,7 +353,7 @@ class Played:
             follow_up = _Waiting(queued=queued, priority=0, id=id, action=task.then.action, since=queued)
             self._put(follow_up)
             if self._of.head_start:  # the run watches for tasks that are added
-                self._read_by = min(self._read_by, max(queued, self._watch_at))
+                self._read_by = min(self._read_by, max(queued, self._now + WATCH))
             done = done.follow_up_settled()
         if done.queued is None:
             return
@@ -411,7 +394,7 @@ class Played:
             now=now,
             run="",
             until=until,
-            takes=self._time_of(action),
+            takes=max(self._of.duration(action), SHORTEST),
         )
         self._semaphores[action] = taken.semaphore
         over = []
@@ -430,33 +413,11 @@ class Played:
             self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
 
     def _hold(self, one: _Waiting, place: datetime) -> None:
-        """Put it back until then; it is started before, if its limit allows it."""
+        """Put it back until then."""
         one.queued, one.is_held = place, True
         if place <= self._now + STAYS:
             self._last_place = max(self._last_place, place)
         self._put(one)
-        if len(self._held[one.action]) < MOST_HELD:
-            heapq.heappush(self._held[one.action], (one.queued, one.number, one))
-
-    def _start_held(self) -> None:
-        """Start those that wait for limits before their places, as soon as they may."""
-        for action, held in list(self._held.items()):
-            while held and (held[0][0] <= self._now or held[0][1] != held[0][-1].number):
-                heapq.heappop(held)
-            if not held or self._now >= self._stop_at:
-                continue
-            limit, busy = self._of.limits[action], self._busy[action]
-            semaphore = self._semaphores.get(action)
-            if semaphore is None or limit.closed_until(self._now):
-                continue
-            free = semaphore.free(limit, now=self._now, run="", under_way=busy)
-            if not limit.per_second:
-                free += max(free + busy - len(self._in_run[action]), 0)
-            several = [heapq.heappop(held)[-1] for _ in range(min(free, len(held)))]
-            for one in several:
-                one.number = 0  # it leaves its place
-            if several:
-                self._take(action, several)
 
     def _start(self, one: _Waiting) -> None:
         now, task, late = self._now, one.task, self._now - one.since
@@ -489,19 +450,13 @@ class Played:
                 recurs=task is not None and task.recurrence is not None,
             )
         )
-        self._push(ends_at, one, now)
+        self._push(ends_at, one)
 
-    def _push(self, ends_at: datetime, one: _Waiting, began: datetime) -> None:
+    def _push(self, ends_at: datetime, one: _Waiting) -> None:
         self._number += 1
-        heapq.heappush(self._under_way, (ends_at, self._number, one, began))
+        heapq.heappush(self._under_way, (ends_at, self._number, one))
         if one.action in self._of.limits:
             self._busy[one.action] += 1
-
-    def _time_of(self, action: str) -> timedelta:
-        longest = max(
-            (self._now - began for _, _, one, began in self._under_way if one.action == action), default=_NONE
-        )
-        return max(self._takes.get(action, AN_ATTEMPT), longest, SHORTEST)
 
 
 def _order(one: _Waiting) -> tuple[datetime, datetime, str]:

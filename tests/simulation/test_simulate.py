@@ -177,7 +177,7 @@ def test_every_start_is_within_a_second_of_what_was_said(seed: int) -> None:
             assert abs(at - said) <= timedelta(seconds=1), id
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_with_lines_of_limited_actions_the_starts_are_as_many_and_near(seed: int) -> None:
     told, starts = told_and_played(seed, ACTIONS)
     said, were = (sorted(itertools.chain(*times.values())) for times in (told, starts))

@@ -254,7 +254,6 @@ class Played:
         self._stop_at = self._now + _RUN_LIMIT
         self._places = self._of.concurrency
         self._measured_from, self._ended, self._has_shared = self._now, 0, self._of.runs == 1
-        self._in_run: defaultdict[str, list[_Waiting]] = defaultdict(list)
         self._last_place = self._shared_at = self._now
         self._helpers = 0
         while True:
@@ -341,8 +340,6 @@ class Played:
             self._go_on(one.task)
         if one.action in self._of.limits:
             self._busy[one.action] -= 1
-            if waiting := self._in_run.pop(one.action, None):
-                self._take(one.action, waiting)
 
     def _go_on(self, task: Task) -> None:
         """Put the task's next occurrence, and its follow-up, into the queue."""
@@ -385,7 +382,7 @@ class Played:
             for one in several:
                 self._start(one)
             return
-        several = sorted([*self._in_run.pop(action, []), *several], key=_order)
+        several = sorted(several, key=_order)
         busy, until = self._busy[action], now + STAYS
         known = self._semaphores.get(action, Semaphore())
         taken = known.renewed("", busy if limit.at_most is not None else 0, until=until).take(
@@ -397,20 +394,13 @@ class Played:
             takes=max(self._of.duration(action), SHORTEST),
         )
         self._semaphores[action] = taken.semaphore
-        over = []
+        # A run chooses the time of a place that is too far away by chance, about this one.
+        latest = NEVER if limit.per_second else now + LONGEST_WAIT
         for one, place in zip(several, taken.places, strict=True):
             if place is None:
                 self._start(one)
             else:
-                over.append((one, place))
-        stays = 0 if limit.per_second else self._busy[action]
-        for one, _ in over[:stays]:
-            one.is_held = True
-        self._in_run[action] += [one for one, _ in over[:stays]]
-        # A run chooses the time of a place that is too far away by chance, about this one.
-        latest = NEVER if limit.per_second else now + LONGEST_WAIT
-        for one, place in over[stays:]:
-            self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
+                self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
 
     def _hold(self, one: _Waiting, place: datetime) -> None:
         """Put it back until then."""

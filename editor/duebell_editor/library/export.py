@@ -67,7 +67,7 @@ def _decoded(line: bytes | str) -> Task | None:
         if unknown := given.keys() - set(Task.__struct_fields__):
             raise InvalidTask(shortened(min(unknown)), "is not a field of a task")
         task = msgspec.json.decode(line, type=Task)
-        read_json(line if isinstance(line, str) else line.decode())
+        read_json(line)
     except RecursionError:
         raise InvalidTask(_WHOLE, "is nested too deeply") from None
     except ValueError as error:  # msgspec's errors are ValueErrors

@@ -12,7 +12,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 from tests.simulation.aws import Aws
-from tests.simulation.faults import Faults
+from tests.simulation.weather import Faults
 from tests.simulation.wire.clients import backend_over
 from tests.simulation.wire.network import Network
 from tests.simulation.world import Process, World

@@ -139,6 +139,7 @@ NO_CURSOR = "cursor: is not one that a listing gave: start again without it"
             "status: 'ready' is not a valid Status; it is one of scheduled, running, paused",
         ),
         ({"status": ["done", "ready"]}, "status: 'ready' is not a valid Status; it is one of scheduled"),
+        ({"status": ["overdue", "failing"]}, "status: overdue stands alone, without failing"),
         ({"after": datetime(2026, 1, 1)}, "after: must be a datetime with a time zone, not datetime.dat"),  # noqa: DTZ001
         ({"before": datetime(2026, 1, 1)}, "before: must be a datetime with a time zone, not datetime.da"),  # noqa: DTZ001
         ({"cursor": ""}, NO_CURSOR),

@@ -308,7 +308,7 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
         return {}
     try:
         declared = read_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InvalidSettings(where, f"is no JSON: {in_brief(error)}") from None
     if not isinstance(declared, dict):
         raise InvalidSettings(where, 'must be a JSON object of deliveries, like {"remind": {"to": "arn:…"}}')

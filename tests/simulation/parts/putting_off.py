@@ -1,16 +1,18 @@
 """Tasks that are put off in a history: by their actions, with Snooze, and by users, with pushes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from duebell import Editor, Snooze, Status, Task
+from tests.simulation.world import Process
 
-from .notes import Known
-from .world import Process, World
+from .part import Known, Part, Start
+
+if TYPE_CHECKING:
+    from tests.simulation.history import History
 
 __all__ = ["PuttingOff"]
 
@@ -21,30 +23,26 @@ _SNOOZING = frozenset({"quick", "once", "slow", "flaky", "bad", "asks", "chains"
 _PAUSES, _LIMITS = (0.0, 5.0, 60.0, 400.0), (None, 30.0, 300.0, 1800.0)
 
 
-class PuttingOff:
-    """Puts off some tasks of a history, and notes what went wrong with that.
+class PuttingOff(Part):
+    """Puts off some tasks of a history, and notes what went wrong with that."""
 
-    snoozed       how often an action snoozed
-    pushed        how many pushes were answered
-    pushed_again  how many of them came next after a push of the same task
-    """
+    salt, chance = 7, 0.2
 
-    def __init__(self, seed: int, world: World) -> None:
-        """Its chances are of its own, so that histories without it stay as they were."""
-        self.snoozed = 0
-        self.pushed = 0
-        self.pushed_again = 0
-        self.wrong: list[str] = []
-        self._random = Random(seed + 7)
-        self._world = world
+    def __init__(self, played: "History", **options: Any) -> None:
+        super().__init__(played, **options)
+        self._wrong: list[str] = []
         self._answers: dict[str, Task] = {}
+
+    def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> list[str]:
+        """What went wrong."""
+        return self._wrong
 
     def may_snooze(self, name: str, payload: Any, task: Task) -> None:
         """Raise Snooze if this action, which was just started, puts its task off."""
         if task.snoozes and payload != {"snoozed": task.snoozes}:
-            self.wrong.append(f"{task.id} was snoozed {task.snoozes} times, and its payload is {payload}")
+            self._wrong.append(f"{task.id} was snoozed {task.snoozes} times, and its payload is {payload}")
         if name in _SNOOZING and task.snoozes < _chance(task.id) % 4:
-            self.snoozed += 1
+            self._count["snoozed"] += 1
             raise Snooze(self._random.choice(_PAUSES), payload={"snoozed": task.snoozes + 1})
 
     def instead_of(self, what: str) -> str:
@@ -74,20 +72,12 @@ class PuttingOff:
             known.pending = "push", later
             known.cancelled_at = None  # from now on it may be added anew
             asked_at, answers = self._world.now, list[Task]()
+            add = partial(editor.add, known.action, id=id, if_exists="push", max_wait=_limit(id), **options)
 
-            def push(due: datetime, answers: list[Task]) -> None:
-                answers.append(
-                    editor.add(
-                        known.action,
-                        due=due,
-                        id=id,
-                        if_exists="push",
-                        max_wait=_limit(id),
-                        **options,
-                    )
-                )
+            def push(due: datetime, answers: list[Task], add: Callable[..., Task]) -> None:
+                answers.append(add(due=due))
 
-            if not insist(partial(push, later, answers)):
+            if not insist(partial(push, later, answers, add)):
                 # It kept changing, and a try that was not answered may have pushed it, or nothing has.
                 known.may_be_out = True
                 return
@@ -95,17 +85,17 @@ class PuttingOff:
 
     def _note(self, known: Known, task: Task, asked_at: datetime, now: datetime) -> None:
         """Note a push that was answered."""
-        self.pushed += 1
+        self._count["pushed"] += 1
         known.due, known.asked_at, known.acknowledged_at = task.due, asked_at, self._world.now
         known.may_be_out = task.status is Status.PAUSED
         before, self._answers[task.id] = self._answers.get(task.id), task
         if before and task.rev == before.rev + 1:
-            self.pushed_again += 1
+            self._count["pushed again"] += 1
             if task.created_at != before.created_at:
-                self.wrong.append(f"a push of {task.id} did not keep its first add, {before.created_at}")
+                self._wrong.append(f"a push of {task.id} did not keep its first add, {before.created_at}")
         max_wait = _limit(task.id)
         if max_wait and task.due > max(task.created_at + max_wait, now):
-            self.wrong.append(f"{task.id}, added at {task.created_at}, was pushed to {task.due}")
+            self._wrong.append(f"{task.id}, added at {task.created_at}, was pushed to {task.due}")
 
 
 def _limit(id: str) -> timedelta | None:

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from random import Random
 
 from duebell import DuebellError, Editor, Status, Task, Then
-from duebell_shared.backend import Backend
 from duebell_shared.tasks.fields import NewTask
+from tests.simulation.world import Process
 
-from .notes import Start
-from .world import Process, World
+from .part import Part, Start
 
 __all__ = ["Batching"]
 
@@ -20,22 +18,15 @@ _ENDS = ("done", "failed", "cancelled", "expired")
 _BUSY, _ACTIONS = 1200, ("quick", "flaky", "bad", "slow")
 
 
-class Batching:
-    """Makes some batches, and tells what went wrong with them.
+class Batching(Part):
+    """Makes some batches, and tells what went wrong with them."""
 
-    closed  the batches whose makers were told that they are closed
-    """
-
-    def __init__(self, seed: int, world: World, connect: Callable[[Process], Backend]) -> None:
-        """Its chances are of its own."""
-        self.closed: set[str] = set()
-        self._random = Random(seed + 15)
-        self._world = world
-        self._connect = connect
-        self._wrong: list[str] = []
+    salt = 15
 
     def start(self) -> None:
         """Have each batch made at some time."""
+        self._closed: set[str] = set()
+        self._wrong: list[str] = []
         for number in range(self._random.randint(1, 2)):
             dues = [
                 self._random.choice([0, 0, 60, 300, 301, 1800]) for _ in range(self._random.randint(0, 6))
@@ -49,30 +40,24 @@ class Batching:
                 for place, due in enumerate(dues)
             ]
             make = self._random.choice([self._make_whole, self._fill, self._gather])
-            live = partial(self._live, f"batch-{number}", tasks, make, 0)
+            id = f"batch-{number}"
+            live = partial(self._live, id, partial(self._insist, make, id, tasks))
             self._world.after(self._random.uniform(0, _BUSY), live)
 
-    def _live(self, id: str, tasks: list[NewTask], make: Callable[..., None], life: int) -> None:
-        process = Process(self._world, f"{id}.{life}", skew=0)
-
-        def main() -> None:
-            editor = Editor(backend=self._connect(process))
-            for pause in (0.0, 1.0, 5.0, *[60.0] * 200):
-                try:
-                    make(editor, process, id, tasks)
-                except DuebellError as error:
-                    # Such as a task that an earlier call has reserved, or a batch that others keep changing
-                    last = error
-                    process.sleep(pause)
-                else:
-                    self.closed.add(id)
-                    return
-            self._wrong.append(f"{id} could not be made: {last!r}")
-
-        def again() -> None:
-            self._world.after(self._random.uniform(1, 30), partial(self._live, id, tasks, make, life + 1))
-
-        process.start(main, on_death=again)
+    def _insist(self, make: Callable[..., None], id: str, tasks: list[NewTask], process: Process) -> None:
+        editor = self._editor(process)
+        for pause in (0.0, 1.0, 5.0, *[60.0] * 200):
+            try:
+                make(editor, process, id, tasks)
+            except DuebellError as error:
+                # Such as a task that an earlier call has reserved, or a batch that others keep changing
+                last = error
+                process.sleep(pause)
+            else:
+                self._closed.add(id)
+                self._count["closed batches"] += 1
+                return
+        self._wrong.append(f"{id} could not be made: {last!r}")
 
     def _make_whole(self, editor: Editor, _: Process, id: str, tasks: list[NewTask]) -> None:
         editor.batch(id, tasks, then=Then("quick", {"of": id}), on_failed="flaky")
@@ -104,7 +89,7 @@ class Batching:
             first.setdefault(start.id, start.at)
             last[start.id] = start.at
         there = {task.id: task for task in tasks}
-        for id in sorted(self.closed):
+        for id in sorted(self._closed):
             members = [task for task in tasks if task.batch == id]
             yield from _wrong_batch(id, there.get(id), members, is_started=id in first)
             for task in members:

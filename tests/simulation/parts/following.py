@@ -1,21 +1,20 @@
 """Follow-ups in a history: tasks that users add with `then` and `on_failed`, once and recurring."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from random import Random
 from typing import Any
 from zlib import crc32
 
-from duebell import Editor, Status, Task, Then
-from duebell_shared.backend import Backend
+from duebell import Status, Task, Then
 from duebell_shared.instants import render
 from duebell_shared.tasks.follow_up import Cause
 from duebell_shared.tasks.history import Result
+from tests.simulation.world import Process
 
-from .notes import Known, Start
-from .world import Process, World
+from .part import Known, Part, Start
+from .putting_off import PuttingOff
 
 __all__ = ["Following"]
 
@@ -34,40 +33,16 @@ _CAUSES = {
 }
 
 
-class Following:
-    """Gives half of a history's tasks follow-ups, adds recurring ones, and tells what went wrong with them.
+class Following(Part):
+    """Gives half of a history's tasks follow-ups, adds recurring ones, and tells what went wrong."""
 
-    owed   how many tasks and occurrences had a follow-up in the end
-    """
-
-    def __init__(
-        self,
-        seed: int,
-        world: World,
-        connect: Callable[[Process], Backend],
-        insist: Callable[[Process, Callable[[], object]], bool],
-        *,
-        actions: Collection[str],
-    ) -> None:
-        """Its chances are of its own. `insist` makes a call of a process again until it is answered.
-
-        Recurring tasks have some of `actions`, or are none.
-        """
-        self.owed = 0
-        self._recurring = [action for action in _RECURRING if action in actions]
-        self._random = Random(seed + 9)
-        self._world = world
-        self._connect = connect
-        self._insist = insist
+    salt, chance = 9, 0.2
 
     def options(self, id: str) -> dict[str, Any]:
         """The follow-ups of the task with this id: what `Editor.add` is given."""
         chance = crc32(f"follow {id}".encode())
-        then = Then(
-            _FOLLOWING[chance // 4 % len(_FOLLOWING)],
-            {"of": id},
-            timedelta(seconds=_AFTER[chance // 64 % len(_AFTER)]),
-        )
+        after = timedelta(seconds=_AFTER[chance // 64 % len(_AFTER)])
+        then = Then(_FOLLOWING[chance // 4 % len(_FOLLOWING)], {"of": id}, after)
         on_failed = _FOLLOWING[chance // 1024 % len(_FOLLOWING)]
         return {
             **({"then": then} if chance & 1 else {}),
@@ -76,8 +51,9 @@ class Following:
 
     def start(self) -> None:
         """Have recurring tasks added at some time, each by a process that comes again when it dies."""
-        for number in range(self._random.randint(0, 3) if self._recurring else 0):
-            action, minutes = self._random.choice(self._recurring), self._random.choice([1, 2, 10])
+        actions = [action for action in _RECURRING if action in self._played.actions]
+        for number in range(self._random.randint(0, 3) if actions else 0):
+            action, minutes = self._random.choice(actions), self._random.choice([1, 2, 10])
             given = {
                 "action": action,
                 "schedule": f"rate({minutes} minute{'s' if minutes > 1 else ''})",
@@ -86,22 +62,12 @@ class Following:
                 "missed": self._random.choice(["once", "all", *(["skip"] if action != "killer" else [])]),
                 "id": f"recurring-{number}",
             }
-            self._world.after(self._random.uniform(0, _BUSY), partial(self._live, given, 0))
+            live = partial(self._live, f"recurring-{number}", partial(self._add, given))
+            self._world.after(self._random.uniform(0, _BUSY), live)
 
-    def _live(self, given: Mapping[str, Any], life: int) -> None:
-        process = Process(self._world, f"{given['id']}.{life}", skew=0)
-
-        def again() -> None:
-            self._world.after(self._random.uniform(1, 30), partial(self._live, given, life + 1))
-
-        def main() -> None:
-            editor = Editor(backend=self._connect(process))
-            options = self.options(given["id"])
-            self._insist(process, partial(editor.add, **given, **options, if_exists="keep"))
-
-        process.start(main, on_death=again)
-
-    # What came of it.
+    def _add(self, given: Mapping[str, Any], process: Process) -> None:
+        add = partial(self._editor(process).add, **given, **self.options(given["id"]), if_exists="keep")
+        self._played.insist(process, add)
 
     def known_of(self, tasks: Sequence[Task]) -> dict[str, Known]:
         """The follow-ups as a user would know them: whoever added them has them acknowledged."""
@@ -116,24 +82,21 @@ class Following:
             if _parent(task.id) is not None
         }
 
-    def problems(
-        self, tasks: Sequence[Task], starts: Sequence[Start], *, skew: float, pushes: bool
-    ) -> list[str]:
-        """What is wrong with the follow-ups. With `pushes`, a task that has ended may run anew."""
+    def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
+        """What is wrong with the follow-ups. Where users push, a task that has ended may run anew."""
         there: dict[str, list[Task]] = defaultdict(list)
         for task in tasks:
             if (parent := _parent(task.id)) is not None:
                 there[parent].append(task)
         stored = {task.id for task in tasks}
-        return [
-            *(f"the task of {parent}/... is gone" for parent in there if parent not in stored),
-            *(f"{task.id} still owes a follow-up" for task in tasks if task.owes),
-            *(f"{task.id}: {task.follow_up_error}" for task in tasks if task.follow_up_error),
-            *(wrong for task in tasks for wrong in self._unlike(task, there[task.id], pushes=pushes)),
-            *_early(tasks, starts, skew=skew),
-        ]
+        yield from (f"the task of {parent}/... is gone" for parent in there if parent not in stored)
+        for task in tasks:
+            if task.owes or task.follow_up_error:
+                yield f"{task.id} still owes a follow-up: {task.follow_up_error}"
+            yield from self._unlike(task, there[task.id])
+        yield from _early(tasks, starts, skew=self._played.faults.skew)
 
-    def _unlike(self, task: Task, there: Sequence[Task], *, pushes: bool) -> Iterator[str]:
+    def _unlike(self, task: Task, there: Sequence[Task]) -> Iterator[str]:
         """What of the follow-ups of this task is too much or too little, or is not as it was asked for."""
         if _parent(task.id) is not None:
             wanted: list[str] = []
@@ -149,13 +112,13 @@ class Following:
         else:
             cause = _CAUSES.get(task.status)
             wanted = [f"{task.id}/{cause}"] if _has(task, cause) else []
-        self.owed += len(wanted)
+        self._count["followed"] += len(wanted)
         missing, extra = Counter(wanted), Counter(each.id for each in there)
         if task.status is Status.CANCELLED and not task.recurrence:
             extra.pop(f"{task.id}/{Cause.FAILED}", None)  # one that has failed can be cancelled then
         if missing - extra:
             yield f"{task.id} is {task.status} without {list(missing - extra)}, and with {list(extra)}"
-        if extra - missing and not (pushes and not task.recurrence):
+        if extra - missing and (task.recurrence or not self._played.part(PuttingOff)):
             yield f"{task.id} is {task.status}, and there is {list(extra - missing)}"
         for each in there:
             yield from _changed(task, each)

@@ -67,7 +67,7 @@ class Color(StrEnum):
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of value. `read` and `check` get the variable for their messages, and raise InvalidSettings.
+    """A kind of value. `read` and `check` raise ValueError with what the value must be.
 
     read    the value of a text that is not empty
     check   checks a value that is not None
@@ -76,86 +76,81 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     most    see least
     """
 
-    read: Callable[[str, str], Any] = lambda _, text: text
-    check: Callable[[str, Any], object] = lambda _variable, _value: None
+    read: Callable[[str], Any] = lambda text: text
+    check: Callable[[Any], object] = lambda _: None
     values: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
 
 
 def _number(least: int, most: int, unit: str = "") -> Kind:
-    def check(variable: str, value: int) -> None:
+    def check(value: int) -> None:
         if not least <= value <= most:
-            raise InvalidSettings(variable, f"must be {least} to {most}{unit}, not {value}")
+            raise ValueError(f"must be {least} to {most}{unit}, not {value}")
 
     return Kind(read=_whole_number, check=check, least=least, most=most)
 
 
-def _whole_number(variable: str, text: str) -> int:
+def _whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidSettings(variable, f"must be a whole number, not {quoted(text)}") from None
+        raise ValueError(f"must be a whole number, not {quoted(text)}") from None
 
 
 def _choice(of: type[StrEnum]) -> Kind:
-    def read(variable: str, text: str) -> StrEnum:
-        try:
-            return of(text)
-        except ValueError:
+    def read(text: str) -> StrEnum:
+        if text not in tuple(of):
             *most, last = of
-            raise InvalidSettings(
-                variable, f"must be {', '.join(most)} or {last}, not {quoted(text)}"
-            ) from None
+            raise ValueError(f"must be {', '.join(most)} or {last}, not {quoted(text)}")
+        return of(text)
 
     return Kind(read=read, values=tuple(of))
 
 
-def _read_days(variable: str, text: str) -> timedelta:
-    days = _whole_number(variable, text)
+def _read_days(text: str) -> timedelta:
+    days = _whole_number(text)
     return timedelta(days=min(max(days, 0), _MAX_RETENTION.days + 1))  # within what a timedelta can hold
 
 
-def _check_days(variable: str, value: timedelta) -> None:
+def _check_days(value: timedelta) -> None:
     if not timedelta(0) < value <= _MAX_RETENTION:
-        raise InvalidSettings(variable, f"must be 1 to {_MAX_RETENTION.days}")
+        raise ValueError(f"must be 1 to {_MAX_RETENTION.days}")
 
 
-def _read_switch(variable: str, text: str) -> bool:
+def _read_switch(text: str) -> bool:
     if text not in {"on", "off"}:
-        raise InvalidSettings(variable, f"must be on or off, not {quoted(text)}")
+        raise ValueError(f"must be on or off, not {quoted(text)}")
     return text == "on"
 
 
-def _read_several(variable: str, text: str) -> tuple[str, ...]:
+def _read_several(text: str) -> tuple[str, ...]:
     texts = tuple(map(str.strip, text.split(",")))
     if not all(texts):
-        raise InvalidSettings(variable, f"must be texts with commas between them, not {quoted(text)}")
+        raise ValueError(f"must be texts with commas between them, not {quoted(text)}")
     return texts
 
 
-def _check_given(variable: str, value: str) -> None:
+def _check_given(value: str) -> None:
     if not value:
-        raise InvalidSettings(variable, "is empty: give the name that the stack has")
+        raise ValueError("is empty: give the name that the stack has")
 
 
-def _check_label(variable: str, value: str) -> None:
+def _check_label(value: str) -> None:
     if len(value) > _MAX_LABEL or not value.isprintable():
-        raise InvalidSettings(
-            variable, f"must be at most {_MAX_LABEL} printable characters, not {quoted(value)}"
-        )
+        raise ValueError(f"must be at most {_MAX_LABEL} printable characters, not {quoted(value)}")
 
 
-def _check_verbs(variable: str, value: tuple[str, ...]) -> None:
+def _check_verbs(value: tuple[str, ...]) -> None:
     if unknown := [one for one in value if one not in INTAKE_VERBS]:
-        raise InvalidSettings(variable, f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}")
+        raise ValueError(f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}")
 
 
-def _check_author(variable: str, value: str) -> None:
+def _check_author(value: str) -> None:
     try:
         check_changed_by(value)
     except InvalidTask as error:
-        raise InvalidSettings(variable, error.reason) from None
+        raise ValueError(error.reason) from None
 
 
 _TEXT = Kind()
@@ -261,6 +256,14 @@ SETTINGS = {
 }  # fmt: skip
 
 
+def _of(row: Setting, read: Callable[[Any], Any], value: object) -> Any:
+    """What this reader or check of the row makes of the value. Raises InvalidSettings."""
+    try:
+        return read(value)
+    except ValueError as error:
+        raise InvalidSettings(row.variable, str(error)) from None
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one scheduler. Raises InvalidSettings for values that cannot be right."""
 
@@ -290,7 +293,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field, row in SETTINGS.items():
             if (value := getattr(self, field)) is not None:
-                row.kind.check(row.variable, value)
+                _of(row, row.kind.check, value)
 
     @property
     def head_start(self) -> timedelta:
@@ -317,7 +320,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             if (text := environ.get(row.variable)) is None:
                 continue
             if text.strip() or row.kind is _NAME:
-                given[field] = row.kind.read(row.variable, text.strip())
+                given[field] = _of(row, row.kind.read, text.strip())
             else:
                 given.pop(field, None)  # as a template leaves what is not given
         return cls(**given)

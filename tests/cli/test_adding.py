@@ -32,13 +32,13 @@ def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, 
 def test_unique(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
     # Given a task that is unique by its payload
     first = editor.add("ship", due=timedelta(hours=1), payload={"item": 1}, unique=True)
-    # When the same is added with its names, with `*`, and by a line that would get an id of its number
+    # When the same is added with its names, with `*`, and by a line of a file
     for names in ("item", "*"):
         added = duebell("add", "ship", "--in", "1h", "--payload", '{"item": 1}', "--unique", names)
         assert (added.status, first.id in added.err) == (4, True)
     file = tmp_path / "tasks.jsonl"
     file.write_text('{"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": true}')
-    added = duebell("add", "--from", str(file), "--id-prefix", "a-", "--if-exists", "keep")
+    added = duebell("add", "--from", str(file), "--if-exists", "keep")
     # Then it is there already
     assert (added.status, added.out) == (0, "0 added, 1 there already, 0 failed\n")
     assert editor.list().tasks == (first,)

@@ -104,8 +104,8 @@ def test_with_json_an_error_is_one_object(
 def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Path) -> None:
     file = tmp_path / "payload.json"
     for content, reason in (
-        (b'"\xff"', "the payload is not UTF-8: byte 2 is wrong"),
-        (b"[" * 100_000, "the payload is nested too deeply"),
+        (b'"\xff"', "the payload is not JSON: it is not UTF-8: byte 2 is wrong"),
+        (b"[" * 100_000, "the payload is not JSON: it is nested too deeply"),
         (b"{", "the payload is not JSON"),
         (b'{"a": {"b": 1, "b": 2}}', "the payload is not JSON: the name 'b' is twice in one object"),
     ):

@@ -2,12 +2,11 @@
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from rich.text import Text
 
-from duebell import Editor, Page
+from duebell import Editor
 from duebell_editor.cli import tasks as listing
 from duebell_editor.cli.output import console
 from tests.cli.program import Duebell, fail, lines
@@ -20,18 +19,6 @@ def five(duebell: Duebell, editor: Editor) -> Editor:
     return editor
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list that looks at two keys of the queue at a time."""
-    find = Editor.list
-
-    def find_little(editor: Editor, **given: Any) -> Page:
-        return find(editor, **{**given, "limit": 1, "most_keys": 2})
-
-    monkeypatch.setattr(Editor, "list", find_little)
-    monkeypatch.setattr("duebell_editor.listing.listing._SEARCH", 1)
-
-
 @pytest.mark.usefixtures("five")
 @pytest.mark.parametrize("status", [(), ("--status", "scheduled", "--status", "cancelled")])
 def test_all_comes_page_after_page(
@@ -41,15 +28,6 @@ def test_all_comes_page_after_page(
     outcome = duebell("list", "--all", "--json", *status)
     assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
     assert (outcome.status, outcome.err) == (0, "")
-
-
-@pytest.mark.usefixtures("five", "impatient")
-def test_a_listing_is_never_empty_while_there_are_matches(duebell: Duebell) -> None:
-    # When a rare task is looked for in a long queue, and nobody looks on
-    outcome = duebell("list", "--action", "rare", "--json")
-    # Then it is found, however far the search must go
-    assert [task["id"] for task in lines(outcome.out)] == ["t5"]
-    assert outcome.err == ""
 
 
 def test_list_is_a_line_with_tabs_for_each_task_when_nobody_looks(duebell: Duebell, editor: Editor) -> None:

@@ -19,11 +19,8 @@ BERLIN = ("--timezone", "Europe/Berlin")
 def test_times_are_read_by_the_package(duebell: Duebell, editor: Editor) -> None:
     duebell("add", "x", "--due", "2026-12-31T09:00", *BERLIN, "--id", "once")
     duebell("add", "x", "--schedule", "0 9 * * *", *BERLIN, "--start", "2026-12-24T09:00", "--id", "daily")
-    line = '{"action": "x", "id": "line", "due": "2026-12-31T09:00"}'
-    assert duebell("add", "--from", "-", *BERLIN, stdin=line).status == 0
     assert editor.get("once").due.isoformat() == "2026-12-31T08:00:00+00:00"
     assert editor.get("daily").due.isoformat() == "2026-12-24T08:00:00+00:00"
-    assert editor.get("line").due.isoformat() == "2026-12-31T08:00:00+00:00"
     # And told by it
     assert ", 2026-12-24 09:00:00 in Europe/Berlin" in duebell("pause", "daily").out
     assert "2026-11-22 09:00:00 +0100" in duebell("preview", "0 9 * * *", *BERLIN).out

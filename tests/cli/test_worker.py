@@ -111,7 +111,7 @@ def test_a_field_that_is_left_out_is_a_warning_with_the_nearest_one(duebell: Due
 def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worker: Worker) -> None:
     status, out, _ = duebell("sync", "--dry-run")
     assert status == 0
-    assert "+ daily  report  rate(1 day)\n" in out
+    assert "add   daily  report  rate(1 day)" in out
     assert out.endswith(": 1 to add, 0 to change, 0 to cancel, 0 unchanged\n")
     assert editor.list(status=list(Status)).tasks == ()
     assert duebell("sync").out.endswith("0 unchanged; 1 done\n")
@@ -133,7 +133,7 @@ def test_a_sync_that_could_not_do_all_says_what(duebell: Duebell, editor: Editor
     editor.add("report", due=NOON, id="daily")
     status, _, err = duebell("sync")
     assert status == 7
-    assert err.startswith("daily: a task 'daily' exists already")
+    assert err.startswith("a task 'daily' exists already")
     [told] = lines(duebell("sync", "--json").out)
     assert told["failures"][0]["error"]["type"] == "task-exists"
 

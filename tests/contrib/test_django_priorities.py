@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from django.test import override_settings
 
-from duebell.contrib.django.results import stored_priority, told_priority
+from duebell.contrib.django.results import stored_priority
 from duebell.testing import Rehearsal
 from tests.contrib.shop import tasks
 
@@ -39,17 +39,6 @@ def test_priorities_share_what_is_above_and_below_the_default(default: int, stor
     assert set(every) == set(range(10))
 
 
-@pytest.mark.parametrize("default", [0, 5, 9])
-def test_a_priority_comes_back_as_it_was_and_a_changed_one_as_one_that_is_stored_so(default: int) -> None:
-    for priority in EVERY:
-        stored = stored_priority(priority, default=default)
-        assert told_priority(stored, enqueued=priority, default=default) == priority
-        for changed in range(10):
-            told = told_priority(changed, enqueued=priority, default=default)
-            assert told in EVERY
-            assert stored_priority(told, default=default) == changed
-
-
 def test_a_priority_is_stored_and_told(rehearsal: Rehearsal) -> None:
     result = tasks.mail.using(priority=50).enqueue(7)
     assert result.task.priority == 50
@@ -59,10 +48,10 @@ def test_a_priority_is_stored_and_told(rehearsal: Rehearsal) -> None:
     rehearsal.let_time_pass(HOUR)
     result.refresh()
     assert (result.status, result.task.priority) == ("SUCCESSFUL", 50)
-    # And that of one which is changed is another
+    # And it is that with which the task was enqueued, also if the stored one is changed
     other = tasks.mail.using(priority=50).enqueue(7)
     rehearsal.editor.update(other.id, priority=9)
-    assert tasks.mail.get_result(other.id).task.priority == 100
+    assert tasks.mail.get_result(other.id).task.priority == 50
 
 
 def test_a_task_of_the_default_priority_is_stored_as_without(rehearsal: Rehearsal) -> None:

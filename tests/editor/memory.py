@@ -15,7 +15,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.status import RetentionPolicy, Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import Task, queue_key
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock
 
@@ -54,8 +54,7 @@ class Scheduler:
             case Status.SCHEDULED:
                 return task
             case Status.RUNNING:
-                key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
-                claimed = self.store.claim(key, run="run", now=now, status=Status.SCHEDULED)
+                claimed = self.store.claim(queue_key(task), run="run", now=now, status=Status.SCHEDULED)
                 assert claimed
                 return claimed
             case Status.PAUSED:

@@ -56,19 +56,6 @@ def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: 
     assert dict(calls) == {"GetItem": 1, "Query": 4}
 
 
-def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Scheduler) -> None:
-    for status in Status:
-        scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}{status}"), status)
-        scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"x-{status}"), status)
-    assert pages(scheduler.editor.list, prefix=GROUP, status=["failed"]) == [[f"{GROUP}failed"]]
-    assert pages(scheduler.editor.list, prefix=GROUP, status=["paused", "running"]) == [
-        [f"{GROUP}paused", f"{GROUP}running"]
-    ]
-    assert pages(scheduler.editor.list, prefix=GROUP) == [
-        [f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]
-    ]
-
-
 def test_a_failing_recurring_task_of_a_group_is_listed_once(scheduler: Scheduler) -> None:
     task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"{GROUP}report")
     scheduler.become(task, Status.FAILED)
@@ -97,6 +84,13 @@ def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
     assert [task.id for task in page.tasks] == [f"{GROUP}{n:05}" for n in range(10)]
     assert read["tasks"] == 700
     assert read["keys"] <= QUICKLY
+
+
+def test_no_page_is_empty_while_there_is_a_match(scheduler: Scheduler) -> None:
+    add(scheduler, 3_000)
+    add(scheduler, 1, prefix=GROUP, due=HOUR * 2)
+    page = scheduler.editor.list(text=GROUP, most_keys=100)
+    assert [task.id for task in page.tasks] == [f"{GROUP}00000"]
 
 
 def test_a_change_to_a_group_selects_all_of_it(

@@ -56,19 +56,6 @@ def test_when_an_echo_brought_the_run_the_status_says_so(scheduler: Scheduler, e
 # Clocks that differ by up to a minute.
 
 
-@pytest.mark.parametrize("ahead", [SECOND, 15 * SECOND, MINUTE])
-def test_a_run_that_came_by_the_ring_of_a_lease_that_ends_soon_leaves_the_rule_unarmed(
-    ahead: timedelta,
-) -> None:
-    # Given a run that holds all lanes, and died; its watchdog rings by a clock that is ahead
-    record = ArmingRecord(lanes=(Lane(owner="dead", until=DUE),), armed=DUE, rings_at=DUE, applier=None)
-    # When another run comes by it, and finds the lease not over by its own clock
-    left = record.claimed("next", now=DUE - ahead, until=DUE + HOUR)
-    # Then the rule counts as unarmed, and is set again
-    assert left.lanes_of("next") == ()
-    assert left.armed is None
-
-
 @pytest.mark.parametrize(
     "held",
     [

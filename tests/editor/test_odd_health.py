@@ -1,22 +1,52 @@
 """What is rarely wrong, and what only looks like it."""
 
 from datetime import timedelta
+from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
-from duebell import Problem, ProblemKind, Status
-from duebell_shared.bell.arming import Lane
-from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import RetentionPolicy
-from tests.editor.memory import KEEP, Scheduler
+from duebell import ProblemKind
+from duebell_shared.bell.arming import Fullest, LastRun, RestingLane
+from duebell_shared.queue.lane_sizes import GIGABYTE
+from tests.editor.memory import Scheduler
 from tests.support import NOON
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
-def only(scheduler: Scheduler, *, thorough: bool = False) -> Problem:
-    [problem] = scheduler.editor.status(thorough=thorough).problems
-    return problem
+def filled(gigabytes: int) -> dict[str, Any]:
+    return {"fullest": Fullest(lane=3, bytes=gigabytes * GIGABYTE, measured_at=NOON)}
+
+
+RESTS = {"last_run": LastRun(run="r", finished_at=NOON, resting=(RestingLane(lane=2, since=NOON - HOUR),))}
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "what", "way_out"),
+    [
+        (filled(7), None, "", ""),
+        (filled(8), ProblemKind.LANE_FILLS, "lane 3 held 8 GB at 2026-11-21T12:00:00.000Z", "duebell relane"),
+        (RESTS, ProblemKind.LANE_RESTS, "lane 2 since 2026-11-21T11:00:00.000Z", "the worker's log"),
+        ({"relaner": "someone", "relaner_until": NOON + MINUTE}, None, "", ""),
+        (
+            {"relaner": "someone", "relaner_until": NOON - MINUTE},
+            ProblemKind.RELANE,
+            "giving the queue more lanes was interrupted",
+            "repeat it: `duebell relane 4`",
+        ),
+    ],
+)
+def test_lanes_that_fill_or_rest_and_a_relane_that_was_broken_off_are_told(
+    scheduler: Scheduler, fields: dict[str, Any], kind: ProblemKind | None, what: str, way_out: str
+) -> None:
+    scheduler.editor.ensure_armed()
+    scheduler.backend.armer.change(lambda record: replace(record, **fields))
+    found = {one.kind: one for one in scheduler.editor.status().problems}
+    assert list(found) == ([kind] if kind else [])
+    if kind:
+        assert what in found[kind].what
+        assert way_out in found[kind].way_out
 
 
 def test_a_date_that_has_passed_is_not_overdue_when_it_was_just_added(scheduler: Scheduler) -> None:
@@ -25,46 +55,3 @@ def test_a_date_that_has_passed_is_not_overdue_when_it_was_just_added(scheduler:
     assert scheduler.editor.status().healthy
     scheduler.clock.advance(10 * MINUTE)
     assert ProblemKind.OVERDUE in {problem.kind for problem in scheduler.editor.status().problems}
-
-
-def test_a_lease_that_ends_in_years(scheduler: Scheduler) -> None:
-    scheduler.editor.add("act", due=HOUR)
-    armer = scheduler.backend.armer
-    armer.change(lambda record: record.claimed("odd", now=NOON, until=NOON + 9999 * HOUR))
-    armer.ensure()
-    problem = only(scheduler)
-    assert (problem.kind, problem.mendable) == (ProblemKind.HELD_TOO_LONG, True)
-    assert "duebell doctor --fix" in problem.way_out
-    assert scheduler.editor.ensure_armed().healthy
-
-
-def test_tasks_in_lanes_that_someone_took_away(scheduler: Scheduler) -> None:
-    scheduler.editor.ensure_armed()
-    stray = new_task(id="stray", action="act", due=HOUR, payload=None, now=NOON)
-    assert scheduler.store.insert(replace(stray, lane=9))
-    problem = only(scheduler, thorough=True)
-    assert problem.kind is ProblemKind.LANES
-    assert problem.what == "tasks wait in lane 9, and the arming record has only 4 lanes: someone edited it"
-    # And what it says to do mends it
-    scheduler.store.record = None
-    scheduler.editor.ensure_armed()
-    assert scheduler.editor.status(thorough=True).healthy
-    assert scheduler.store.record
-    assert scheduler.store.record.lanes[9] == Lane(due=NOON + HOUR)
-
-
-def test_recurring_tasks_that_fail_and_go_on(scheduler: Scheduler) -> None:
-    for id in ("a", "b", "well"):
-        task = scheduler.editor.add("act", schedule="rate(1 hour)", id=id)
-        if id != "well":
-            scheduler.become(task, Status.FAILED)
-    assert scheduler.editor.status().failing == 2
-    problem = only(scheduler)
-    assert problem.kind is ProblemKind.FAILING_TASKS
-    assert problem.what == "the last occurrence failed of 2 recurring tasks: 'a' and 1 more"
-    assert "duebell run-now" in problem.way_out
-    # And a success ends it
-    for id in ("a", "b"):
-        task = scheduler.editor.get(id)
-        assert scheduler.store.save(task, task.done(now=NOON, keep=RetentionPolicy(retention=KEEP)))
-    assert scheduler.editor.status(thorough=True).healthy

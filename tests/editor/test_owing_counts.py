@@ -76,30 +76,6 @@ def test_follow_ups_that_are_owed_for_long_are_a_problem_with_its_reason(schedul
     assert ProblemKind.OVERDUE not in {one.kind for one in scheduler.editor.status().problems}
 
 
-def test_several_that_owe_without_a_try_are_one_problem_that_the_doctor_repairs(
-    scheduler: Scheduler,
-) -> None:
-    # Given two tasks that owe, as a run has died, and no run has come since
-    editor, clock = scheduler.editor, scheduler.clock
-    tasks = [editor.add("act", due=MINUTE * n, id=f"charge-{n}", then=Then("hear")) for n in (1, 2)]
-    clock.advance(3 * MINUTE)
-    for task in tasks:
-        owe(scheduler, task)
-        clock.advance(MINUTE)
-    clock.advance(10 * MINUTE)
-
-    found = problem_of(scheduler)
-    assert found.what.startswith(
-        "2 tasks have ended and owe their follow-ups, 'charge-1' as the first since 2026-11-21T12:03:00"
-    )
-    assert found.mendable
-    assert "`duebell doctor --fix`" in found.way_out
-    after = editor.doctor(fix=True).status
-    [left] = [one for one in after.problems if one.kind is ProblemKind.OWING]
-    assert "is set to ring at" in left.way_out
-    assert after.rings_at
-
-
 def test_a_status_costs_no_more_where_nothing_owes(editor: Editor, clock: Clock, calls: Calls) -> None:
     editor.add("act", due=MINUTE)
     clock.advance(10 * MINUTE)

@@ -1,11 +1,10 @@
 """Recurring tasks through the editor: added, changed, and refused with the field named."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
-from duebell import InvalidSchedule, InvalidTask, Missed, Status, TaskConflict
+from duebell import InvalidTask, Missed, Status, TaskConflict
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
 
@@ -22,56 +21,6 @@ def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:
     assert task.recurrence.missed is Missed.ONCE
     assert scheduler.events.expression == SetFor(task.due)
     assert scheduler.editor.get("r") == task
-
-
-@pytest.mark.parametrize(
-    ("wrong", "error", "message"),
-    [
-        ({"schedule": "soon"}, InvalidSchedule, "schedule: 'soon' is no schedule"),
-        ({"schedule": "rate(1 hour)", "due": NOON}, InvalidTask, "due: goes without a schedule"),
-        ({"schedule": "rate(1 hour)", "timezone": "Mars"}, InvalidSchedule, "timezone: 'Mars' is no IANA"),
-        (
-            {"schedule": "rate(1 hour)", "missed": "never"},
-            InvalidTask,
-            "missed: must be 'once', 'all' or 'skip'",
-        ),
-        (
-            {"schedule": "rate(1 hour)", "max_runs": 0},
-            InvalidTask,
-            "max_runs: must be a whole number, 1 to 1,000,000,000",
-        ),
-        (
-            {"schedule": "rate(1 hour)", "expires_after": HOUR},
-            InvalidTask,
-            "expires_after: goes without a sched",
-        ),
-        ({"schedule": "rate(1 hour)", "spread": -HOUR}, InvalidTask, "spread: must be a millisecond or more"),
-        (
-            {"schedule": "rate(1 hour)", "spread": 25 * HOUR},
-            InvalidTask,
-            "spread: must be a millisecond or more, and at most 1 day",
-        ),
-        (
-            {"due": HOUR, "expires_after": -HOUR},
-            InvalidTask,
-            "expires_after: must be a millisecond or more, and at most 36,525 days, not",
-        ),
-        (
-            {"due": HOUR, "expires_after": 0 * HOUR},
-            InvalidTask,
-            "expires_after: must be a millisecond or more",
-        ),
-        ({"due": HOUR, "timezone": "UTC"}, InvalidTask, "timezone: goes with a schedule, and none is given"),
-        ({"due": HOUR, "max_runs": 1}, InvalidTask, "max_runs: goes with a schedule"),
-    ],
-)
-def test_what_cannot_be_right_is_refused_before_anything_is_written(
-    scheduler: Scheduler, wrong: dict[str, Any], error: type[InvalidTask], message: str
-) -> None:
-    with pytest.raises(error) as raised:
-        scheduler.editor.add("report", **wrong)
-    assert str(raised.value).startswith(message)
-    assert scheduler.is_untouched()
 
 
 # Changing.

@@ -1,7 +1,6 @@
 """The status when all is well, of tasks that failed or are overdue, and when AWS refuses or is away."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,14 +8,12 @@ import boto3
 import pytest
 from botocore.model import OperationModel
 
-from duebell import Editor, Failure, ProblemKind, Settings, Status
+from duebell import Editor, ProblemKind, Settings
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.health import DUE, problem
-from tests.support import NOON, Calls
+from tests.support import Calls
 
 # When all is well.
 
@@ -37,20 +34,6 @@ def test_a_status_writes_nothing(editor: Editor, calls: Calls) -> None:
 
 
 # What only a thorough look finds.
-
-
-@pytest.mark.parametrize(("count", "what"), [(1, "1 task failed"), (100, "100 tasks failed")])
-def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -> None:
-    failure = Failure(type="E", message="")
-    for number in range(count):
-        task = new_task(id=f"task-{number}", action="act", due=DUE, payload=None, now=NOON)
-        failed = task.failed(failure, now=NOON, keep=RetentionPolicy(retention=timedelta(days=1)))
-        assert backend.store.insert(failed)
-    assert editor.status().failed == count
-    found = problem(editor, ProblemKind.FAILED_TASKS)
-    assert found.what == what
-    assert "`duebell list --status failed`" in found.way_out
-    assert editor.list(status=Status.FAILED, limit=1).tasks
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,17 @@ def test_what_waits_is_looked_at_by_its_new_spread(editor: Editor) -> None:
     assert editor.update(recurring.id, spread=None).queued == recurring.queued
 
 
+def test_a_priority_is_changed_and_taken_away(editor: Editor) -> None:
+    task = editor.add("act", due=timedelta(hours=1), id="a")
+    changed = editor.update("a", priority=5)
+    assert (changed.priority, changed.queued, changed.due) == (5, task.queued, task.due)
+    assert editor.move("a", due=timedelta(hours=2)).priority == 5
+    editor.pause("a")
+    assert editor.update("a", priority=6).status == "paused"
+    assert editor.resume("a").priority == 6
+    assert editor.update("a", priority=None).priority == 0
+
+
 def test_a_limit_that_is_taken_away_is_gone(editor: Editor) -> None:
     editor.add("x", due=timedelta(days=1), expires_after=timedelta(hours=1), id="once")
     assert editor.update("once", expires_after=None).expires_after is None

@@ -72,7 +72,7 @@ def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"{", "Expecting property name enclosed in double quotes at character 1"),
+        (b"{", "Expecting property name enclosed in double quotes"),
         (b'{"action": "\xff"}', "it is not UTF-8"),
         (b'{"payload": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
         (b"[" * 100_000, "it is nested too deeply"),

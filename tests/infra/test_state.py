@@ -1,4 +1,4 @@
-"""The state folder: one stack at a time, and no trace of it in the user's repository."""
+"""The state folder: one stack at a time, and nothing in it that another user could read, write or plant."""
 
 import os
 import stat
@@ -10,54 +10,56 @@ from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local.state import StateFolder
 
 
-def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
-    with StateFolder(tmp_path), pytest.raises(EmbeddedStackFailed, match="in use"), StateFolder(tmp_path):
-        pass
-
-
-def test_git_does_not_see_it(tmp_path: Path) -> None:
-    with StateFolder(tmp_path / "new" / "state") as state:
-        assert (state.path / ".gitignore").read_text() == "*\n"
-
-
-def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(tmp_path / "file"):
-        pass
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A state folder that is there already."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    return folder
 
 
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_folder_is_for_its_owner_only_whatever_the_umask(tmp_path: Path) -> None:
+def key_in(folder: Path) -> str:
+    """The key of a stack that is started in this folder now."""
+    with StateFolder(folder) as state:
+        return state.key
+
+
+def test_a_new_folder_is_for_its_owner_only_and_not_for_git(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        with StateFolder(tmp_path / "state") as state:
-            assert mode_of(state.path) == 0o700
-            assert mode_of(state.path / "key") == 0o600
+        with StateFolder(tmp_path / "new" / "state") as state:
+            assert (mode_of(state.path), mode_of(state.path / "key")) == (0o700, 0o600)
+            assert (state.path / ".gitignore").read_text() == "*\n"
     finally:
         os.umask(before)
 
 
+def test_what_cannot_be_the_folder_is_refused_and_free_afterwards(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(tmp_path / "file"):
+        pass
+    (folder / "key").mkdir()
+    with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(folder):
+        pass
+    (folder / "key").rmdir()
+    with StateFolder(folder), pytest.raises(EmbeddedStackFailed, match="in use"), StateFolder(folder):
+        pass
+
+
 @pytest.mark.parametrize("mode", [0o755, 0o1777])
-def test_a_folder_that_was_open_to_others_is_closed(tmp_path: Path, mode: int) -> None:
-    folder = tmp_path / "state"
-    folder.mkdir()
-    (folder / "key").write_text("test\n")
-    (folder / "key").chmod(0o666)
+def test_a_folder_that_was_open_to_others_is_closed(folder: Path, mode: int) -> None:
     folder.chmod(mode)
-    with StateFolder(folder) as state:
-        assert mode_of(folder) == 0o700
-        assert mode_of(folder / "key") == 0o600
-        assert state.key != "test"
+    key_in(folder)
+    assert mode_of(folder) == 0o700
 
 
 def test_a_folder_of_another_user_is_refused_and_left_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "state"
-    folder.mkdir()
     folder.chmod(0o755)
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)  # as another user sees it
     with pytest.raises(EmbeddedStackFailed, match="belongs to another user"), StateFolder(folder):
@@ -66,21 +68,40 @@ def test_a_folder_of_another_user_is_refused_and_left_as_it_was(
     assert list(folder.iterdir()) == []
 
 
-def test_a_file_system_that_keeps_no_rights_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "state"
-    folder.mkdir()
+def test_a_file_system_that_keeps_no_rights_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.chmod(0o777)
     monkeypatch.setattr(os, "fchmod", lambda *_: None)
     with pytest.raises(EmbeddedStackFailed, match="its file system"), StateFolder(folder):
         pass
 
 
-def test_a_folder_that_fails_to_open_is_free_again(tmp_path: Path) -> None:
-    (tmp_path / "key").mkdir()
-    with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(tmp_path):
-        pass
-    (tmp_path / "key").rmdir()
-    with StateFolder(tmp_path):
-        pass
+def test_each_stack_has_its_own_key_and_keeps_it(tmp_path: Path) -> None:
+    keys = {name: key_in(tmp_path / name) for name in ("one", "other")}
+    assert len(set(keys.values())) == 2
+    # An access key by its form: AWS allows 16 to 128 letters and digits
+    assert all(len(key) == 39 and key.isalnum() for key in keys.values())
+    assert key_in(tmp_path / "one") == keys["one"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o602])
+def test_a_key_that_others_could_read_or_write_is_replaced(folder: Path, mode: int) -> None:
+    key = key_in(folder)
+    (folder / "key").chmod(mode)
+    assert key_in(folder) != key
+    assert mode_of(folder / "key") == 0o600
+
+
+@pytest.mark.parametrize("text", ["", "test\n", "DUEBELL" + "0" * 31, "DUEBELL" + "g" * 32, "ÿ"])
+def test_a_key_that_is_damaged_is_replaced(folder: Path, text: str) -> None:
+    (folder / "key").touch(0o600)
+    (folder / "key").write_text(text)
+    assert len(key_in(folder)) == 39
+
+
+def test_a_link_and_a_pipe_are_not_read_but_replaced(folder: Path, tmp_path: Path) -> None:
+    elsewhere = key_in(tmp_path / "elsewhere")
+    (folder / "key").symlink_to(tmp_path / "elsewhere" / "key")
+    assert key_in(folder) != elsewhere
+    (folder / "key").unlink()
+    os.mkfifo(folder / "key", 0o600)
+    assert len(key_in(folder)) == 39

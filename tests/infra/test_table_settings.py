@@ -1,20 +1,19 @@
-"""A table that no stack manages is given the settings that the template gives one it makes."""
+"""A table that no stack manages gets the settings, the index and the throughput that the template gives."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
-from moto.kms.models import kms_backends
 
 from duebell_infra.deploy.queue_table import QueueTable
 from duebell_infra.errors import DeployFailed
 from tests.infra.both import properties
-from tests.infra.policies import ACCOUNT
-from tests.support import REGION, create_table
+from tests.support import create_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
 
 pytestmark = pytest.mark.moto
 
@@ -108,27 +107,77 @@ def test_without_a_key_it_is_encrypted_with_the_one_that_costs_nothing(
     assert "encryption with the key that DynamoDB owns" in changed
 
 
-def test_the_key_of_a_table_is_found_if_it_is_the_customers(session: boto3.Session, key: str) -> None:
-    assert QueueTable(session, encrypted(session, key)).customer_key() == key
+def test_whose_table_is_encrypted_by_a_key_is_asked_which_to_use(session: boto3.Session, key: str) -> None:
+    QueueTable(session, "duebell").refuse_an_unknown_key()
+    with pytest.raises(DeployFailed, match=f"--parameter KmsKeyArn={key}, or give KmsKeyArn= for the key"):
+        QueueTable(session, encrypted(session, key)).refuse_an_unknown_key()
 
 
-def test_neither_awss_managed_key_nor_the_one_that_dynamodb_owns_is_the_customers(
-    session: boto3.Session,
+pytestmark = pytest.mark.moto
+
+SCALED = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
+
+#: The settings that every table is given besides.
+ALWAYS = ["deletion protection on", "point-in-time recovery on", "expiry by expires_at on", "the tag duebell"]
+
+
+@pytest.fixture
+def older(session: boto3.Session) -> str:
+    """The name of a table as earlier versions made it, without `past-index`."""
+
+    def without_the_past(params: dict[str, Any], **_: Any) -> None:
+        params.pop("GlobalSecondaryIndexes", None)
+        params["AttributeDefinitions"] = [
+            one for one in params["AttributeDefinitions"] if one["AttributeName"] != "past"
+        ]
+
+    session.events.register("provide-client-params.dynamodb.CreateTable", without_the_past)
+    create_table(session, "older")
+    return "older"
+
+
+def changed(session: boto3.Session, name: str, wanted: Mapping[str, str]) -> list[str]:
+    """Settle the table, and return the changes of capacity and indexes."""
+    return [change for change in QueueTable(session, name).settle(wanted) if change not in ALWAYS]
+
+
+def described(dynamodb: "DynamoDBClient", name: str) -> Any:
+    return dynamodb.describe_table(TableName=name)["Table"]
+
+
+def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
+    session: boto3.Session, dynamodb: "DynamoDBClient", older: str, template: Any
 ) -> None:
-    assert QueueTable(session, "duebell").customer_key() == ""
-    name = encrypted(session, None)
-    for key in kms_backends[ACCOUNT][REGION].keys.values():
-        key.key_manager = "AWS"  # moto's are all the customer's
-    assert QueueTable(session, name).customer_key() == ""
+    assert changed(session, older, {}) == ["the index past-index"]
+
+    [index] = described(dynamodb, older)["GlobalSecondaryIndexes"]
+    [declared] = properties(template, "Table")["GlobalSecondaryIndexes"]
+    for name in ("IndexName", "KeySchema", "Projection"):
+        assert index[name] == declared[name]
+    assert changed(session, older, {}) == []
 
 
-def test_a_key_that_cannot_be_looked_at_must_be_given(session: boto3.Session, key: str) -> None:
-    name = encrypted(session, key)
+def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
+    assert changed(session, "duebell", SCALED) == ["provisioned capacity"]
+    units: Any = {"ReadCapacityUnits": 70, "WriteCapacityUnits": 90}
+    dynamodb.update_table(TableName="duebell", ProvisionedThroughput=units)
 
-    def refuse(model: Any, **_: Any) -> None:
-        error = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
-        raise ClientError(error, model.name)  # type: ignore[arg-type]
+    assert changed(session, "duebell", SCALED) == []
+    assert described(dynamodb, "duebell")["ProvisionedThroughput"]["ReadCapacityUnits"] == 70
 
-    session.events.register("before-call.kms.DescribeKey", refuse)
-    with pytest.raises(DeployFailed, match=f"give --parameter KmsKeyArn={key}, or KmsKeyArn= for none"):
-        QueueTable(session, name).customer_key()
+
+@pytest.mark.parametrize("looks", [3, 10**6])
+def test_deploying_waits_until_indexes_are_built_or_says_that_they_are_not(
+    session: boto3.Session, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    table, slept, said = QueueTable(session, "duebell"), list[float](), list[str]()
+    status = (["CREATING"] * looks + ["ACTIVE"])[::-1]
+
+    def describe() -> Any:
+        return {"GlobalSecondaryIndexes": [{"IndexName": "past-index", "IndexStatus": status.pop()}]}
+
+    monkeypatch.setattr(table, "_describe", describe)
+    monkeypatch.setattr("time.sleep", slept.append)
+    table.wait_for_indexes(said.append)
+    assert sum(slept) == min(looks * 5, 600)
+    assert bool(said) is (looks > 3)

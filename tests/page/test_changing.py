@@ -38,7 +38,7 @@ def test_a_recurring_task_is_added_with_its_meaning_said(open_page: Open, url: s
     page.get_by_label("Action").last.fill("greet")
     page.get_by_label("Recurring").check()
     page.locator("[name=schedule]").fill("0 9 31 2 *")
-    expect(page.get_by_text("never comes in month")).to_be_visible()
+    expect(page.get_by_text("never comes before")).to_be_visible()
     press(page, "Weekdays at 9")
     expect(page.get_by_text("every weekday at 09:00, Europe/Berlin")).to_be_visible()
     expect(page.locator(".preview li")).to_have_count(5)

@@ -54,15 +54,6 @@ def test_nothing_between_is_skipped(expression: str, zone: str, after: datetime)
     assert found == fires(expression, zone, after, until)
 
 
-@settings(max_examples=90, deadline=None, derandomize=True)
-@given(expression=_EXPRESSIONS, zone=st.sampled_from(ZONES), after=_INSTANTS)
-def test_the_next_is_later_and_matches(expression: str, zone: str, after: datetime) -> None:
-    instant = schedule_of(expression, zone).next_after(after)
-    if instant is not None:
-        assert instant > after
-        assert fires(expression, zone, instant - timedelta(minutes=1), instant) == [instant]
-
-
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(
     expression=st.one_of(_EXPRESSIONS, st.sampled_from(["rate(1 minute)", "rate(7 hours)", "rate(2 days)"])),
@@ -84,11 +75,3 @@ def test_the_latest_are_the_end_of_all(
     assert schedule.latest(after, until, n) == every[-n:]
     assert schedule.count(after, until) == len(every)
     assert schedule.preview(3, after)[: len(every)] == every[:3]
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(_EXPRESSIONS, st.sampled_from(ZONES))
-def test_every_schedule_has_words(expression: str, zone: str) -> None:
-    words = schedule_of(expression, zone).describe()
-    assert words.endswith(zone)
-    assert "  " not in words

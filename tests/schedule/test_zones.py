@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import zoneinfo
 from datetime import UTC, datetime, timedelta
 from importlib import resources
 from typing import Any
@@ -96,10 +95,3 @@ def test_a_zone_is_one_object_and_so_are_its_copies() -> None:
     again = pickle.loads(pickle.dumps(shown))
     assert (again, again.fold, again.utcoffset()) == (shown, 1, BERLIN)
     assert "Europe/Berlin" in repr(shown)
-
-
-def test_the_process_keeps_its_own_zones() -> None:
-    before = zoneinfo.TZPATH
-    zone_of("Africa/Casablanca")
-    assert before == zoneinfo.TZPATH
-    assert ZoneInfo("Africa/Casablanca") is not zone_of("Africa/Casablanca")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import Status, TaskNotFound
+from duebell import TaskNotFound
 from duebell_shared.queue.places import lane_of
 
 from .foreign import ITEM
@@ -29,18 +29,6 @@ def test_a_task_in_a_lane_that_is_not_its_ids_runs(scene: Scene) -> None:
     # An editor looks for an id in its own lane only
     with pytest.raises(TaskNotFound):
         scene.editor.get("stray")
-
-
-def test_a_task_in_a_lane_that_the_queue_has_not_got_is_left_alone(scene: Scene) -> None:
-    scene.editor.add("note", due=SOON, id="a")
-    for lane in (4, 7, 99):
-        scene.table.put("stray", ITEM, lane=lane)
-    scene.clock.advance(2 * SOON)
-
-    assert scene.run().done == 1
-    assert scene.ran == ["a"]
-    assert scene.editor.list().tasks == ()
-    assert scene.editor.get("a").status is Status.DONE
 
 
 def test_a_queue_that_outlived_its_record_is_found_in_all_of_its_lanes(scene: Scene) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import Editor, Status
+from duebell import Editor
 
 from .foreign import ITEM, Table, number, text
 from .scene import Scene
@@ -54,28 +54,3 @@ def test_what_a_newer_version_wrote_survives_a_run(action: str, scene: Scene) ->
         scene.run()
         scene.editor.retry("new")
         assert surviving(scene.table) == NEWER
-
-
-def test_a_failure_with_more_fields_is_read(scene: Scene) -> None:
-    failure = '{"type": "E", "message": "m", "traceback": "t", "cause": {"type": "F"}}'
-    scene.table.put("new", {**ITEM, "status": text("failed"), "failure": text(failure)})
-    found = scene.editor.get("new").failure
-    assert found
-    assert (found.type, found.message, found.traceback) == ("E", "m", "t")
-
-
-def test_an_arming_record_with_more_fields_is_used_as_it_is(scene: Scene) -> None:
-    # Given a record to which a newer version has added something
-    scene.editor.add("note", due=SOON, id="a")
-
-    def add_fields(record: dict[str, object]) -> None:
-        record["colour"] = "red"
-
-    scene.table.change_record(add_fields)
-
-    # Then this version goes on with it
-    assert scene.editor.status().healthy
-    scene.editor.add("note", due=SOON / 2, id="b")
-    scene.clock.advance(2 * SOON)
-    assert scene.run().done == 2
-    assert scene.editor.get("a").status is Status.DONE

@@ -211,12 +211,3 @@ def check_can_be_tried(id: str, scene: Scene) -> None:
         with contextlib.suppress(DuebellError):
             change()
     check_is_shown(id, scene)
-
-
-def test_a_payload_that_is_too_deep_is_shown_as_text(scene: Scene) -> None:
-    levels = 101
-    scene.table.put("odd", deep(levels))
-    client = TestClient(create_app(scene.editor), base_url="http://127.0.0.1")
-    [task] = client.get("/api/tasks").json()["tasks"]
-    assert task["payload"] == "[" * levels + "]" * levels
-    assert scene.editor.get("odd").payload == task["payload"]

@@ -2,16 +2,12 @@
 
 from datetime import datetime, timedelta
 
-import msgspec
 import pytest
 
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
-from duebell_shared.bell.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.bell.bell import CALL_LIMIT
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import NotArmed
-from duebell_shared.instants import NEVER
-from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor, minute_of
@@ -28,17 +24,6 @@ def test_the_hold_is_longer_than_its_calls_and_shorter_than_the_lead() -> None:
 # The record.
 
 
-def test_the_first_record_has_as_many_lanes_as_the_settings_say(armer: Armer, store: SharedStore) -> None:
-    assert armer.read() == ArmingRecord(lanes=(Lane(),) * LANES, rev=1)
-    assert store.record == armer.read()
-
-
-def test_of_two_who_make_the_first_record_one_does(armer: Armer, store: SharedStore) -> None:
-    others = ArmingRecord(lanes=(Lane(due=DUE),) * 3)
-    store.getting_in_first.append(lambda: store.now_holds(others))
-    assert armer.read() == msgspec.structs.replace(others, rev=1)
-
-
 def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: SharedStore, clock: Clock) -> None:
     record = armer.read()
     store.getting_in_first = [lambda: store.now_holds(record)] * 1000
@@ -47,45 +32,7 @@ def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: Shared
     assert PATIENCE - timedelta(seconds=10) <= clock.now - NOON <= PATIENCE + timedelta(seconds=2)
 
 
-def test_a_lane_that_the_queue_has_not_got_any_more_is_said_to_be_so(armer: Armer) -> None:
-    with pytest.raises(NotArmed, match="fewer lanes than it had: start this process anew"):
-        armer.lower({LANES: NOON})
-
-
 # The rule.
-
-
-def test_a_rule_that_is_where_it_must_be_is_left_alone(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    armer.ensure(armer.lower({0: DUE}))
-    before = store.swaps, store.reads
-    settled = armer.ensure()
-    assert (settled.armed, settled.rings_at) == (DUE, DUE)
-    assert (store.swaps, store.reads) == (before[0], before[1] + 1)
-    assert [put["ScheduleExpression"] for put in eventbridge.put] == [SetFor(DUE)]
-
-
-def test_with_nothing_waiting_it_is_parked(armer: Armer, eventbridge: FakeEvents) -> None:
-    eventbridge.rule["ScheduleExpression"] = "rate(1 minute)"
-    record = armer.ensure()
-    assert (record.armed, record.rings_at) == (NEVER, None)
-    assert eventbridge.expression == eventbridge.sentinel
-
-
-def test_a_target_that_is_lowered_while_the_rule_is_set_has_it_set_again(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    # Given someone who lowers a lane while PutRule is under way
-    def lower() -> None:
-        store.now_holds(armer.read().lowered({1: DUE - HOUR / 2}))
-
-    eventbridge.troubles["PutRule"] = [lower]
-    # When the rule is set
-    record = armer.ensure(armer.lower({0: DUE}))
-    # Then it is at what was lowered in the end
-    assert record.armed == DUE - HOUR / 2
-    assert eventbridge.expression == SetFor(DUE - HOUR / 2)
 
 
 @pytest.mark.parametrize("late", [HOLD, HOLD + HOUR])
@@ -101,19 +48,6 @@ def test_a_rule_that_was_set_after_the_hold_is_set_again(
     assert record.rings_at
     assert record.rings_at >= clock.now + LEAD
     assert minute_of(eventbridge.expression, clock.now) == record.rings_at
-
-
-def test_a_ring_that_was_missed_is_made_up_for_by_whoever_comes_next(
-    armer: Armer, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    # Given a rule that should have rung, and nobody came
-    armer.ensure(armer.lower({0: DUE}))
-    clock.now = DUE + GRACE + timedelta(seconds=1)
-    # When anybody adds anything
-    record = armer.ensure(armer.lower({1: DUE + HOUR}))
-    # Then it is set to the first safe minute
-    assert record.rings_at == DUE + GRACE + timedelta(minutes=2)
-    assert eventbridge.expression == SetFor(record.rings_at)
 
 
 # Trouble.

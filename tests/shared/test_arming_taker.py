@@ -68,22 +68,3 @@ def test_a_rule_that_is_armed_rings_early_enough_after_lanes_were_given() -> Non
 def test_without_another_live_run_that_takes_over_nothing_is_given(taker: str | None) -> None:
     record = replace(SHARED, taker=taker)
     assert record.given("a", {0: LATER, 2: LATER}, now=NOON) == record
-
-
-def test_nothing_is_given_to_a_run_whose_lease_has_run_out() -> None:
-    record = SHARED.taking("b", now=NOON)
-    assert record.given("a", {0: LATER, 2: LATER}, now=NOON + MINUTE) == record
-
-
-def test_a_run_that_has_lost_all_its_lanes_changes_nothing() -> None:
-    record = SHARED.taking("b", now=NOON)
-    run = LastRun(run="c", finished_at=NOON)
-    assert record.given("c", {0: LATER}, now=NOON, run=run) == record
-
-
-def test_lanes_that_another_run_has_claimed_meanwhile_are_not_given() -> None:
-    record = SHARED.taking("b", now=NOON)
-    lanes = (*record.lanes[:2], held("c"), *record.lanes[3:])
-    given = replace(record, lanes=lanes).given("a", {0: LATER, 2: LATER}, now=NOON)
-    assert given.lanes_of("b") == (0, 1, 3)
-    assert given.lanes_of("c") == (2,)

@@ -7,7 +7,6 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ProfileNotFound
 
 from duebell_shared.aws.aws_session import client_maker
 
@@ -54,12 +53,6 @@ def test_clients_are_those_of_boto3(environment: dict[str, str], monkeypatch: py
         assert ours.meta.config.retries == theirs.meta.config.retries
 
 
-def test_credentials_are_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    client = client_maker(None)("dynamodb")
-    assert client._request_signer._credentials.access_key == "somebody"
-
-
 def test_the_region_that_lambda_sets_counts_where_nothing_else_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -68,17 +61,6 @@ def test_the_region_that_lambda_sets_counts_where_nothing_else_is_set(
     assert client_maker(None)("dynamodb").meta.region_name == "eu-central-1"
     monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-south-1")
     assert client_maker(None)("dynamodb").meta.region_name == "ap-south-1"
-
-
-def test_a_profile_that_does_not_exist_is_told_as_by_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-    with pytest.raises(ProfileNotFound, match="nobody"):
-        client_maker(None)
-
-
-def test_a_session_of_the_user_makes_the_clients() -> None:
-    session = boto3.Session(region_name="sa-east-1")
-    assert client_maker(session)("dynamodb").meta.region_name == "sa-east-1"
 
 
 def test_the_entry_of_the_lambda_loads_only_what_it_needs() -> None:

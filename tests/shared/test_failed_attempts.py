@@ -1,31 +1,19 @@
 """The failed attempts that a task remembers: which, how many, and until when. Values only."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec.structs import replace
 
-from duebell_shared.tasks.history import FailedAttempt, Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
+from tests.shared.hourly import HOUR, KEEP, MINUTE, SECOND, hourly, started
 from tests.support import NOON
-
-HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
-KEEP = timedelta(days=30)
 
 
 def once() -> Task:
     return new_task(id="one", action="act", due=NOON, payload=None, now=NOON)
-
-
-def hourly() -> Task:
-    """A task of every full hour from 13:00 on."""
-    return new_task(id="one", action="act", schedule="cron(0 * * * ? *)", now=NOON)
-
-
-def started(task: Task, at: datetime) -> Task:
-    """The task as a run claims it."""
-    return replace(task, status=Status.RUNNING, attempt=task.attempt + 1, rev=task.rev + 1, started_at=at)
 
 
 def retried(task: Task, at: datetime, *, again: datetime, message: str = "no") -> Task:
@@ -42,51 +30,6 @@ def failed(task: Task, at: datetime) -> Task:
 
 def told(task: Task) -> list[tuple[datetime, int, str]]:
     return [(one.due, one.attempt, one.type) for one in task.failures]
-
-
-def test_each_failed_attempt_is_told_of_in_short() -> None:
-    task = retried(once(), NOON + SECOND, again=NOON + MINUTE)
-    task = failed(task, NOON + MINUTE)
-    assert task.failures == (
-        FailedAttempt(
-            due=NOON,
-            attempt=1,
-            started_at=NOON + SECOND,
-            finished_at=NOON + 2 * SECOND,
-            type="ValueError",
-            message="no",
-        ),
-        FailedAttempt(
-            due=NOON,
-            attempt=2,
-            started_at=NOON + MINUTE,
-            finished_at=NOON + MINUTE + SECOND,
-            type="LookupError",
-            message="lost",
-        ),
-    )
-
-
-def test_a_long_error_is_cut() -> None:
-    failure = Failure(type="T" * 500, message="m" * 500)
-    [only] = started(once(), NOON).to_retry(NOON + HOUR, failure, now=NOON).failures
-    assert (only.type, only.message) == ("T" * 80, "m" * 200)
-
-
-def test_the_last_ten_are_remembered() -> None:
-    task = once()
-    for number in range(12):
-        at = NOON + number * MINUTE
-        task = retried(task, at, again=at + MINUTE)
-    assert [one.attempt for one in task.failures] == [*range(3, 13)]
-
-
-def test_other_changes_leave_them_as_they_are() -> None:
-    task = retried(once(), NOON, again=NOON + MINUTE)
-    before = task.failures
-    assert task.updated(payload=1, now=NOON).failures == before
-    assert task.paused().resumed(now=NOON).failures == before
-    assert task.cancelled(now=NOON, keep=RetentionPolicy(retention=KEEP)).failures == before
 
 
 # Of a recurring task.

@@ -8,7 +8,7 @@ import pytest
 
 from duebell_infra.testing import MemoryStore
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.errors import AwsRefused, AwsUnavailable
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Settings
@@ -42,12 +42,6 @@ def odd(scheduler: Scheduler, *lanes: int) -> None:
     scheduler.store.odd = lanes
 
 
-def test_a_lane_that_cannot_be_read_is_due_now_and_the_others_at_their_heads(scheduler: Scheduler) -> None:
-    odd(scheduler, 3)
-    heads = scheduler.backend.armer.heads(range(8))
-    assert heads == {lane: NOON if lane == 3 else LATER for lane in range(8)}
-
-
 def test_verify_arms_for_all_lanes_whatever_one_of_them_answers(scheduler: Scheduler) -> None:
     # Given a record that knows of nothing
     odd(scheduler, 3)
@@ -76,12 +70,6 @@ def test_a_record_is_not_made_anew_while_nobody_knows_how_many_lanes_there_are(s
     assert scheduler.store.record is None
 
 
-def test_when_no_lane_can_be_read_that_is_said(scheduler: Scheduler) -> None:
-    odd(scheduler, *range(8))
-    with pytest.raises(AwsUnavailable, match="lane 0"):
-        scheduler.backend.armer.heads(range(8))
-
-
 def test_a_record_that_is_made_anew_keeps_the_earlier_numbers_of_lanes(scheduler: Scheduler) -> None:
     record = scheduler.store.record
     assert record
@@ -91,24 +79,6 @@ def test_a_record_that_is_made_anew_keeps_the_earlier_numbers_of_lanes(scheduler
 
 
 # Side by side.
-
-
-def test_each_call_has_its_own_outcome_in_order() -> None:
-    refused = AwsRefused("no")
-
-    def call(number: int) -> int:
-        if number % 3 == 0:
-            raise refused
-        return number
-
-    for threads in (1, 16):
-        outcomes = Parallel(threads)(call, range(20))
-        assert outcomes == [refused if number % 3 == 0 else number for number in range(20)]
-
-
-def test_what_is_no_error_of_ours_is_raised() -> None:
-    with pytest.raises(ZeroDivisionError):
-        Parallel()(lambda number: 1 // number, range(20))
 
 
 @pytest.mark.parametrize(("calls", "threads"), [(4, 0), (64, 16)])

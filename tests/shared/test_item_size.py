@@ -5,14 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.payloads.payload import MAX_BYTES
 from duebell_shared.queue.items import MAX_ITEM, check_size, item_of, size_of, task_of
-from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
@@ -68,13 +65,6 @@ def fits(task: Task) -> Task:
     return task
 
 
-NASTY = st.text(st.sampled_from('\x00\x1f"\\𝄞ü\ud800x\n'), min_size=1, max_size=50)
-FAILURES = st.builds(
-    lambda kind, words, trace: Failure(type=kind * 50, message=words * 100, traceback=trace * 200),
-    NASTY,
-    NASTY,
-    NASTY,
-)
 WORST = Failure(type="\x00" * 10_000, message="\x00" * 10_000, traceback="\x00" * 10_000)
 #: The largest result; and, at once, the longest reason for one that is not kept.
 RESULT = {"result_json": json.dumps("x" * (MAX_RESULT - 2)), "result_error": "𝄞" * 1_000}
@@ -83,10 +73,6 @@ RESULT = {"result_json": json.dumps("x" * (MAX_RESULT - 2)), "result_error": "�
 def test_a_small_task_takes_at_most_340_bytes_of_its_lane() -> None:
     task = new_task(id="sale-42", action="put_on_sale", due=NOW, payload={"item": 42, "price": 9.99}, now=NOW)
     assert size_of(item_of(task)) <= 340
-
-
-def test_the_longest_expression_is_as_long_as_it_may_be() -> None:
-    assert MAX_EXPRESSION - 3 <= len(LONGEST) <= MAX_EXPRESSION
 
 
 @pytest.mark.parametrize("recurs", [False, True])
@@ -122,16 +108,6 @@ def test_an_unreadable_failure_is_no_longer_than_another() -> None:
     assert task.failure
     assert task.failure.type == "Unreadable"
     fits(task)
-
-
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(st.lists(FAILURES, min_size=1, max_size=25), st.booleans())
-def test_outcomes_can_be_written_whatever_it_fails_with(failures: list[Failure], recurs: bool) -> None:
-    task, at = largest(recurs=recurs), NOW
-    for failure in failures:
-        at += timedelta(hours=30)
-        task = fits(started(task, at).to_retry(at, failure, now=at))
-    fits(started(task, at).failed(failures[-1], now=at, keep=RetentionPolicy(retention=KEEP)))
 
 
 def test_what_leaves_no_room_for_outcomes_is_refused() -> None:

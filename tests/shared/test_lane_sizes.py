@@ -30,27 +30,6 @@ def tasks(lane: int, count: int, *, name: str) -> list[Task]:
     ]
 
 
-def test_a_size_is_told_once_and_as_the_most_that_it_may_be() -> None:
-    sizes = LaneSizes()
-    sizes.note(answer(3, 7.0))
-    sizes.note({})
-    assert sizes.take() == {3: 7 * GIGABYTE}
-    assert sizes.take() == {}
-
-
-def test_the_first_write_to_each_lane_goes_alone_after_each_asking() -> None:
-    sizes = LaneSizes()
-    for _ in range(2):
-        sizes.take()
-        assert sizes.to_measure([0, 0, 1, 0, 1]) == [0, 2]
-        assert sizes.to_measure([0, 1, 2]) == [2]
-        assert sizes.to_measure([0, 1, 2]) == []
-    # And a write that went alone anyway is as good
-    sizes.take()
-    sizes.note(answer(0, 1.0))
-    assert sizes.to_measure([0, 1]) == [1]
-
-
 def test_a_lane_of_nine_gigabytes_is_nearly_full_for_a_minute() -> None:
     now = 0.0
     sizes = LaneSizes(lambda: now)

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from duebell_shared.bell.arming import ArmingRecord, Lane
@@ -15,13 +14,6 @@ from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.table_calls import KEY, SOON, lose_the_next_answer, store, task
 
 __all__ = ["store"]
-
-
-def test_an_insert_finds_its_own_write(store: Store) -> None:
-    sent = lose_the_next_answer(store, "PutItem")
-    assert store.insert(task())
-    assert sent == ["PutItem"] * 2
-    assert store.get(0, "one") == task()
 
 
 def run(store: Store, added: Task) -> None:
@@ -123,14 +115,3 @@ def test_a_claim_whose_answer_was_lost_does_not_count_when_the_task_was_moved_si
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) == claimed
     assert store.save(claimed, claimed.moved(timedelta(days=1), now=SOON))
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) is None
-
-
-def test_a_task_that_was_done_since_and_kept_no_payload_counts_as_added(store: Store) -> None:
-    assert isinstance(store, DynamoTable)
-    assert store.insert(task())
-    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
-    assert claimed
-    assert store.save(claimed, claimed.done(now=SOON, keep=RetentionPolicy(payload=0)))
-    assert store._has_added(task())
-    other = msgspec.structs.replace(task(), action="other")
-    assert not store._has_added(other)

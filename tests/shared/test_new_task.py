@@ -8,7 +8,6 @@ import pytest
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
@@ -26,27 +25,6 @@ def refused(**given: Any) -> InvalidTask:
         make(**given)
     assert str(raised.value) == f"{raised.value.field}: {raised.value.reason}"
     return raised.value
-
-
-def test_a_new_task_waits_until_it_is_due() -> None:
-    expected = Task(
-        id="one",
-        lane=0,
-        action="act",
-        due=DUE,
-        queued=DUE,
-        payload_json='{"n":1}',
-        status=Status.SCHEDULED,
-        attempt=0,
-        rev=1,
-        created_at=NOON,
-    )
-    assert make() == expected
-    assert make().payload == {"n": 1}
-
-
-def test_no_payload_is_an_empty_object() -> None:
-    assert make(payload=None).payload == {}
 
 
 @pytest.mark.parametrize(
@@ -102,30 +80,3 @@ LAST_YEAR = "is after 2199, the last year a rule can ring in"
 def test_due_dates_that_cannot_be(due: object, reason: str) -> None:
     error = refused(due=due)
     assert (error.field, error.reason) == ("due", reason)
-
-
-@pytest.mark.parametrize("name", ["x", "trial-expiry:XYZ123", "a b/c#d?e", "übung 日本 𝄞", "y" * 256])
-def test_names_are_1_to_256_printable_characters(name: str) -> None:
-    task = make(id=name, action=name)
-    assert (task.id, task.action) == (name, name)
-
-
-@pytest.mark.parametrize("field", ["id", "action"])
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("", "must be 1 to 256 characters, not 0"),
-        ("y" * 257, "must be 1 to 256 characters, not 257"),
-        ("a\nb", "'a\\nb' has '\\n' in it: only printable characters are allowed"),
-        ("a\u2028", "'a\\u2028' has '\\u2028' in it: only printable characters are allowed"),
-        ("\ud800", "'\\ud800' has '\\ud800' in it: only printable characters are allowed"),
-        (7, "must be text, not int"),
-    ],
-)
-def test_names_that_cannot_be(field: str, name: object, reason: str) -> None:
-    error = refused(**{field: name})
-    assert (error.field, error.reason) == (field, reason)
-
-
-def test_a_payload_that_cannot_be() -> None:
-    assert refused(payload={"price": float("nan")}).field == "payload"

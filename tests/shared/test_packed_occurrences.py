@@ -21,7 +21,7 @@ from duebell_shared.tasks.history import (
 )
 from tests.support import NOON
 
-DAY, MINUTE, SECOND = timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
 
 def instants(first: datetime, last: datetime) -> st.SearchStrategy[datetime]:

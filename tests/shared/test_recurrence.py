@@ -1,28 +1,19 @@
 """Where a recurring task stands after each attempt. Values only."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Missed, Origin, Recurrence
+from duebell_shared.tasks.recurrence import Missed, Origin
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 
 # The chain.
-
-
-def test_what_an_occurrence_came_to_is_kept() -> None:
-    last = done(hourly(), NOON + HOUR + 40 * SECOND).last
-    assert last
-    assert (last.due, last.result, last.attempts) == (NOON + HOUR, Result.DONE, 1)
-    assert (last.started_at, last.finished_at) == (NOON + HOUR + 40 * SECOND, NOON + HOUR + 41 * SECOND)
-    assert (last.lateness_ms, last.missed, last.failure) == (40_000, 0, None)
 
 
 def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
@@ -41,14 +32,6 @@ def test_one_more_run_that_succeeds_ends_the_row_of_failures_and_one_that_fails_
     assert [(one.runs, one.consecutive_failures) for one in (done(more), failed(more))] == [(1, 0), (1, 1)]
 
 
-def test_it_ends_with_its_schedule() -> None:
-    task = done(hourly(end=NOON + 2 * HOUR))
-    assert task.due == NOON + 2 * HOUR
-    over = done(task)
-    assert (over.status, over.queued, over.due, over.runs) == (Status.DONE, None, NOON + 2 * HOUR, 2)
-    assert over.expires_at == over.finished_at + KEEP if over.finished_at else False
-
-
 def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
     over = failed(hourly(end=NOON + HOUR))
     assert (over.status, over.failure, over.runs) == (Status.FAILED, FAILURE, 1)
@@ -59,18 +42,6 @@ def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
 
 
 # Retries.
-
-
-def test_an_occurrence_is_retried_like_any_other() -> None:
-    running = started(hourly())
-    retried = running.to_retry(NOON + HOUR + MINUTE, FAILURE, now=NOON + HOUR)
-    assert retried.rev == running.rev + 1
-    assert (retried.due, retried.queued) == (NOON + HOUR, NOON + HOUR + MINUTE)
-    assert (retried.attempt, retried.failure, retried.runs) == (1, FAILURE, 0)
-    after = done(retried)
-    assert (after.due, after.runs, after.attempt) == (NOON + 2 * HOUR, 1, 0)
-    assert after.last
-    assert after.last.attempts == 2
 
 
 def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
@@ -103,17 +74,6 @@ def test_a_spread_delays_each_occurrence_by_the_same() -> None:
     assert after.last.lateness_ms == 0
 
 
-def test_spreads_are_even() -> None:
-    def queued(id: str) -> datetime:
-        task = new_task(id=id, action="act", due=NOON, payload=None, now=NOON, spread=HOUR)
-        assert task.queued
-        return task.queued
-
-    minutes = [(queued(f"task-{number}") - NOON) // MINUTE for number in range(6_000)]
-    assert set(minutes) == set(range(60))
-    assert all(60 < minutes.count(minute) < 140 for minute in range(60))
-
-
 # What becomes of occurrences that nothing ran in time, and of a task that is too late. Values only.
 
 
@@ -132,12 +92,6 @@ def test_skip_runs_none_that_is_late() -> None:
     assert after.last
     assert (after.last.result, after.last.due, after.last.missed) == (Result.SKIPPED, NOON + 4 * HOUR, 3)
     assert after.last.attempts == 0
-
-
-def test_skip_runs_the_last_if_that_is_not_late() -> None:
-    running = started(hourly(Missed.SKIP), NOON + 4 * HOUR + 2 * MINUTE)
-    assert not running.is_too_late
-    assert (running.due, running.missed_runs) == (NOON + 4 * HOUR, 3)
 
 
 def test_skip_ends_expired_when_nothing_is_left() -> None:
@@ -161,22 +115,6 @@ def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
     )
 
 
-def test_downtime_of_years_is_soon_counted() -> None:
-    task = new_task(id="one", action="act", schedule="cron(* * * * ? *)", now=NOON)
-    running = started(task, datetime(2036, 1, 1, 0, 0, 30, tzinfo=UTC))
-    last = datetime(2036, 1, 1, tzinfo=UTC)
-    assert (running.due, running.missed_runs) == (last, (last - NOON) // MINUTE - 1)
-
-
-def test_what_passes_while_paused_is_the_policys() -> None:
-    paused = hourly(Missed.SKIP).paused()
-    assert (paused.status, paused.queued) == (Status.PAUSED, None)
-    resumed = paused.resumed(now=NOON)
-    assert (resumed.status, resumed.queued) == (Status.SCHEDULED, NOON + HOUR)
-    running = started(resumed, NOON + 3 * HOUR + 10 * MINUTE)
-    assert (running.is_too_late, running.missed_runs) == (True, 2)
-
-
 # Too late for one that runs once.
 
 
@@ -188,12 +126,6 @@ def test_a_task_expires_when_it_cannot_be_started_in_time(minutes: int, is_too_l
 
 
 # Editors move a recurring task, run it at once, or give it another schedule. Values only.
-
-
-def test_moving_moves_this_occurrence_only() -> None:
-    task = hourly().moved(NOON + HOUR + 20 * MINUTE, now=NOON)
-    assert (task.due, task.queued) == (NOON + HOUR + 20 * MINUTE, NOON + HOUR + 20 * MINUTE)
-    assert done(task).due == NOON + 2 * HOUR
 
 
 def test_moving_one_beyond_the_next_delays_no_other() -> None:
@@ -234,30 +166,6 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
     assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
     task = done(task)
     assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
-
-
-def test_one_moved_while_paused_stays_paused() -> None:
-    task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
-    assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
-    task = task.resumed(now=NOON)
-    assert task.queued == NOON + 2 * HOUR
-
-
-def test_another_schedule_holds_from_now_on() -> None:
-    task = done(hourly())
-    assert task.recurrence
-    schedule = make_schedule("rate(10 minutes)", now=NOON + HOUR + MINUTE)
-    task = task.rescheduled(replace(task.recurrence, schedule=schedule), now=NOON + HOUR + MINUTE)
-    assert (task.due, task.queued) == (NOON + HOUR + 11 * MINUTE, NOON + HOUR + 11 * MINUTE)
-    assert done(task).due == NOON + HOUR + 21 * MINUTE
-    assert task.runs == 1
-
-
-def test_a_task_that_runs_once_can_be_made_to_recur() -> None:
-    once = new_task(id="one", action="act", due=NOON + HOUR, payload=None, now=NOON)
-    schedule = make_schedule("rate(2 hours)", now=NOON)
-    paused = once.paused().rescheduled(Recurrence(schedule=schedule), now=NOON)
-    assert (paused.status, paused.due, paused.queued) == (Status.PAUSED, NOON + 2 * HOUR, None)
 
 
 def test_a_change_that_leaves_nothing_to_run_is_refused() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_shared.bell.expression import LEAD, early_minute, ring_minute
-from duebell_shared.instants import LATEST, NEVER
+from duebell_shared.instants import LATEST
 
 MINUTE = timedelta(minutes=1)
 
@@ -35,14 +35,6 @@ def test_minutes(target: str, now: str, minute: str) -> None:
     assert ring_minute(at(target), at(now)) == at(minute)
 
 
-def test_there_is_nothing_to_ring_for_at_never() -> None:
-    assert ring_minute(NEVER, at("10:00")) is None
-
-
-def test_the_last_instant_can_be_rung_for() -> None:
-    assert ring_minute(LATEST, at("10:00")) == LATEST
-
-
 @pytest.mark.parametrize(
     ("target", "now", "early"),
     [
@@ -58,10 +50,6 @@ def test_the_last_instant_can_be_rung_for() -> None:
 def test_what_rings_late_to_be_safe_rings_before_as_well(target: str, now: str, early: str | None) -> None:
     minute = ring_minute(at(target), at(now))
     assert early_minute(minute, at(target), at(now)) == (early and at(early))
-
-
-def test_there_is_nothing_to_ring_early_for_at_never() -> None:
-    assert early_minute(None, NEVER, at("10:00")) is None
 
 
 _INSTANTS = st.datetimes(

@@ -6,11 +6,9 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, BellState, RingSchedule
 from duebell_shared.bell.expression import FAR_SENTINEL, is_set_for, next_ring
-from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Settings
 from tests.shared.fake_events import FakeScheduler
 from tests.support import NOON, SCHEDULED, Calls, Clock, SetFor, create_schedule
@@ -99,40 +97,7 @@ def test_when_it_rings_is_put_right_whatever_was_changed(clock: Clock) -> None:
     }
 
 
-def test_it_is_parked_at_a_year_that_is_still_to_come(backend: Backend, scheduler: Any) -> None:
-    assert backend.rule.ring_at(None, within=LONG)
-    assert described(scheduler)["ScheduleExpression"] == "cron(0 0 1 1 ? 2199)"
-    assert backend.rule.read().is_at(None)
-
-
 def test_the_far_sentinel_is_no_minute_of_a_task() -> None:
     there = datetime(2199, 1, 1, tzinfo=UTC)
     assert next_ring(FAR_SENTINEL, NOON) is None
     assert not is_set_for(FAR_SENTINEL, there)
-
-
-def test_a_schedule_that_is_not_there_is_said_to_be_so_with_the_way_out(
-    backend: Backend, scheduler: Any
-) -> None:
-    scheduler.delete_schedule(Name="duebell")
-    for call in (backend.rule.read, lambda: backend.rule.ring_at(None, within=LONG)):
-        with pytest.raises(NotDeployed) as raised:
-            call()
-        assert str(raised.value) == (
-            "there is no EventBridge Scheduler schedule 'duebell' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
-        )
-
-
-def test_an_editor_arms_it_and_reports_it(backend: Backend, calls: Calls) -> None:
-    editor = Editor(backend=backend)
-    calls.clear()
-    editor.add("act", due=timedelta(hours=1), id="a")
-    assert (calls["UpdateSchedule"], calls["PutRule"]) == (1, 0)
-    status = editor.status()
-    assert status.healthy, status.problems
-    assert status.bell is BellKind.SCHEDULE
-    assert status.rings_at == NOON + timedelta(hours=1)
-    # Another that is due later costs no call of the schedule
-    editor.add("act", due=timedelta(hours=2), id="b")
-    assert calls["UpdateSchedule"] == 1

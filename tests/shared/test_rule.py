@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellKind, BellState
+from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellState
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.errors import AwsRefused, AwsUnavailable
 from tests.shared.fake_events import FakeEvents, FakeScheduler, refusal, silence
 from tests.support import NOON, Calls, Clock, SetFor
 
@@ -65,29 +65,6 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert backend.rule.count_targets() == 1
 
 
-def test_a_rule_without_description_gets_none(rule: Bell, eventbridge: FakeEvents) -> None:
-    rule.ring_at(None, within=LONG)
-    [put] = eventbridge.put
-    assert "Description" not in put
-    assert (put["ScheduleExpression"], put["State"]) == (eventbridge.sentinel, "ENABLED")
-    if eventbridge.kind is BellKind.RULE:
-        assert put.keys() == {"Name", "ScheduleExpression", "State"}
-
-
-def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
-    backend: Backend, events: "EventBridgeClient"
-) -> None:
-    events.remove_targets(Rule="duebell", Ids=["worker"])
-    events.delete_rule(Name="duebell")
-    for call in (backend.rule.read, lambda: backend.rule.ring_at(MINUTE, within=LONG)):
-        with pytest.raises(NotDeployed) as raised:
-            call()
-        assert str(raised.value) == (
-            "there is no EventBridge rule 'duebell' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
-        )
-
-
 # Trouble.
 
 
@@ -123,15 +100,6 @@ def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
     assert eventbridge.expression == SetFor(MINUTE)
 
 
-@pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
-def test_a_server_that_goes_on_failing_refuses_nothing(
-    rule: Bell, eventbridge: FakeEvents, code: str, status: int
-) -> None:
-    eventbridge.troubles["PutRule"] = [refusal(code, status)] * 100
-    with pytest.raises(AwsUnavailable, match=code):
-        rule.ring_at(MINUTE, within=LONG)
-
-
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException"])
 def test_a_refusal_after_the_server_failed_does_not_mean_that_nothing_was_done(
     rule: Bell, eventbridge: FakeEvents, code: str
@@ -151,13 +119,6 @@ def test_what_is_refused_is_not_tried_again(
         rule.ring_at(MINUTE, within=LONG)
     assert clock.now == NOON
     assert eventbridge.expression == eventbridge.sentinel
-
-
-def test_a_rule_that_stays_busy_is_given_up_on(rule: Bell, eventbridge: FakeEvents) -> None:
-    eventbridge.troubles["PutRule"] = [refusal(eventbridge.busy)] * 100
-    with pytest.raises(AwsUnavailable, match=rf"{eventbridge.kind} 'duebell': .*{eventbridge.busy}"):
-        rule.ring_at(MINUTE, within=LONG)
-    assert len(eventbridge.put) == 8
 
 
 def test_a_call_that_nobody_answers_is_made_again_and_told_of(
@@ -193,12 +154,3 @@ def test_no_call_is_begun_that_could_end_too_late(
     # Then every call was over by then, and there were as many as there was time for
     assert all(at + CALL_LIMIT <= within for at in begun)
     assert bool(begun) == (within >= CALL_LIMIT)
-
-
-def test_the_time_that_reading_took_is_not_there_for_setting(
-    rule: Bell, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    eventbridge.troubles["DescribeRule"] = [lambda: clock.sleep(5)]
-    with pytest.raises(AwsUnavailable, match="out of time"):
-        rule.ring_at(MINUTE, within=timedelta(seconds=10))
-    assert not eventbridge.put

@@ -60,8 +60,3 @@ def test_settings_given_in_code_are_checked_too() -> None:
     for wrong in ({"table": ""}, {"rule": ""}, {"lanes": 0}, {"retention": timedelta(0)}):
         with pytest.raises(InvalidSettings):
             Settings(**wrong)
-
-
-def test_the_process_environment_is_read_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DUEBELL_TABLE", "from-the-environment")
-    assert Settings.from_env().table == "from-the-environment"

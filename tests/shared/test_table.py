@@ -3,33 +3,19 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.changes import transact
 from duebell_shared.queue.store import Store
-from duebell_shared.settings import Settings
-from tests.shared.table_calls import KEY, SOON, client_of, store, task, verbs
+from tests.shared.table_calls import SOON, client_of, store, verbs
 from tests.support import NOON, Calls
 
 __all__ = ["store"]
 
 
 # What AWS refuses, or does not answer.
-
-
-def test_a_table_that_is_not_there_is_said_with_the_way_out(session: boto3.Session) -> None:
-    missing = Backend.connect(Settings(table="other"), session).store
-    for verb in verbs(missing):
-        with pytest.raises(NotDeployed) as raised:
-            verb()
-        assert str(raised.value) == (
-            "there is no DynamoDB table 'other' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_TABLE and AWS_REGION to where it is"
-        )
 
 
 def refuse(store: Store, code: str, *, status: int = 400, call: str = "") -> None:
@@ -65,14 +51,6 @@ def test_what_dynamodb_answers_is_an_error_of_ours(
             verb()
 
 
-def test_who_may_not_read_many_at_once_reads_one_by_one(store: Store, calls: Calls) -> None:
-    assert store.insert(task())
-    calls.clear()
-    refuse(store, "AccessDeniedException", call=".BatchGetItem")
-    assert store.get_many([KEY, KEY._replace(id="other")]) == {"one": task()}
-    assert calls["GetItem"] == 2
-
-
 @pytest.mark.parametrize("timeout", [ConnectTimeoutError, ReadTimeoutError])
 def test_what_dynamodb_does_not_answer_is_unavailable(
     store: Store, timeout: type[ReadTimeoutError | ConnectTimeoutError]
@@ -97,34 +75,6 @@ def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Cal
 # The caller's own.
 
 
-def test_the_callers_session_is_used(session: boto3.Session, calls: Calls) -> None:
-    store = Backend.connect(Settings(), session).store
-    assert client_of(store).meta.region_name == session.region_name
-    for verb in verbs(store):
-        calls.clear()
-        verb()
-        assert calls.total() >= 1
-
-
-def test_without_a_region_nothing_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    with pytest.raises(InvalidSettings, match="AWS_REGION: is not set: name the region that duebell is"):
-        Backend.connect(Settings())
-
-
-def test_an_aws_setting_that_cannot_be_right_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "nowhere")
-    with pytest.raises(InvalidSettings, match="AWS settings: Invalid endpoint: nowhere"):
-        Backend.connect(Settings())
-
-
-def test_making_a_backend_makes_no_call(session: boto3.Session, calls: Calls) -> None:
-    Backend.connect(Settings(table="other"), session)
-    assert not calls
-
-
 # Refused calls of a transaction, which the SDK may have made before without an answer.
 
 
@@ -140,11 +90,6 @@ class Refusing:
 
     def transact_write_items(self, **_: Any) -> None:
         raise self._error
-
-
-def test_a_refusal_of_the_first_try_is_raised_as_it_is() -> None:
-    with pytest.raises(ClientError):
-        transact(cast(Any, Refusing("ExpiredTokenException", 0)), "queue", [PUT], "token")
 
 
 @pytest.mark.parametrize("code", ["ExpiredTokenException", "ResourceNotFoundException"])

@@ -120,31 +120,6 @@ def test_a_task_that_is_moved_has_all_attempts_to_come(status: Status) -> None:
     assert moved.queued == (None if status is Status.PAUSED else LATER)
 
 
-def test_what_an_update_does_not_name_stays() -> None:
-    waiting = task(attempt=2)
-    assert waiting.updated(action="other", now=NOON) == msgspec.structs.replace(
-        waiting, action="other", rev=2
-    )
-    assert waiting.updated(payload=[], now=NOON).payload == []
-    assert waiting.updated(payload=[], now=NOON).action == "act"
-    assert waiting.updated(payload=0, now=NOON).payload == 0
-
-
-def test_a_paused_task_comes_back_when_it_was_due() -> None:
-    # Given a task that waits for its second attempt, paused
-    waiting = msgspec.structs.replace(task(attempt=1), queued=LATER)
-    # When it is resumed, it is looked at when it was due, its attempts as they were
-    resumed = waiting.paused().resumed(now=NOON)
-    assert (resumed.queued, resumed.attempt) == (DUE, 1)
-
-
-def test_a_failed_task_is_retried_now_with_all_attempts_to_come() -> None:
-    retried = task(Status.FAILED, attempt=5).retried(now=LATER)
-    assert (retried.queued, retried.due) == (LATER, DUE)
-    assert (retried.attempt, retried.failure) == (0, None)
-    assert (retried.finished_at, retried.expires_at) == (None, None)
-
-
 @pytest.mark.parametrize("status", Status)
 def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
     assert status.is_finished == (status in {"done", "failed", "cancelled", "expired"})

@@ -43,17 +43,6 @@ def test_a_rule_that_someone_changed_is_set_right(
     assert eventbridge.expression == SetFor(DUE)
 
 
-def test_a_task_that_the_record_does_not_know_of_is_found(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    # Given a task written by someone who died before it lowered the record
-    armer.ensure()
-    store.wait_in_queue(1, DUE)
-    # Then
-    assert armer.verify().lanes[1].due == DUE
-    assert eventbridge.expression == SetFor(DUE)
-
-
 def test_a_rule_that_is_being_set_is_not_judged(
     armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock
 ) -> None:

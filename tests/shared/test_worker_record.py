@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -12,7 +11,6 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import (
     MOST_BYTES,
     ActionDescription,
-    DeclaredTask,
     WorkerDescription,
     WorkerRecord,
 )
@@ -64,20 +62,6 @@ def test_an_error_that_comes_again_changes_nothing() -> None:
     later = worker("2", started_at=NOON + MINUTE)
     assert failed.failed(later, FAILURE) == failed
     assert failed.failed(later, Failure(type="ImportError", message="other")) != failed
-
-
-def test_a_start_keeps_the_list_of_synced_tasks() -> None:
-    declared = (DeclaredTask(id="daily", action="act", schedule="rate(1 day)"),)
-    record = replace(ONE, synced=("old",)).started(worker("2", "act"), declared)
-    assert (record.synced, record.declared) == (("old",), declared)
-
-
-def test_the_record_is_the_same_when_it_is_read_again() -> None:
-    declared = (
-        DeclaredTask(id="daily", action="act", schedule="rate(1 day)", spread=timedelta(seconds=1.5)),
-    )
-    record = ONE.started(worker("2", "act"), declared).begun(worker("3"))
-    assert msgspec.json.decode(to_json(record), type=WorkerRecord) == record
 
 
 def test_schemas_are_left_out_the_largest_first_when_they_take_too_much() -> None:

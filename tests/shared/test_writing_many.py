@@ -8,10 +8,10 @@ import boto3
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsUnavailable, DuebellError, UnreadableTask
+from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.queue.calls import BatchWrite, insertion
 from duebell_shared.queue.items import item_of
-from duebell_shared.queue.store import AT_ONCE, Store
+from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.status import RetentionPolicy, Status
@@ -111,11 +111,6 @@ def errors(written: Sequence[object]) -> list[type[DuebellError]]:
     return [type(each) for each in written if isinstance(each, DuebellError)]
 
 
-def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
-    assert store.insert_many([task(f"task-{number}") for number in range(AT_ONCE)]) == [True] * AT_ONCE
-    assert calls == {BATCH: 1}
-
-
 def test_many_are_claimed_and_done_by_one_call_each(three: DynamoTable, calls: Calls) -> None:
     claimed = claim(three)
     assert calls == {BATCH: 1}
@@ -128,23 +123,6 @@ def test_many_are_claimed_and_done_by_one_call_each(three: DynamoTable, calls: C
     assert three.save_many(done) == [True] * 3
     assert calls == {BATCH: 1}
     assert [three.get(each.lane, each.id) for each in THREE] == [after for _, after in done]
-
-
-def test_one_is_an_update_as_ever(three: DynamoTable, calls: Calls) -> None:
-    [claimed] = three.claim_many(KEYS[:1], run="run", now=SOON, status=Status.SCHEDULED)
-    assert isinstance(claimed, Task)
-    assert three.save_many([(claimed, claimed.moved(SOON, now=SOON))]) == [True]
-    assert calls == {"UpdateItem": 2}
-
-
-def test_a_task_is_the_same_item_whether_it_is_written_alone_or_with_others(store: DynamoTable) -> None:
-    assert store.insert(task("alone", {"n": 1}))
-    assert store.insert_many([task("other", {"n": 1})]) == [True]
-    get, lane = client_of(store).get_item, {"S": "0"}
-    alone, other = (
-        get(TableName="duebell", Key={"lane": lane, "id": {"S": id}})["Item"] for id in ("alone", "other")
-    )
-    assert alone == {**other, "id": {"S": "alone"}}
 
 
 # Statements that fail alone.
@@ -172,20 +150,6 @@ def test_what_is_throttled_again_and_again_is_unavailable_and_not_tried_alone(
     assert timedelta(seconds=1.5) <= clock.now - NOON <= timedelta(seconds=3.1)
 
 
-def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
-    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
-) -> None:
-    fail("two", "ThrottlingError")
-
-    def be_gone(**_: object) -> None:
-        answer_nothing(store)
-
-    aws.after(f"dynamodb.{BATCH}", be_gone)
-    one, two, three = write.many(store)
-    assert isinstance(two, AwsUnavailable)
-    assert are_made(one, three)
-
-
 def test_what_failed_alone_is_written_alone(
     store: DynamoTable, write: Write, calls: Calls, fail: Fail
 ) -> None:
@@ -210,29 +174,6 @@ def test_a_statement_that_failed_does_not_take_anothers_write_for_its_own(
     assert store.get(0, "two") == task("two", payload="another's")
     claim_by_another(store)
     assert ours(claim(store), store) == ["one", "three"]
-
-
-def test_a_claim_that_is_answered_without_its_task_reads_it(
-    three: DynamoTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change = DynamoDb._change
-
-    def without(*given: Any) -> dict[str, Any]:
-        change(*given)
-        return {}
-
-    monkeypatch.setattr(DynamoDb, "_change", without)
-    assert ours(claim(three), three) == ALL
-
-
-def test_an_item_that_nobody_can_read_keeps_its_id_and_does_not_stand_in_the_others_way(
-    store: DynamoTable,
-) -> None:
-    client_of(store).put_item(TableName="duebell", Item={**item_of(THREE[1]), "attempt": {"S": "many"}})
-    assert store.insert_many(THREE) == [True, False, True]
-    claimed = claim(store)
-    assert ours(claimed, store) == ["one", "three"]
-    assert isinstance(claimed[1], UnreadableTask)
 
 
 # Answers that are lost, and calls that fail.
@@ -276,14 +217,6 @@ def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
 
 
 # Who takes no batches.
-
-
-def test_the_statement_is_partiql() -> None:
-    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
-    assert insertion("duebell", {"lane": {"N": "0"}, "id": {"S": "a"}}) == {
-        "Statement": "INSERT INTO \"duebell\" VALUE {'lane':?,'id':?}",
-        "Parameters": [{"N": "0"}, {"S": "a"}],
-    }
 
 
 @pytest.mark.parametrize("call", [claim, save])
@@ -411,7 +344,15 @@ def test_more_than_a_call_takes_are_several_calls(store: DynamoTable, calls: Cal
     assert calls[READ] == 2
 
 
-def test_a_key_twice_is_one_task(store: DynamoTable) -> None:
-    assert store.insert(task("one"))
-    assert store.get_many([KEYS[0], KEYS[0]]) == {"one": task("one")}
-    assert store.get_many([]) == {}
+def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
+    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "ThrottlingError")
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
+    one, two, three = write.many(store)
+    assert isinstance(two, AwsUnavailable)
+    assert are_made(one, three)

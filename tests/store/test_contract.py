@@ -17,7 +17,7 @@ from duebell_shared.tasks.history import FailedAttempt, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.status import RetentionPolicy, Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
@@ -60,14 +60,6 @@ def test_the_worker_record_is_swapped_only_as_it_was_read(store: Store) -> None:
     assert (second.rev, second == first) == (first.rev + 1, False)
     assert store.swap(first, first) is None
     assert store.read(WorkerRecord) == second
-
-
-def test_the_two_records_are_apart(store: Store) -> None:
-    arming = store.swap_record(None, ArmingRecord(lanes=(Lane(due=LATER),)))
-    worker = store.swap(None, WorkerRecord(synced=("daily",)))
-    assert store.read_record() == arming
-    assert store.read(WorkerRecord) == worker
-    assert not list(store.queued(0))
 
 
 # Tasks.
@@ -175,21 +167,6 @@ def test_a_change_is_made_on_the_revision_it_was_made_from(store: Store) -> None
     assert store.get(0, "one") == paused
 
 
-def test_a_change_that_is_stored_already_was_ours(store: Store) -> None:
-    # The answer to a write may be lost, and the write made again.
-    first = task()
-    assert store.insert(first)
-    assert store.save(first, first.paused())
-    assert store.save(first, first.paused())
-
-
-def test_many_are_found_by_their_keys_and_the_missing_left_out(store: Store) -> None:
-    there = [task(f"task-{number}") for number in range(7)]
-    assert all(store.insert(each) for each in there)
-    found = store.get_many([*map(key, there), QueueKey(LATER, "missing", 0)])
-    assert found == {each.id: each for each in there}
-
-
 # Claims.
 
 
@@ -270,16 +247,6 @@ def test_the_queue_goes_on_behind_a_key_whether_it_is_still_there_or_not(store: 
     assert list(store.queued(0, after=every[221], before=NOON)) == []
 
 
-def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
-    assert store.insert(task())
-    claimed = store.claim(key(task()), run="run", now=LATER, status=Status.SCHEDULED)
-    assert claimed
-    assert keys(store.queued(0)) == ["one"]  # it runs, and may have to be looked at again
-    assert store.save(claimed, claimed.done(now=LATER, keep=RetentionPolicy(retention=timedelta(days=1))))
-    assert keys(store.queued(0)) == []
-    assert store.head(0) == NEVER
-
-
 def test_a_stretch_of_the_queue_is_counted_with_both_its_ends_up_to_a_bound(store: Store) -> None:
     for number in range(5):
         assert store.insert(task(f"t{number}", due=NOON + timedelta(minutes=number)))
@@ -295,14 +262,6 @@ def test_a_stretch_of_the_queue_is_counted_with_both_its_ends_up_to_a_bound(stor
     assert store.count(0, after=fourth, before=second, most=100) == 0
     almost = fourth - timedelta(microseconds=1)
     assert store.count(0, after=second, before=almost, most=100) == 2
-
-
-def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
-    one, two = task("one", NOON), task("two", LATER)
-    assert store.insert(one)
-    assert store.insert(two)
-    assert store.head(0, skipping={key(one)}) == LATER
-    assert store.head(0, skipping={key(one), key(two)}) == NEVER
 
 
 def test_tasks_are_found_by_the_beginning_of_their_ids(store: Store) -> None:
@@ -388,12 +347,6 @@ def test_many_changes_are_each_made_on_the_revision_it_was_made_from(store: Stor
         there[3].paused(),
     ]
     assert keys(store.queued(0)) == ["changed"]
-
-
-def test_two_changes_of_one_task_at_once_are_one_that_is_made_and_one_that_is_not(store: Store) -> None:
-    assert store.insert(task())
-    changes = [(task(), task().paused()), (task(), task().moved(NOON, now=NOON))]
-    assert store.save_many(changes) == [True, False]
 
 
 def test_many_are_claimed_each_if_it_is_as_it_was_queued(store: Store) -> None:

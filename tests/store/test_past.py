@@ -62,14 +62,6 @@ def test_each_kind_is_found_by_itself(store: Store) -> None:
     assert all(past(store, kind, lane=1) == [] for kind in Past)
 
 
-def test_what_is_retried_or_resumed_has_nothing_behind_it(store: Store) -> None:
-    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=KEEP))
-    failed = store.get(0, "failed")
-    assert failed
-    assert store.save(failed, failed.retried(now=LATER))
-    assert past(store, Past.FAILED) == []
-
-
 def recurring(id: str) -> Task:
     return new_task(id=id, action="act", schedule="rate(1 hour)", start=NOON, now=NOON)
 
@@ -155,14 +147,6 @@ def test_the_past_goes_on_behind_each_place_in_both_directions(store: Store, ten
         assert list(store.past(0, Past.FAILED, before=place, latest_first=True)) == ten[:number][::-1]
 
 
-def test_the_past_goes_on_behind_a_task_that_is_gone(store: Store, ten: list[PastKey]) -> None:
-    gone = store.get(0, ten[4].id)
-    assert gone
-    assert store.save(gone, None)
-    assert list(store.past(0, Past.FAILED, after=ten[4])) == ten[5:]
-    assert list(store.past(0, Past.FAILED, before=ten[4], latest_first=True)) == ten[:4][::-1]
-
-
 def test_the_past_is_counted_up_to_a_bound(store: Store, ten: list[PastKey]) -> None:
     assert store.count_past(0, Past.FAILED, most=1000) == len(ten)
     assert store.count_past(0, Past.FAILED, most=3) == 3
@@ -213,18 +197,6 @@ def test_a_done_task_keeps_no_large_payload(store: Store) -> None:
 
 
 # Deletions.
-
-
-def test_a_task_is_deleted_as_it_was_read(store: Store) -> None:
-    one = task("one")
-    assert store.insert(one)
-    running = claimed(store, one)
-    assert not store.save(one, None)  # it is at another rev
-    for _ in range(2):  # who deleted it need not know that it is gone
-        assert store.save(running, None)
-    assert store.get(0, "one") is None
-    assert list(store.queued(0)) == []
-    assert store.insert(task("one"))
 
 
 def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -> None:

@@ -73,10 +73,6 @@ def test_history_that_has_expired_is_no_obstacle(store: Store, after: int, resul
     assert store.relocate([place(old)], lanes=LANES, now=LATER + timedelta(seconds=after)) == [result]
 
 
-def test_a_task_that_is_gone_is_not_moved(store: Store) -> None:
-    assert store.relocate([place(in_old_lane())], lanes=LANES, now=NOON) == [False]
-
-
 def test_several_are_moved_each_by_itself(store: Store) -> None:
     there = [in_old_lane(number) for number in range(AT_ONCE)]
     for each in there[1:]:

@@ -88,14 +88,13 @@ class Metrics:
             self._flush_parts(now)
 
     def end(self, now: datetime, **values: int) -> None:
-        """Write the metrics that are left, and these of the run as a whole."""
         for action in list(self._outcomes):
             self._flush(action, now)
         self._flush_parts(now)
         self.write(now, **values)
 
     def write(self, now: datetime, **values: int) -> None:
-        """Write these metrics at once."""
+        """Write these metrics of the run as a whole at once."""
         self._write(now, {"Scheduler": self._scheduler}, values)
 
     def _flush(self, action: str, now: datetime) -> None:

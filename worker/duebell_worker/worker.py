@@ -230,10 +230,7 @@ class Worker:
 
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
-            self._check_is_new(chosen)
-            action = new_action(chosen, function, lambda: self.editor, **options)
-            self._add(action)
-            return action
+            return self._add(new_action(chosen, function, lambda: self.editor, **options))
 
         return register(name) if callable(name) else register
 
@@ -256,7 +253,7 @@ class Worker:
         """
         from duebell_shared.deliveries.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)
 
-        return self._add_delivery(Delivery(name=name, to=to, **options))
+        return self._add(delivery_action(Delivery(name=name, to=to, **options), lambda: self.editor))
 
     @property
     def deliveries(self) -> "tuple[Delivery, ...]":
@@ -276,7 +273,7 @@ class Worker:
 
             for delivery in deliveries_in(text).values():
                 try:
-                    self._add_delivery(delivery)
+                    self._add(delivery_action(delivery, lambda: self.editor))
                 except ValueError as error:
                     raise InvalidSettings(_DELIVERIES, f"{error}; rename one of the two") from None
         self._has_declared_deliveries = True
@@ -286,24 +283,19 @@ class Worker:
         if self._is_from_env:
             self.add_declared_deliveries()
 
-    def _add_delivery(self, delivery: "Delivery") -> PayloadAction[Any, [Any], None]:
-        self._check_is_new(delivery.name)
-        action = delivery_action(delivery, lambda: self.editor)
-        self._add(action)
-        return action
-
-    def _check_is_new(self, name: str) -> None:
+    def _add(self, action: _Action) -> _Action:
+        """Register an action, or the one of a delivery. Raises ValueError if its name cannot be had."""
+        name = action.name
+        if is_reserved(name):
+            raise ValueError(
+                f"action {quoted(name)}: names that start with {quoted(RESERVED)} are duebell's own"
+            )
         if known := self._actions.get(name):
             delivery = known.delivery
             what = f"a delivery to {delivery.target.shown}" if delivery else known.function.__qualname__
             raise ValueError(f"there is an action {quoted(name)} already: {what}")
-
-    def _add(self, action: Action[..., Any]) -> None:
-        if is_reserved(action.name):
-            raise ValueError(
-                f"action {quoted(action.name)}: names that start with {quoted(RESERVED)} are duebell's own"
-            )
-        self._actions[action.name] = action
+        self._actions[name] = action
+        return action
 
     def _deliverer(self) -> Deliver | None:
         """The sender of the deliveries; None if there are none."""
@@ -428,9 +420,8 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
     """
     ours = event.get("duebell") if isinstance(event, dict) else None
     lanes = ours.get("lanes") if isinstance(ours, dict) else None
-    if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
-        return None
-    return tuple(lanes)
+    is_ours = isinstance(lanes, list) and all(isinstance(lane, int) for lane in lanes)
+    return tuple(lanes) if lanes is not None and is_ours else None
 
 
 def rang_at(event: object) -> datetime | None:

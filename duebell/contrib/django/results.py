@@ -20,7 +20,7 @@ from duebell_shared.tasks.history import FailedAttempt
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task as StoredTask
 
-from .framework import Task, TaskError, TaskResult, TaskResultStatus, task_backends
+from .framework import Task, TaskError, TaskResult, TaskResultStatus
 
 #: Django's name of each status. A task that was cancelled or expired will not run.
 _STATUSES = {
@@ -85,14 +85,12 @@ class DuebellResult(TaskResult):
 
 
 def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
-    """The result of the stored task: of `task`, with the arguments, due date and priority that are stored.
+    """The result of the stored task: of `task`, with the arguments and priority that it was enqueued with.
 
     backend  the alias to use if the stored task does not tell its own
     """
     call = _call_of(stored, backend)
-    changes: dict[str, Any] = {"queue_name": call.queue_name, "backend": call.backend}
-    default = getattr(task_backends[call.backend], "default_priority", 0)
-    changes["priority"] = told_priority(stored.priority, enqueued=call.priority, default=default)
+    changes: dict[str, Any] = {name: getattr(call, name) for name in ("queue_name", "backend", "priority")}
     if stored.due > stored.created_at:
         changes["run_after"] = _in_djangos_zone(stored.due)
     changes = {name: value for name, value in changes.items() if getattr(task, name) != value}
@@ -180,19 +178,6 @@ def stored_priority(priority: int, *, default: int) -> int:
     if priority > 0:
         return default + _share(priority, MAX_PRIORITY - default)
     return default - _share(-priority, default)
-
-
-def told_priority(stored: int, *, enqueued: int, default: int) -> int:
-    """Django's priority of a task that is stored with this one of duebell's.
-
-    enqueued  the one that it was enqueued with; it is told as long as the stored one has not been changed.
-              Of a changed one, the farthest from 0 that is stored so
-    """
-    if stored_priority(enqueued, default=default) == stored:
-        return enqueued
-    if stored > default:
-        return (stored - default) * _MOST // (MAX_PRIORITY - default)
-    return -((default - stored) * _MOST // default) if stored < default else 0
 
 
 def _share(distance: int, steps: int) -> int:

@@ -1,129 +1,58 @@
-"""`duebell add`: one task, or all tasks of a file of JSON lines, with a progress bar and a report."""
+"""`duebell add`: one task, or all tasks of a file of JSON lines, with a report."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Annotated, Any, NamedTuple
-from zoneinfo import ZoneInfo
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
 from duebell_editor.library.editor import Editor
-from duebell_shared.errors import (
-    AddReport,
-    AwsError,
-    DuebellError,
-    InvalidTask,
-    NotArmed,
-    NotDeployed,
-    TaskExists,
-)
-from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.errors import AwsError, DuebellError, InvalidTask, NotDeployed
+from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, fields_of_json
+from duebell_shared.tasks.fields import FIELDS, NewTask, fields_of_json
 from duebell_shared.tasks.new_task import new_task
 
 from . import options
 from .context import Context, option
-from .errors import Exit, WrongUsage, words_of
-from .options import instant, opened, with_fields
-from .output import Output, plain
+from .errors import Exit, WrongUsage, describe
+from .options import opened, with_fields
+from .output import Output
 from .program import examples, with_json
 from .tasks import print_change
-
-
-class Line(NamedTuple):
-    """One line: its number, and its task, or the error in it."""
-
-    number: int
-    task: NewTask | InvalidTask
-
-    @property
-    def id(self) -> str | None:
-        """The id that the line gives, if any."""
-        return None if isinstance(self.task, InvalidTask) else self.task.get("id")
-
-
-class Reader:
-    """Reads lines, with the checks of the library, and finds ids that stand there twice.
-
-    Times without an offset are in `zone`. If there is an `id_prefix`, a task without an id gets it and its
-    line number.
-    """
-
-    def __init__(
-        self,
-        zone: ZoneInfo | None,
-        id_prefix: str | None,
-        clock: Callable[[], datetime],
-        *,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._zone = zone
-        self._id_prefix = id_prefix
-        self._clock = clock
-        self._warn = warn
-        self._lines: dict[str, int] = {}  # by the id
-        self._number = 0
-        self.without_id = 0
-
-    def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
-        """Read the next lines; empty ones are left out."""
-        for line in lines:
-            self._number += 1
-            text = line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line
-            if text.strip():
-                yield Line(self._number, self._task(text))
-
-    def _task(self, text: bytes) -> NewTask | InvalidTask:
-        number = self._number
-        try:
-            given = _object(text)
-            if self._id_prefix is not None and given.get("id") is None and not given.get("unique"):
-                given["id"] = f"{self._id_prefix}{number}"
-            task = fields_of_json(NewTask, given, instant=self._instant)
-            check_size(new_task(**task, now=self._clock()))
-        except InvalidTask as error:
-            return error
-        if (id := task.get("id")) is None:
-            self.without_id += 1
-        elif (first := self._lines.setdefault(id, number)) != number:
-            return InvalidTask("id", f"{quoted(id)} is the id of line {first} too")
-        return task
-
-    def _instant(self, field: str, given: object) -> datetime:
-        try:
-            where = f"line {self._number}: {field}"
-            return instant(str(given), self._zone, lambda why: self._warn(f"{where}: {why}"))
-        except ValueError as error:
-            raise InvalidTask(field, str(error)) from None
-
-
-def _object(line: bytes) -> dict[str, object]:
-    try:
-        given = read_json(line.decode())
-    except UnicodeDecodeError as error:
-        raise InvalidTask("", f"is not UTF-8: byte {error.start + 1} is wrong") from None
-    except RecursionError:
-        raise InvalidTask("", f"is nested too deeply: a payload has {MAX_LEVELS} levels at most") from None
-    except ValueError as error:
-        raise InvalidTask("", f"is not JSON: {error}") from None
-    if not isinstance(given, dict):
-        raise InvalidTask("", "must be an object with the arguments of a task")
-    return given
-
 
 #: Lines that are written at a time.
 _CHUNK = 500
 
 
-class Policy(NamedTuple):
-    """What to do when an id is taken: `if_exists` and `max_wait` of `Editor.add`, the same for all lines."""
+def read_tasks(lines: Iterable[bytes], now: datetime) -> tuple[dict[int, NewTask], dict[int, InvalidTask]]:
+    """The tasks by the numbers of their lines, and the errors of lines that cannot be right."""
+    tasks: dict[int, NewTask] = {}
+    wrong: dict[int, InvalidTask] = {}
+    first: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            if line.strip():
+                tasks[number] = _task(line, now)
+        except InvalidTask as error:
+            wrong[number] = error
+    for number, task in tasks.items():
+        if (id := task.get("id")) and first.setdefault(id, number) != number:
+            wrong[number] = InvalidTask("id", f"{quoted(id)} is the id of line {first[id]} too")
+    return tasks, wrong
 
-    if_exists: IfExists
-    max_wait: timedelta | None
+
+def _task(line: bytes, now: datetime) -> NewTask:
+    try:
+        given = read_json(line)
+    except ValueError as error:
+        raise InvalidTask("task", f"is not JSON: {error}") from None
+    task = fields_of_json(NewTask, given)
+    check_size(new_task(**task, now=now))
+    return task
 
 
 @dataclass
@@ -132,79 +61,50 @@ class _Tally:
 
     added: int = 0
     there_already: int = 0
-    failures: list[tuple[Line, str]] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
 
-    def fail(self, line: Line, error: DuebellError) -> None:
-        if isinstance(error, TaskExists):
-            why = f"the id {quoted(error.id)} is taken: give --if-exists keep, or replace, for what is there"
-        elif isinstance(error, InvalidTask) and not error.field:
-            why = error.reason
-        else:
-            why = words_of(error)
-        self.failures.append((line, plain(" ".join(why.split("\n")))))
-
-    def tasks_of(self, lines: Iterable[Line]) -> list[Line]:
-        """The lines that are tasks; the others are failures."""
-        tasks = []
-        for line in lines:
-            if isinstance(line.task, InvalidTask):
-                self.fail(line, line.task)
-            else:
-                tasks.append(line)
-        return tasks
+    def fail(self, line: int, error: DuebellError) -> None:
+        self.failures.append({"line": line, "detail": describe(error)})
 
     def tell(self, out: Output) -> None:
         """Print how many were added, and which failed and why."""
         if out.as_json:
-            failures = [{"line": line.number, "id": line.id, "detail": why} for line, why in self.failures]
-            counts = {"added": self.added, "there_already": self.there_already}
-            out.print_json({**counts, "failures": failures})
+            out.print_json(vars(self))
             return
         there = f"{self.there_already:,} there already, " if self.there_already else ""
         print(f"{self.added:,} added, {there}{len(self.failures):,} failed")
-        out.note_some([f"line {line.number}: {why}" for line, why in self.failures])
+        out.note_some([f"line {one['line']}: {one['detail']}" for one in self.failures])
 
 
-def add_file(
-    context: Context, file: str, *, zone: ZoneInfo | None, id_prefix: str | None, policy: Policy
-) -> None:
+def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     """Add the tasks in the lines of a file, or of `-`, standard input. Exits with 7 when some failed.
 
     All lines are read into memory, and checked before any task is written.
+
+    policy  `if_exists` and `max_wait` of the library, the same for all lines
     """
-    if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists", "max_wait"):
+    if others := context.given_besides("from_", *policy):
         raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
     out, tally = context.out, _Tally()
-    reader = Reader(zone, id_prefix, context.now, warn=out.warn)
     with opened(file) as stream:
-        lines = tally.tasks_of(reader.read(stream))
-    if tally.failures:
+        tasks, wrong = read_tasks(stream, context.now())
+    for number, error in sorted(wrong.items()):
+        tally.fail(number, error)
+    if wrong:
         tally.tell(out)
-        some = f"{len(tally.failures):,} of the lines" if tally.failures[1:] else "a line"
-        raise WrongUsage(f"{some} cannot be right; nothing was added")
-    if reader.without_id:
-        some = f"{reader.without_id:,} lines have" if reader.without_id > 1 else "a line has"
-        out.warn(
-            f"{some} no id: if this were repeated, they would be added again; --id-prefix TEXT makes ids of "
-            f"their line numbers"
-        )
-    editor, done_to = context.editor(), 0
+        raise WrongUsage(f"{_count(len(wrong))} cannot be right; nothing was added")
+    if without_id := sum(task.get("id") is None for task in tasks.values()):
+        out.warn(f"{_count(without_id)} without an id or `unique`: if this is repeated, they are added again")
+    editor, lines = context.editor(), list(tasks.items())
     try:
-        with out.progress("adding", len(lines)) as progress:
-            for start in range(0, len(lines), _CHUNK):
-                chunk = lines[start : start + _CHUNK]
-                _write(editor, chunk, policy, tally)
-                done_to = chunk[-1].number
-                progress(start + len(chunk))
+        for start in range(0, len(lines), _CHUNK):
+            out.progress(start, len(lines))
+            _write(editor, lines[start : start + _CHUNK], policy, tally)
     except (KeyboardInterrupt, DuebellError):
         with contextlib.suppress(DuebellError):
             editor.ensure_armed()  # for tasks that are stored, but not armed for yet
-        again = "repeat it with --if-exists keep: what is stored already stays as it is"
-        if reader.without_id:
-            again = "to repeat it, leave these lines out: those without an id would be added again"
-        out.warn(
-            f"broken off after line {done_to:,}, and some of the {_CHUNK} after it may be stored too; {again}"
-        )
+        more = f"up to {_CHUNK} more lines may be stored; repeat it with --if-exists keep, which leaves them"
+        out.warn(f"broken off: {more} as they are")
         tally.tell(out)
         raise
     tally.tell(out)
@@ -212,22 +112,20 @@ def add_file(
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _write(editor: Editor, lines: Sequence[Line], policy: Policy, tally: _Tally) -> None:
+def _count(lines: int) -> str:
+    return f"{lines:,} lines" if lines > 1 else "1 line"
+
+
+def _write(
+    editor: Editor, lines: Sequence[tuple[int, NewTask]], policy: dict[str, Any], tally: _Tally
+) -> None:
     """Store the tasks of these lines. Raises NotArmed, and the error of AWS if that stopped all of them."""
-    tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
-    trouble: NotArmed | None = None
-    try:
-        report = editor.add_many(tasks, if_exists=policy.if_exists, max_wait=policy.max_wait)
-    except NotArmed as error:
-        report = error.report if isinstance(error.report, AddReport) else AddReport(added=())
-        trouble = error
-    there = len(report.there_already) if policy.if_exists is IfExists.KEEP else 0
+    report = editor.add_many([task for _, task in lines], **policy)
+    there = len(report.there_already) if policy["if_exists"] == "keep" else 0
     tally.added += len(report.added) - there
     tally.there_already += there
     for failure in report.failures:
-        tally.fail(lines[failure.index], failure.error)
-    if trouble:
-        raise trouble
+        tally.fail(lines[failure.index][0], failure.error)
     errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
     if errors and len(errors) == len(lines):
         raise errors[-1]  # the other lines would fare no better
@@ -237,8 +135,8 @@ app = typer.Typer()
 
 _FROM = """\
 --from checks all lines first. If one is wrong, nothing is added. An interrupted add can be repeated with
---if-exists keep, if each line has an id, or --id-prefix makes one of the line's number. In a line, times are
-text, and lengths of time are seconds.
+--if-exists keep, if each line has an id or `unique`. In a line, times are text with an offset, and lengths of
+time are seconds.
 """
 
 
@@ -246,7 +144,7 @@ text, and lengths of time are seconds.
     epilog=examples(
         """add remind --in 2d10h --payload '{"user": 7}' --id remind-7""",
         "add report --schedule '0 9 * * 1-5' --timezone Europe/Berlin",
-        "add --from tasks.jsonl --id-prefix import-3- --if-exists keep",
+        "add --from tasks.jsonl --if-exists keep",
         more=_FROM,
     )
 )
@@ -262,10 +160,6 @@ def add(
     from_: Annotated[
         str | None, option("--from", "FILE", "Add many: a JSON object to a line; - is stdin.")
     ] = None,
-    id_prefix: Annotated[
-        str | None,
-        option("--id-prefix", "TEXT", "With --from: lines without an id get this and their number."),
-    ] = None,
     **given: Any,
 ) -> None:
     """The task runs ACTION with a payload at a time, or by a schedule.
@@ -274,13 +168,11 @@ def add(
     """
     timezone, due, in_ = given["timezone"], given["due"], given["in_"]
     if from_ is not None:
-        policy = Policy(IfExists(given["if_exists"] or "fail"), given["max_wait"])
-        add_file(context, from_, zone=timezone, id_prefix=id_prefix, policy=policy)
+        policy = {"if_exists": given["if_exists"] or "fail", "max_wait": given["max_wait"]}
+        add_file(context, from_, policy)
         return
     if action is None:
         raise WrongUsage("give the ACTION to run, or --from FILE")
-    if id_prefix is not None:
-        raise WrongUsage("--id-prefix goes with --from; give --id")
     fields = options.fields_from(given)
     if "schedule" in fields:
         if due is not None or in_ is not None:

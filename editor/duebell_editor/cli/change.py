@@ -24,7 +24,7 @@ from . import options
 from .context import Context, flag, option
 from .errors import Exit, WrongUsage, failure_fields, note_failures
 from .options import with_fields, with_filters
-from .output import Output, id_of, local, plain
+from .output import Output, count_of, id_of, local, plain
 from .program import examples, with_json
 from .tasks import print_change
 
@@ -116,12 +116,12 @@ def backfill(
     plan = run(dry_run=True)
     if plan.dues and not dry_run and not yes:
         which = f"{local(plan.dues[0])} to {local(plan.dues[-1])}"
-        _ask(out, f"{plain(context.account.scheduler)}: {_count(len(plan.dues))} would be added, {which}")
+        _ask(out, f"{plain(context.account.scheduler)}: {count_of(len(plan.dues))} would be added, {which}")
     report = plan if dry_run else run()
     if out.as_json:
         out.print_json({**plain_values(report), "failures": failure_fields(report.failures)})
     elif dry_run:
-        print(f"{_count(len(plan.dues))} would be added; nothing was changed")
+        print(f"{count_of(len(plan.dues))} would be added; nothing was changed")
     else:
         done = f"{report.added:,} added, {report.there_already:,} there already"
         print(f"{done}, {len(report.failures):,} failed: list --prefix {plain(report.prefix)}")
@@ -233,7 +233,7 @@ def _add_command(verb: Verb) -> None:
         if chosen.ids and not ids and not yes:
             more = "" if chosen.is_all else ", and there are more,"
             which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
-            tasks = f"{_count(len(chosen.ids))} ({which}){more}"
+            tasks = f"{count_of(len(chosen.ids))} ({which}){more}"
             _ask(out, f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}")
         _change(editor, out, verb, chosen)
 
@@ -279,12 +279,11 @@ def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
     changed: list[Task] = []
     failures: list[ChangeFailure] = []
     try:
-        with out.progress(verb.rule.words, len(chosen.ids)) as progress:
-            for start in range(0, len(chosen.ids) or 1, _CHUNK):  # also without ids, to arm the rule
-                report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
-                changed += report.changed
-                failures += report.failures
-                progress(len(changed) + len(failures))
+        for start in range(0, len(chosen.ids) or 1, _CHUNK):  # also without ids, to arm the rule
+            out.progress(start, len(chosen.ids))
+            report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
+            changed += report.changed
+            failures += report.failures
     except (KeyboardInterrupt, DuebellError):
         out.warn("broken off: some that are not told here may be changed too")
         raise
@@ -311,14 +310,10 @@ def _tell(
         )
         return
     if is_dry_run:
-        print(f"{_count(found)} would be {done}; nothing was changed")
+        print(f"{count_of(found)} would be {done}; nothing was changed")
     else:
-        print(f"{_count(len(report.changed))} {done}, {len(report.failures):,} failed")
+        print(f"{count_of(len(report.changed))} {done}, {len(report.failures):,} failed")
     sys.stdout.flush()
     if not chosen.is_all:
         out.note("there are more than these: repeat it, or take more with --limit")
     note_failures(out, report.failures)
-
-
-def _count(number: int) -> str:
-    return "1 task" if number == 1 else f"{number:,} tasks"

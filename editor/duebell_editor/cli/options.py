@@ -16,7 +16,7 @@ from msgspec import UNSET
 from duebell_editor.listing.filters import FILTERS
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import parse
-from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
@@ -96,14 +96,8 @@ def payload_from(text: str | None, file: str | None) -> Any:
     try:
         if text is None or text == "-":
             with opened(file or "-") as stream:
-                text = stream.read().decode("utf-8-sig")
+                return read_json(stream.read())
         return read_json(text)
-    except UnicodeDecodeError as error:
-        raise WrongUsage(f"the payload is not UTF-8: byte {error.start + 1} is wrong") from error
-    except RecursionError as error:
-        raise WrongUsage(
-            f"the payload is nested too deeply: {MAX_LEVELS} levels at most are allowed"
-        ) from error
     except ValueError as error:
         raise WrongUsage(f"the payload is not JSON: {error}") from error
 

@@ -5,14 +5,12 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -95,21 +93,10 @@ class Output:
         if lines[_SHOWN:]:
             self.note(f"and {len(lines) - _SHOWN:,} more")
 
-    @contextmanager
-    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Show a progress bar, only on a terminal. Yields a function to call with the number done."""
-        errors = Console(stderr=True)
-        from rich.progress import (  # noqa: PLC0415 (slow to import)
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-        )
-
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-            task = progress.add_task("", total=total)
-            yield lambda done: progress.update(task, completed=done)
+    def progress(self, done: int, total: int) -> None:
+        """Say how far the command is, to a person who looks on."""
+        if self.is_watched and done:
+            self.note(f"{done:,} of {total:,}")
 
 
 class _SafeConsole(Console):
@@ -158,6 +145,11 @@ def json_line(line: str) -> str:
 def in_one_line(text: str) -> str:
     """`text` without line ends and tabs, safe for a terminal."""
     return plain(" ".join(text.split()))
+
+
+def count_of(tasks: int) -> str:
+    """A number of tasks: `1 task`, `1,200 tasks`."""
+    return "1 task" if tasks == 1 else f"{tasks:,} tasks"
 
 
 def when(instant: datetime | None, now: datetime) -> str:
@@ -274,8 +266,3 @@ def in_words(name: str, value: Any, now: datetime) -> str:
 def title_of(name: str) -> str:
     """The name of a field for people."""
     return plain(name.removesuffix("_ms").replace("_", " "))
-
-
-def indented(*lines: Cell) -> Padding:
-    """Lines below a title."""
-    return Padding(Group(*(Text(line) if isinstance(line, str) else line for line in lines)), (0, 0, 0, 2))

@@ -1,6 +1,6 @@
 """The command `simulate`: a forecast of the queue, as it is and with changes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
@@ -13,7 +13,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
 from duebell_shared.tasks.fields import NewTask
 
-from .add import Reader
+from .add import read_tasks
 from .context import Context, flag, option
 from .errors import WrongUsage
 from .options import duration, instant, opened
@@ -123,9 +123,9 @@ def _limit(text: str) -> dict[str, Any]:
         raise WrongUsage(f"--limit {quoted(text)} is no limit: give a number, or a number and /s") from None
 
 
-def _tasks(file: str, context: Context) -> Iterator[NewTask]:
+def _tasks(file: str, context: Context) -> Iterable[NewTask]:
     with opened(file) as lines:
-        for line in Reader(None, None, context.now, warn=context.out.warn).read(lines):
-            if isinstance(line.task, InvalidTask):
-                raise WrongUsage(f"line {line.number}: {line.task}")
-            yield line.task
+        tasks, wrong = read_tasks(lines, context.now())
+    for number, error in wrong.items():
+        raise WrongUsage(f"line {number}: {error}")
+    return tasks.values()

@@ -2,22 +2,19 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, task_fields
-from duebell_editor.listing.failures import MOST_READ, FailureGroup, Failures
+from duebell_editor.listing.failures import MOST_READ, FailureGroup
 from duebell_editor.listing.filters import MAX_LIMIT
-from duebell_editor.listing.listing import QUICKLY, Page
-from duebell_editor.listing.positions import position_from
 from duebell_shared.instants import render
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.status import Status
@@ -28,13 +25,11 @@ from .errors import WrongUsage
 from .options import Timezone, filters_from, with_filters
 from .output import (
     Cell,
-    Output,
     cell,
     console,
+    count_of,
     in_one_line,
-    indented,
     local,
-    plain,
     relative,
     short,
     table,
@@ -81,10 +76,7 @@ def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
     """The time in this zone, if its offset is not that of the local zone."""
     if zone is None:
         return ""
-    try:
-        here, there = instant.astimezone(), instant.astimezone(zone)
-    except (OverflowError, ValueError, OSError):  # the calendar's first and last hours
-        return ""
+    here, there = instant.astimezone(), instant.astimezone(zone)
     return "" if here.utcoffset() == there.utcoffset() else f", {there:%Y-%m-%d %H:%M:%S} in {zone.key}"
 
 
@@ -164,8 +156,8 @@ _OUTPUT = """\
 On a terminal it prints a table; ↻ marks recurring tasks. In a pipe it prints a line for each task, with tabs
 between id, status, action, due date, next look, attempt, end, schedule and error. --json prints all fields.
 
-A page ends early when matches are rare in a long queue. If there are more tasks, the last line on standard
-error says how to go on: with --json as {"cursor": "…"}. --all reads all pages.
+If there are more tasks, the last line on standard error says how to go on: with --json as {"cursor": "…"}.
+--all reads all pages.
 """
 
 
@@ -198,41 +190,17 @@ def list_(
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
     find = partial(context.editor().list, latest_first=latest_first, **filters_from(given))
-    out = context.out
-    shown = 0
-    page = Page(tasks=())
-    limit = 100 if limit is None else limit
-    for page in _all_pages(find, cursor) if every else [_page(out, find, limit, cursor)]:
-        shown += len(page.tasks)
-        print_tasks(context, page.tasks)
+    out, most = context.out, MAX_LIMIT if every else limit or 100
+    page = find(limit=most, cursor=cursor)
+    print_tasks(context, page.tasks)
+    if not page.tasks and not out.as_json:
+        print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
+    while every and page.cursor:
         sys.stdout.flush()
+        page = find(limit=most, cursor=page.cursor)
+        print_tasks(context, page.tasks)
     if page.cursor:
         out.note(f"there is more: repeat with --cursor {page.cursor}", {"cursor": page.cursor})
-    elif not shown and not out.as_json:
-        print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
-
-
-def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None) -> Page:
-    """A page of up to `limit` tasks, never an empty one while there are more.
-
-    On a terminal, search until the page is full, and print the progress.
-    """
-    page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
-    tasks = page.tasks
-    while page.cursor and (not tasks or (len(tasks) < limit and out.is_watched)):
-        if out.is_watched:
-            out.note(f"looked as far as {local(position_from(page.cursor).at)} so far; {len(tasks)} found")
-        page = find(limit=limit - len(tasks), cursor=page.cursor, most_keys=QUICKLY)
-        tasks += page.tasks
-    return Page(tasks=tasks, cursor=page.cursor)
-
-
-def _all_pages(find: Callable[..., Page], cursor: str | None) -> Iterator[Page]:
-    page = find(limit=MAX_LIMIT, cursor=cursor)
-    yield page
-    while page.cursor:
-        page = find(limit=MAX_LIMIT, cursor=page.cursor)
-        yield page
 
 
 @app.command(epilog=examples("failures", "retry --status failed --action charge --error TimeoutError"))
@@ -245,12 +213,17 @@ def failures(context: Context) -> None:
     """
     found, out = context.editor().failures(), console()
     if context.out.as_json:
-        context.out.print_json(plain_values(found))
+        context.answer(plain_values(found))
         return
     if not found.groups:
         print("no failed tasks", file=sys.stdout if out.is_terminal else sys.stderr)
-    for part in _parts(context, found):
-        out.print(part, soft_wrap=True)
+    for group in found.groups:
+        count = count_of(group.failed + len(group.failing))
+        title = f"{count} of {group.action}: {group.error or 'no error'}"
+        out.print(Text(title, style="bold"), soft_wrap=True)
+        last = f"last {when(group.last_at, context.now())}"
+        for line in filter(None, [in_one_line(group.message), last, *_commands(group, context.out.program)]):
+            out.print(Text(f"  {line}"), soft_wrap=True)
     if not found.is_all:
         context.out.note(f"more tasks have failed: these are the {MOST_READ} latest")
 
@@ -279,27 +252,10 @@ def changes(
         )
 
 
-def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
-    for group in found.groups:
-        title = Text.assemble(
-            _count(group), f" of {plain(group.action)}: ", (group.error or "no error", "red")
-        )
-        last = f"last {when(group.last_at, context.now())}"
-        commands = _commands(group, context.out.program)
-        yield title
-        yield indented(*filter(None, [in_one_line(group.message), last, *commands]))
-
-
-def _count(group: FailureGroup) -> tuple[str, str]:
-    count = group.failed + len(group.failing)
-    return "1 task" if count == 1 else f"{count:,} tasks", "bold"
-
-
 def _commands(group: FailureGroup, program: Sequence[str]) -> Iterator[str]:
     """The commands that run the group's tasks again."""
     if group.failed:
         error = ["--error", group.error] if group.error else []
-        words = [*program, "retry", "--status", "failed", "--action", group.action, *error]
-        yield plain(shlex.join(words))
+        yield shlex.join([*program, "retry", "--status", "failed", "--action", group.action, *error])
     if group.failing:
-        yield plain(shlex.join([*program, "run-now", *group.failing]))
+        yield shlex.join([*program, "run-now", *group.failing])

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.library.sync import SyncReport, SyncVerb
+from duebell_editor.library.sync import SyncVerb
 from duebell_editor.status.action_limits import ActionLimit, limit_words
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import render
 
 from .context import Context, flag
-from .errors import Exit, describe_as_json, words_of
-from .output import console, plain
+from .errors import Exit, describe_as_json, note_failures, words_of
+from .output import plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -85,10 +84,6 @@ def _instead_of(limit: ActionLimit) -> str:
     return f" (its code declares: {declared})"
 
 
-_SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}
-_STYLES = {SyncVerb.ADD: "green", SyncVerb.CHANGE: "yellow", SyncVerb.CANCEL: "red"}
-
-
 @app.command(epilog=examples("actions", "actions --json"))
 @with_json()
 def actions(context: Context) -> None:
@@ -128,23 +123,22 @@ def sync(
     The exit status is 7 if some could not be changed, such as one that runs at this moment.
     """
     report = context.editor().sync(dry_run=dry_run)
+    steps = plain_values(report.steps)
     if context.out.as_json:
-        context.out.print_json(_report_fields(report))
+        failures = [
+            {"id": one.id, **describe_as_json(one.error, words_of(one.error))} for one in report.failures
+        ]
+        told = {"version": report.version, "steps": steps, "unchanged": report.unchanged}
+        context.answer({**told, "failures": failures})
     else:
-        _print_report(report, is_plan=dry_run)
-        context.out.note_some([plain(f"{one.id}: {words_of(one.error)}") for one in report.failures])
+        if steps:
+            context.answer(steps)
+        counts = [f"{sum(one.verb is verb for one in report.steps)} to {verb}" for verb in SyncVerb]
+        made = "" if dry_run or not steps else f"; {len(steps) - len(report.failures)} done"
+        print(f"worker {report.version}: {', '.join(counts)}, {report.unchanged} unchanged{made}")
+        note_failures(context.out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
-
-
-def _report_fields(report: SyncReport) -> dict[str, Any]:
-    failures = [{"id": one.id, **describe_as_json(one.error, words_of(one.error))} for one in report.failures]
-    return {
-        "version": report.version,
-        "steps": plain_values(report.steps),
-        "unchanged": report.unchanged,
-        "failures": failures,
-    }
 
 
 def _payload(schema: Mapping[str, Any] | None) -> str:
@@ -156,15 +150,3 @@ def _payload(schema: Mapping[str, Any] | None) -> str:
         return str(schema.get("type", "any"))
     required = schema.get("required", ())
     return ", ".join(name if name in required else f"{name}?" for name in fields)
-
-
-def _print_report(report: SyncReport, *, is_plan: bool) -> None:
-    out = console()
-    for step in report.steps:
-        fields = f": {', '.join(step.fields)}" if step.fields else ""
-        words = f"{_SIGNS[step.verb]} {step.id}  {step.action}  {step.schedule}{fields}"
-        out.print(Text(plain(words), style=_STYLES[step.verb]))
-    done = {verb: sum(step.verb is verb for step in report.steps) for verb in SyncVerb}
-    counts = ", ".join(f"{done[verb]} to {verb}" for verb in SyncVerb)
-    made = "" if is_plan or not report.steps else f"; {len(report.steps) - len(report.failures)} done"
-    print(f"worker {report.version}: {counts}, {report.unchanged} unchanged{made}")

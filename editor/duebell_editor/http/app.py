@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duebell_editor.http.access import Access, check_access, visitor_of
 from duebell_editor.http.description import describe
-from duebell_editor.http.headers import Headers, Warned
+from duebell_editor.http.headers import Headers
 from duebell_editor.http.limits import BodyLimits
 from duebell_editor.http.pages import FILES, PAGES, is_bundled
 from duebell_editor.http.problems import EXCEPTION_HANDLERS
@@ -114,8 +114,8 @@ def create_app(
                      stored on a task as `changed_by`. Only for a server that is reached through that proxy
 
     Requests are logged to `duebell.http`, changes to `duebell.audit`, both at INFO.
-    In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
-    let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
+    In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`.
+    Raises InvalidSettings.
     """
     allowed_hosts = frozenset(allowed_hosts)
     check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
@@ -132,8 +132,7 @@ def create_app(
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
     app.state.readings = SharedReadings()
-    app.add_middleware(Warned)  # the innermost: a request passes the others first
-    app.add_middleware(BodyLimits)
+    app.add_middleware(BodyLimits)  # the innermost: a request passes the others first
     app.add_middleware(
         Access,
         allowed_hosts=allowed_hosts,

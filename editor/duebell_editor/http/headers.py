@@ -24,6 +24,13 @@ HEADERS = {
 }
 
 
+#: The header of warnings: a JSON list of texts, in ASCII.
+WARNINGS = "Duebell-Warnings"
+
+#: Proxies allow a few kilobytes of headers.
+_MOST_TEXTS, _MOST_CHARACTERS = 5, 400
+
+
 class Headers:
     """Adds the headers, as ASGI middleware, and answers HEAD with the headers of GET.
 
@@ -46,40 +53,18 @@ class Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in {**HEADERS, "Cache-Control": caching}.items():
                     headers.setdefault(name, value)
+                if texts:
+                    headers[WARNINGS] = _warnings(texts)
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
 
         asked = {**scope, "method": "GET"} if is_head else scope
-        await self._app(asked, receive, send_with)
-
-
-#: The header: a JSON list of texts, in ASCII.
-WARNINGS = "Duebell-Warnings"
-
-#: Proxies allow a few kilobytes of headers.
-_MOST_TEXTS, _MOST_CHARACTERS = 5, 400
-
-
-class Warned:
-    """Adds the header to the answer of a request that made the library warn, as ASGI middleware."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         with collected_warnings() as texts:
-
-            async def send_warned(message: Message) -> None:
-                if texts and message["type"] == "http.response.start":
-                    MutableHeaders(scope=message)[WARNINGS] = _header(texts)
-                await send(message)
-
-            await self._app(scope, receive, send_warned)
+            await self._app(asked, receive, send_with)
 
 
-def _header(texts: Sequence[str]) -> str:
+def _warnings(texts: Sequence[str]) -> str:
     different = list(dict.fromkeys(texts))
     shown = [text[:_MOST_CHARACTERS] for text in different[:_MOST_TEXTS]]
     more = [f"and {len(different) - _MOST_TEXTS:,} more"] if different[_MOST_TEXTS:] else []

@@ -1,6 +1,5 @@
 """Requests: their bodies and queries, read strictly. Ambiguous input is refused."""
 
-import json
 from collections.abc import Callable, Coroutine
 from datetime import date, datetime
 from functools import partial
@@ -32,7 +31,7 @@ from duebell_shared.limits.limits import (
     check_closed,
     check_per_second,
 )
-from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.payloads.payload import read_json
 from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
 from duebell_shared.tasks.checks import MAX_NAME
@@ -59,16 +58,9 @@ class _JsonRequest(Request):
     async def json(self) -> Any:
         """The body's value. Raises HTTPException: 400, with the reason."""
         try:
-            return read_json((await self.body()).decode())
-        except json.JSONDecodeError as error:
-            why = f"{error.msg} at character {error.pos}"
-        except UnicodeDecodeError:
-            why = "it is not UTF-8"
-        except RecursionError:
-            why = f"it is nested too deeply: a payload has {MAX_LEVELS} levels at most"
+            return read_json(await self.body())
         except ValueError as error:
-            why = str(error)
-        raise HTTPException(400, f"the body is not JSON as it is taken here: {why}")
+            raise HTTPException(400, f"the body is not JSON as it is taken here: {error}") from None
 
 
 class Given(BaseModel):

@@ -18,7 +18,9 @@ from duebell_shared.quoting import quoted
 
 from .access import ANY_HOST
 from .app import create_app
-from .limits import Deadlines
+
+#: Connections at a time; most systems let a process have 1,024 open files.
+MOST_CONNECTIONS = 500
 
 #: Seconds that running requests have after Ctrl-C.
 _PARTING = 5
@@ -48,8 +50,7 @@ def serve(
     read_only        show the queue only: requests that would change something are answered with 403
     identity_header  header in which a proxy with a login names the visitor: see create_app
 
-    Clients that are too slow are cut off. Raises InvalidSettings, and DuebellError when the port cannot be
-    used.
+    Raises InvalidSettings, and DuebellError when the port cannot be used.
     """
     address = _address(host)
     _check_address(address, token)
@@ -94,7 +95,8 @@ class _Server(uvicorn.Server):
 def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Deadlines,
+        http="h11",
+        limit_concurrency=MOST_CONNECTIONS,
         ws="none",
         log_level="warning",
         access_log=False,

@@ -15,7 +15,7 @@ import msgspec
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_shared.errors import InvalidInput, InvalidTask
 from duebell_shared.instants import MOST_SKEW
-from duebell_shared.payloads.payload import MAX_LEVELS, read_json
+from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.task_queue import Policy, check_not_recurring
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import INTAKE_VERBS, Settings
@@ -180,25 +180,16 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 def entries_of(message: Message, rights: Rights = ALL_RIGHTS) -> list[Entry]:
     """The entries of a message. One that cannot be right has an error, as has a message that is no JSON."""
     try:
-        given = _value(message.body)
-    except InvalidTask as error:
-        return [Entry(message=message, wanted=error)]
+        given = read_json(message.body)
+    except ValueError as error:
+        wrong = InvalidTask("message", f"is not JSON as it is taken here: {error}")
+        return [Entry(message=message, wanted=wrong)]
     if isinstance(given, list) and len(given) > MAX_MANY:
         what = f"is a list of {len(given):,}, and at most {MAX_MANY:,} are taken: send several messages"
         return [Entry(message=message, wanted=InvalidTask("message", what))]
     if isinstance(given, list):
         return [_entry(message, rights, one, place) for place, one in enumerate(given)]
     return [_entry(message, rights, given)]
-
-
-def _value(body: str) -> object:
-    try:
-        return read_json(body)
-    except RecursionError:
-        why = f"is nested too deeply: a payload has {MAX_LEVELS} levels at most"
-    except ValueError as error:
-        why = f"is not JSON as it is taken here: {error}"
-    raise InvalidTask("message", why)
 
 
 def _entry(message: Message, rights: Rights, given: object, place: int | None = None) -> Entry:

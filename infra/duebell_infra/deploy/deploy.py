@@ -266,14 +266,14 @@ def _bundle(
 
 
 def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
-    """The parameters for a table that is there, but in no stack, and keeps its key."""
+    """The parameters for a table that is there, but in no stack. Raises DeployFailed."""
     if before.get("ExistingTable") == "no":
         return {}
     if not table.exists():
         return {"ExistingTable": "no"}
-    if before or "KmsKeyArn" in asked:
-        return {"ExistingTable": "yes"}
-    return {"ExistingTable": "yes", "KmsKeyArn": table.customer_key()}
+    if not before and "KmsKeyArn" not in asked:
+        table.refuse_an_unknown_key()
+    return {"ExistingTable": "yes"}
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:

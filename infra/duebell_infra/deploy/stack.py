@@ -4,7 +4,6 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -32,14 +31,6 @@ _NOT_CREATED = "REVIEW_IN_PROGRESS"
 _ROLE_IS_NEW = "must allow AWS EventBridge Scheduler to assume the role"
 
 
-class Outcome(StrEnum):
-    """The outcome of applying a template."""
-
-    CREATED = "created"
-    UPDATED = "updated"
-    UNCHANGED = "nothing to change"
-
-
 class Stack:
     """The stack of this name; `progress` is given a line for every step of a change."""
 
@@ -61,8 +52,8 @@ class Stack:
         given = stack.get("Outputs", []) if stack else []
         return {one["OutputKey"]: one["OutputValue"] for one in given}
 
-    def apply(self, template: str, parameters: Mapping[str, str], *, tags: Mapping[str, str]) -> Outcome:
-        """Create the stack, or update what differs.
+    def apply(self, template: str, parameters: Mapping[str, str], *, tags: Mapping[str, str]) -> str:
+        """Create the stack, or update what differs; return which, in a word.
 
         What is left of a creation that failed is deleted first. Raises DeployFailed with AWS's reasons.
         """
@@ -80,11 +71,11 @@ class Stack:
             )
             if not self._is_ready(made["Id"]):
                 self._client.delete_change_set(ChangeSetName=made["Id"])
-                return Outcome.UNCHANGED
+                return "nothing to change"
             self._see_events(made["StackId"])
             self._client.execute_change_set(ChangeSetName=made["Id"])
             self._follow(made["StackId"], f"{kind}_COMPLETE")
-        return Outcome.UPDATED if kind == "UPDATE" else Outcome.CREATED
+        return f"{kind.lower()}d"
 
     def delete(self) -> bool:
         """Delete the stack with all that is not to be kept. False: there is none. Raises DeployFailed."""

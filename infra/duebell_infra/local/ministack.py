@@ -12,13 +12,11 @@ import time
 from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import boto3
-import botocore.session
-from botocore.client import BaseClient
 from botocore.config import Config
 
+from duebell_editor.cli.account import EndpointSession
 from duebell_infra.errors import EmbeddedStackFailed
 
 from .state import StateFolder
@@ -191,32 +189,20 @@ REGION = "us-east-1"
 _SECRET = "not-secret"  # noqa: S105
 
 
-class _EndpointSession(botocore.session.Session):
-    """Gives its endpoint to every client that is not given one.
+def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
+    """A session for the stack at this endpoint, with its region and its access key.
 
     Set here rather than in the environment, so that a process can talk to an embedded stack and to AWS, or to
     two stacks, and so that a variable the user has set does not win.
     """
-
-    def __init__(self, endpoint_url: str, key: str) -> None:
-        # A profile that the environment names need not exist here, and must not matter.
-        super().__init__(session_vars={"profile": (None, None, None, None)})
-        self._endpoint_url = endpoint_url
-        self.set_config_variable("region", REGION)
-        self.set_config_variable("config_file", "")
-        self.set_config_variable("credentials_file", "")
-        self.set_credentials(key, _SECRET, key)
-        self.set_default_client_config(Config(proxies={}))
-
-    def create_client(self, *args: Any, **options: Any) -> BaseClient:
-        if options.get("endpoint_url") is None:
-            options["endpoint_url"] = self._endpoint_url
-        return super().create_client(*args, **options)
-
-
-def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
-    """A session for the stack at this endpoint, with its region and its access key."""
-    return boto3.Session(botocore_session=_EndpointSession(endpoint_url, key))
+    # A profile that the environment names need not exist here, and must not matter.
+    inner = EndpointSession(session_vars={"profile": (None, None, None, None)})
+    inner.endpoint_url = endpoint_url
+    inner.set_config_variable("config_file", "")
+    inner.set_config_variable("credentials_file", "")
+    inner.set_credentials(key, _SECRET, key)
+    inner.set_default_client_config(Config(proxies={}))
+    return boto3.Session(botocore_session=inner, region_name=REGION)
 
 
 def embedded_environment(endpoint_url: str, key: str) -> dict[str, str]:

@@ -113,8 +113,8 @@ def serve(
         with (
             ended_by_signal(),
             stack,
-            _Repeated("watch", _LOG_EVERY, watch.check),
-            _Repeated("reload", _SOURCES_EVERY, reloader.check),
+            _repeated(watch.check, every=_LOG_EVERY),
+            _repeated(reloader.check, every=_SOURCES_EVERY),
         ):
             editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
             kept.write_text(actions or "", encoding="utf-8")
@@ -278,25 +278,22 @@ def registered(state: Path) -> Iterator[None]:
             LocalStack.delete(state)
 
 
-class _Repeated:
-    """A thread that does something again and again inside the context."""
+@contextmanager
+def _repeated(check: Callable[[], None], *, every: float) -> Iterator[None]:
+    """Make the check again and again inside the context, in a thread."""
+    is_over = threading.Event()
 
-    def __init__(self, name: str, every: float, do: Callable[[], None]) -> None:
-        self._every = every
-        self._do = do
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+    def run() -> None:
+        while not is_over.wait(every):
+            check()
 
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stop.wait(self._every):
-            self._do()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 class _Watch:
@@ -340,15 +337,13 @@ class Reloader:
         self._before = now
 
     def _reload(self, changed: list[str]) -> None:
-        what = ", ".join(changed) or "the folder of its sources"
         try:
-            is_new = self._stack.reload()
+            self._stack.reload()
         except Exception as error:  # noqa: BLE001 (whatever is wrong with it, the next change is looked for)
             why = str(error) if isinstance(error, DuebellError) else f"{type(error).__name__}: {error}"
             self._say(f"the worker is not reloaded, and the one before goes on: {why}")
         else:
-            as_it_is = f"stays as it is: {what} changed, and makes the version that runs already"
-            self._say(f"the worker {f'is reloaded: {what} changed' if is_new else as_it_is}")
+            self._say(f"the worker is reloaded: {', '.join(changed) or 'the folder of its sources'} changed")
 
 
 def _states_of(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:

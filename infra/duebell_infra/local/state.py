@@ -90,7 +90,7 @@ def _make_private(folder: Path) -> None:
 
 
 def access_key(file: Path) -> str:
-    """The key in this file. A new one if there is none, or if another user could know or have made it.
+    """The key in this file of the folder. A new one if there is none, or if another user could know it.
 
     Raises OSError when the file cannot be written.
     """
@@ -105,17 +105,13 @@ def access_key(file: Path) -> str:
 
 
 def _kept(file: Path) -> str | None:
+    """The key that was kept. The folder is ours alone by now, so nobody changes the file meanwhile."""
     try:
-        # A link may lead to anything; a pipe that somebody put there must not block.
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        status = file.lstat()
     except OSError:
         return None
-    try:
-        status = os.fstat(descriptor)
-        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-        if not is_ours or status.st_mode & _FOR_OTHERS:
-            return None
-        text = os.read(descriptor, 1000).decode("ascii", errors="replace").strip()
-    finally:
-        os.close(descriptor)
+    is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_ours or status.st_mode & _FOR_OTHERS:
+        return None
+    text = file.read_text(errors="replace").strip()
     return text if _FORM.fullmatch(text) else None

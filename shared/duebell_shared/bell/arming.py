@@ -81,22 +81,6 @@ class Fullest(msgspec.Struct, frozen=True, kw_only=True):
     measured_at: Instant
 
 
-def fuller(known: Fullest | None, sizes: Mapping[int, int], now: datetime) -> Fullest | None:
-    """The fullest lane, by what is known and by `sizes` in bytes; `known` itself if it holds as many GB."""
-    sizes = {known.lane: known.bytes, **sizes} if known else sizes
-    lane, size = max(sizes.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
-    if size // GIGABYTE == (known.bytes if known else 0) // GIGABYTE:
-        return known
-    return Fullest(lane=lane, bytes=size, measured_at=now)
-
-
-def late_ring(rings_at: datetime | None, now: datetime) -> LateRing | None:
-    """The ring that should have started a run before the one that comes now, if there is one."""
-    if rings_at is None or now < rings_at + _ECHO:
-        return None
-    return LateRing(minute=rings_at, came_at=now)
-
-
 #: The longest time from the end of a lease to an echo that is its watchdog: the first echo is so soon after
 #: the end of each lease that begins within the ring's minute.
 ECHO_SOON = timedelta(minutes=2)
@@ -331,7 +315,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
         claimed = {number: Lane(owner=owner, until=until) for number in mine}
         record = self._with({**left, **claimed})
-        late = late_ring(self.rings_at, now) or self.late_ring
+        late = self.late_ring
+        if self.rings_at is not None and now >= self.rings_at + _ECHO:
+            late = LateRing(minute=self.rings_at, came_at=now)
         return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
@@ -368,7 +354,12 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
         """With the sizes of these lanes in bytes. Changes nothing while the fullest one holds as many GB."""
-        return replace(self, fullest=fuller(self.fullest, sizes, now))
+        known = self.fullest
+        sizes = {known.lane: known.bytes, **sizes} if known else sizes
+        lane, size = max(sizes.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
+        if size // GIGABYTE == (known.bytes if known else 0) // GIGABYTE:
+            return self
+        return replace(self, fullest=Fullest(lane=lane, bytes=size, measured_at=now))
 
     # Transitions of runs that wait at the same time, so that one of them takes over all lanes.
 

@@ -58,14 +58,10 @@ def early_minute(minute: datetime | None, target: datetime, now: datetime) -> da
     return early if early >= target and early > now else None
 
 
-def echoes_of(minute: datetime) -> tuple[datetime, ...]:
-    """The echoes of a rule that is set to `minute`, in the same hour."""
-    return tuple(minute + timedelta(minutes=echo) for echo in ECHOES if minute.minute + echo in _MINUTES)
-
-
 def echo_after(minute: datetime, target: datetime) -> datetime | None:
     """The first echo, in the same hour, of a rule that is set to `minute`, that is not before `target`."""
-    return next((echo for echo in echoes_of(minute) if echo >= target), None)
+    echoes = (minute + timedelta(minutes=echo) for echo in ECHOES if minute.minute + echo in _MINUTES)
+    return next((echo for echo in echoes if echo >= target), None)
 
 
 def minute_for(target: datetime, now: datetime) -> datetime:

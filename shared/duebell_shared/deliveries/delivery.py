@@ -65,11 +65,6 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
         parts = urlsplit(self.to)
         return f"{parts.scheme}://{parts.netloc}"
 
-    @property
-    def default_form(self) -> str:
-        """The form of what is sent if none is given: `envelope` for buses, `payload` for all others."""
-        return "envelope" if self.kind is BUS else "payload"
-
     @classmethod
     def parse(cls, to: object) -> Self:
         """The target that an ARN or a URL means. Raises InvalidSettings."""
@@ -292,7 +287,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def sent_as(self) -> Form:
-        return Form(self.form or self.target.default_form)
+        return Form(self.form or ("envelope" if self.target.kind is BUS else "payload"))
 
     @property
     def permissions(self) -> list[Permission]:
@@ -313,7 +308,7 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
         return {}
     try:
         declared = read_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InvalidSettings(where, f"is no JSON: {in_brief(error)}") from None
     if not isinstance(declared, dict):
         raise InvalidSettings(where, 'must be a JSON object of deliveries, like {"remind": {"to": "arn:…"}}')

@@ -94,15 +94,31 @@ class _Schema:
         names = [types] if isinstance(types, str) else types
         if names is not None and not any(_is_a(value, name) for name in names):
             return Fault("", f"must be {' or '.join(_TYPES[name][0] for name in names)}")
-        for keyword, given in schema.items():
-            check = _CHECKS.get(keyword)
-            if check is not None and (found := check(self, value, given, schema)):
-                return found
+        if fault := self._of_keywords(value, schema):
+            return fault
         if isinstance(value, dict):
             return self._of_fields(value, schema)
         return self._of_elements(value, schema) if isinstance(value, list) else None
 
-    def of_reference(self, value: Any, reference: str, _: Mapping[str, Any]) -> Fault | None:
+    def _of_keywords(self, value: Any, schema: Mapping[str, Any]) -> Fault | None:
+        for keyword, given in schema.items():
+            fault: Fault | None = None
+            match keyword:
+                case "$ref":
+                    fault = self._of_reference(value, given)
+                case "anyOf" | "oneOf":
+                    fault = self.of_any(value, given)
+                case "allOf":
+                    fault = self.of_all(value, given)
+                case "required":
+                    fault = _missing(value, given, schema)
+                case _ if reason := _misfit(keyword, value, given) or _beyond(keyword, value, given, schema):
+                    fault = Fault("", reason)
+            if fault:
+                return fault
+        return None
+
+    def _of_reference(self, value: Any, reference: str) -> Fault | None:
         if not reference.startswith("#"):
             return None
         found = self._root
@@ -110,7 +126,7 @@ class _Schema:
             found = found[name.replace("~1", "/").replace("~0", "~")]
         return self.fault(value, found)
 
-    def of_any(self, value: Any, choices: Sequence[Any], _: Mapping[str, Any]) -> Fault | None:
+    def of_any(self, value: Any, choices: Sequence[Any]) -> Fault | None:
         """The fault of the choice that fits best: the one whose first fault is the deepest."""
         faults = []
         for choice in choices:
@@ -123,7 +139,7 @@ class _Schema:
             return deepest
         return Fault("", f"must be {' or '.join(reasons)}")
 
-    def of_all(self, value: Any, parts: Iterable[Any], _: Mapping[str, Any]) -> Fault | None:
+    def of_all(self, value: Any, parts: Iterable[Any]) -> Fault | None:
         return next((fault for part in parts if (fault := self.fault(value, part))), None)
 
     def _of_fields(self, value: Mapping[str, Any], schema: Mapping[str, Any]) -> Fault | None:
@@ -164,12 +180,12 @@ class _ClosedSchema(_Schema):
     def others(self, schema: Mapping[str, Any]) -> Any:
         return schema.get("additionalProperties", "properties" not in schema)
 
-    def of_any(self, value: Any, choices: Sequence[Any], schema: Mapping[str, Any]) -> Fault | None:
+    def of_any(self, value: Any, choices: Sequence[Any]) -> Fault | None:
         open_schema = _Schema(self._root)
         fitting = [choice for choice in choices if open_schema.fault(value, choice) is None]
-        return super().of_any(value, fitting, schema)
+        return super().of_any(value, fitting)
 
-    def of_all(self, value: Any, parts: Iterable[Any], _: Mapping[str, Any]) -> Fault | None:
+    def of_all(self, value: Any, parts: Iterable[Any]) -> Fault | None:
         """None: a field may be that of another part."""
         return None
 
@@ -191,10 +207,7 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:_MOST_LISTED])}{more}"
 
 
-_Check = Callable[[_Schema, Any, Any, Mapping[str, Any]], Fault | None]
-
-
-def _required(of: _Schema, value: Any, names: Iterable[str], schema: Mapping[str, Any]) -> Fault | None:
+def _missing(value: Any, names: Iterable[str], schema: Mapping[str, Any]) -> Fault | None:
     missing = next((name for name in names if name not in value), None) if isinstance(value, dict) else None
     if missing is None:
         return None
@@ -205,72 +218,50 @@ def _required(of: _Schema, value: Any, names: Iterable[str], schema: Mapping[str
     return Fault(f".{missing}", f"is missing{given}")
 
 
-def _enum(_: _Schema, value: Any, allowed: Iterable[Any], __: Mapping[str, Any]) -> Fault | None:
-    values = list(allowed)
-    if any(_is_same(value, one) for one in values):
-        return None
-    return Fault("", f"must be one of {_listed([json.dumps(one) for one in values])}")
+#: By their keywords, the type of values that have these limits, the check, and what is said of others.
+_LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool], str]] = {
+    "minimum": ("number", operator.ge, "be {} or more"),
+    "maximum": ("number", operator.le, "be {} or less"),
+    "exclusiveMinimum": ("number", operator.gt, "be more than {}"),
+    "exclusiveMaximum": ("number", operator.lt, "be less than {}"),
+    "minLength": ("string", operator.ge, "have {} characters or more"),
+    "maxLength": ("string", operator.le, "have {} characters or fewer"),
+    "minItems": ("array", operator.ge, "have {} elements or more"),
+    "maxItems": ("array", operator.le, "have {} elements or fewer"),
+    "minProperties": ("object", operator.ge, "have {} fields or more"),
+    "maxProperties": ("object", operator.le, "have {} fields or fewer"),
+}
 
 
-def _const(_: _Schema, value: Any, allowed: Any, __: Mapping[str, Any]) -> Fault | None:
-    return None if _is_same(value, allowed) else Fault("", "is not the value allowed")
-
-
-def _pattern(_: _Schema, value: Any, pattern: str, __: Mapping[str, Any]) -> Fault | None:
-    is_other = isinstance(value, str) and not re.search(pattern, value)
-    return Fault("", "does not match its pattern") if is_other else None
-
-
-def _format(_: _Schema, value: Any, name: str, __: Mapping[str, Any]) -> Fault | None:
-    kind, example = _FORMATS.get(name, (None, ""))
-    if kind is None or not isinstance(value, str):
-        return None
-    try:
-        msgspec.convert(value, kind)  # as the worker reads it
-    except msgspec.ValidationError:
-        return Fault("", f"must be a {name} as in {example}")
+def _misfit(keyword: str, value: Any, given: Any) -> str | None:
+    """Why the value does not fit this keyword, in words; None if it does, or if the keyword is unknown."""
+    match keyword:
+        case "enum" if not any(_is_same(value, one) for one in given):
+            return f"must be one of {_listed([json.dumps(one) for one in given])}"
+        case "const" if not _is_same(value, given):
+            return "is not the value allowed"
+        case "pattern" if isinstance(value, str) and not re.search(given, value):
+            return "does not match its pattern"
+        case "multipleOf" if isinstance(given, int) and _is_a(value, "integer") and value % given:
+            return f"must be a multiple of {given}"
+        case "format" if isinstance(value, str) and given in _FORMATS:
+            kind, example = _FORMATS[given]
+            try:
+                msgspec.convert(value, kind)  # as the worker reads it
+            except msgspec.ValidationError:
+                return f"must be a {given} as in {example}"
     return None
 
 
-def _multiple_of(_: _Schema, value: Any, divisor: Any, __: Mapping[str, Any]) -> Fault | None:
-    is_whole = isinstance(divisor, int) and _is_a(value, "integer")
-    return Fault("", f"must be a multiple of {divisor}") if is_whole and value % divisor else None
-
-
-def _limit(kind: str, is_within: Callable[[Any, Any], bool], reason: str) -> _Check:
-
-    def check(_: _Schema, value: Any, limit: Any, schema: Mapping[str, Any]) -> Fault | None:
-        if not _is_a(value, kind) or "contentEncoding" in schema:  # its limits are those of the bytes
-            return None
-        size = value if kind == "number" else len(value)
-        return None if is_within(size, limit) else Fault("", f"must {reason.format(limit)}")
-
-    return check
-
-
-#: The checks by their keywords, but for those of an object's fields and of an array's elements.
-_CHECKS: Mapping[str, _Check] = {
-    "$ref": lambda of, *given: of.of_reference(*given),
-    "anyOf": lambda of, *given: of.of_any(*given),
-    "oneOf": lambda of, *given: of.of_any(*given),
-    "allOf": lambda of, *given: of.of_all(*given),
-    "enum": _enum,
-    "const": _const,
-    "required": _required,
-    "pattern": _pattern,
-    "format": _format,
-    "multipleOf": _multiple_of,
-    "minimum": _limit("number", operator.ge, "be {} or more"),
-    "maximum": _limit("number", operator.le, "be {} or less"),
-    "exclusiveMinimum": _limit("number", operator.gt, "be more than {}"),
-    "exclusiveMaximum": _limit("number", operator.lt, "be less than {}"),
-    "minLength": _limit("string", operator.ge, "have {} characters or more"),
-    "maxLength": _limit("string", operator.le, "have {} characters or fewer"),
-    "minItems": _limit("array", operator.ge, "have {} elements or more"),
-    "maxItems": _limit("array", operator.le, "have {} elements or fewer"),
-    "minProperties": _limit("object", operator.ge, "have {} fields or more"),
-    "maxProperties": _limit("object", operator.le, "have {} fields or fewer"),
-}
+def _beyond(keyword: str, value: Any, limit: Any, schema: Mapping[str, Any]) -> str | None:
+    """The same of limits; those of encoded text are limits of its bytes, and are left to the worker."""
+    if keyword not in _LIMITS or "contentEncoding" in schema:
+        return None
+    kind, is_within, reason = _LIMITS[keyword]
+    if not _is_a(value, kind):
+        return None
+    size = value if kind == "number" else len(value)
+    return None if is_within(size, limit) else f"must {reason.format(limit)}"
 
 
 def _is_a(value: object, name: str) -> bool:

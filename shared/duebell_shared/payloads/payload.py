@@ -71,9 +71,8 @@ def check_text(text: str) -> str:
     _check_size(text)
     try:
         encode(read_json(text))
-    except (ValueError, RecursionError) as error:
-        why = _TOO_DEEP if isinstance(error, RecursionError) else f"is not JSON: {in_brief(error)}"
-        raise InvalidTask("payload", why) from None
+    except ValueError as error:
+        raise InvalidTask("payload", f"is not JSON: {in_brief(error)}") from None
     return text
 
 
@@ -88,9 +87,9 @@ def _encode(payload: object) -> str:
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         is_deep = any(words in str(error) for words in _PYDANTICS)
-        why = _TOO_DEEP if is_deep else _infinite(plain) or f"has no JSON form: {in_brief(error)}"
+        why = _TOO_DEEP if is_deep else _fault_in(plain) or f"has no JSON form: {in_brief(error)}"
         raise InvalidTask("payload", why) from error
-    if reason := _odd_key(plain):
+    if reason := _fault_in(plain):
         raise InvalidTask("payload", reason)
     return _check_size(text)
 
@@ -128,13 +127,18 @@ def decode_or_text(text: str) -> Any:
     return text if may_be_deep and _is_too_deep(value) else value
 
 
-def read_json(text: str) -> Any:
-    """The value of a JSON text that a user gives.
+def read_json(text: str | bytes) -> Any:
+    """The value of a JSON text that a user gives; bytes are UTF-8, with or without a byte order mark.
 
-    An object with one name twice is refused: only the last would count. Raises ValueError with the
-    reason, and RecursionError if it is nested too deeply.
+    An object with one name twice is refused: only the last would count. Raises ValueError with the reason.
     """
-    return json.loads(text, object_pairs_hook=_without_repeats)
+    try:
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8: byte {error.start + 1} is wrong") from None
+    except RecursionError:
+        raise ValueError(f"it is nested too deeply: a payload has {MAX_LEVELS} levels at most") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -197,15 +201,11 @@ def _set_in(payload: object) -> str | None:
     return None
 
 
-def _infinite(payload: object) -> str | None:
-    for path, value in _walk(payload):
+def _fault_in(plain: object) -> str | None:
+    """In words, the first number or key that JSON does not have."""
+    for path, value in _walk(plain):
         if isinstance(value, float) and not math.isfinite(value):
             return f"{_place(path)} is {value}, which JSON cannot hold: leave it out or use None"
-    return None
-
-
-def _odd_key(payload: object) -> str | None:
-    for path, value in _walk(payload):
         for key in value if isinstance(value, dict) else ():
             if not isinstance(key, str):
                 use = quoted(shortened(key))

@@ -122,7 +122,9 @@ class calling:  # noqa: N801 (read as a function, and each call is made in one: 
                 )
             case "ValidationException" if self._id is not None:  # such as a counter that is no number
                 return UnreadableTask(self._id, _response(error)["Error"].get("Message"))
-            case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:
+            case code if (
+                code in _PASSING or _metadata(error).get("HTTPStatusCode", 0) >= _FAILED_IN_THE_SERVER
+            ):
                 return AwsUnavailable(what + way_out(error))
             case _:
                 return AwsRefused(what)
@@ -135,11 +137,6 @@ def _response(error: BaseException) -> Any:
 def _metadata(error: BaseException) -> dict[str, Any]:
     metadata: dict[str, Any] = _response(error).get("ResponseMetadata", {})
     return metadata
-
-
-def _status_of(error: BaseException) -> int:
-    status: int = _metadata(error).get("HTTPStatusCode", 0)
-    return status
 
 
 def _code_of(error: BaseException) -> str | None:

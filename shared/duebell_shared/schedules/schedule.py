@@ -224,10 +224,7 @@ def make_schedule(
     if len(expression) > MAX_EXPRESSION:
         raise _invalid(f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}")
     expression = " ".join(expression.split())
-    try:
-        meaning = _parse(expression)
-    except InvalidSchedule as error:
-        raise _with_time_zone(error, timezone) from None
+    meaning = _parse(expression)
     schedule = Schedule(
         expression=expression,
         timezone=zone_of("UTC" if timezone is None else timezone).key,
@@ -242,21 +239,16 @@ def make_schedule(
     if holidays and not calendar:
         raise InvalidSchedule("holidays", "goes with a calendar, and none is given")
     if schedule.next_after(now) is None:
-        raise _never(schedule, now)
+        if end and (first := msgspec.structs.replace(schedule, end=None).next_after(now)):
+            raise InvalidSchedule("end", f"{end} is before the first time, {first}")
+        since = max(now, schedule.start or now)
+        raise _invalid(f"{shortened(expression)} in {schedule.timezone} {_NEVER_COMES}, and after {since}")
     if calendar and calendars:
         from .calendars import check_calendar  # noqa: PLC0415
 
         schedule.know(days := calendars(calendar))
         check_calendar(schedule, days, now)
     return schedule
-
-
-def _with_time_zone(error: InvalidSchedule, timezone: str | None) -> InvalidSchedule:
-    try:
-        zone_of("UTC" if timezone is None else timezone)
-    except InvalidSchedule as of_zone:
-        return InvalidSchedule(error.field, f"{error.reason}; {of_zone}")
-    return error
 
 
 @lru_cache(maxsize=1024)
@@ -310,32 +302,3 @@ def _instant(field: str, given: datetime | None) -> datetime | None:
         return to_utc(given)
     except OverflowError:
         raise InvalidSchedule(field, f"{given} is beyond the end of the calendar") from None
-
-
-def _never(schedule: Schedule, now: datetime) -> InvalidSchedule:
-    """The error of a schedule that has no occurrence after now, with the reason."""
-    unbounded = msgspec.structs.replace(schedule, start=None, end=None)
-    without_end = msgspec.structs.replace(schedule, end=None)
-    if schedule.end is not None and (first := without_end.next_after(now)) is not None:
-        return InvalidSchedule("end", f"{schedule.end} is before the first time, {first}")
-    if schedule.start is not None and schedule.start > LATEST:
-        return InvalidSchedule("start", _AFTER_LATEST)
-    if schedule.start is not None and (last := unbounded.latest(now, LATEST, 1)):
-        return InvalidSchedule("start", f"{schedule.start} is after the last time, {last[0]}")
-    expression = shortened(schedule.expression)
-    if past := unbounded.latest(_BEFORE_ALL, now, 1):
-        return _invalid(f"{expression} was last at {past[0]}: give a time to come")
-    meaning = _parse(schedule.expression)
-    never = isinstance(meaning, Cron) and _no_day(meaning)
-    return _invalid(never or f"{expression} in {schedule.timezone} {_NEVER_COMES}")
-
-
-def _no_day(cron: Cron) -> str | None:
-    """The fields that together leave no day, in words; None if there is a day."""
-    years = range(2000, 2028) if cron.years is None else cron.years  # every date is every weekday then
-    if any(cron.days_of(year, month) for year in years for month in cron.months):
-        return None
-    month_day, month, week_day = cron.fields[2:5]
-    day = f"day-of-week {quoted(week_day)}" if month_day == "?" else f"day-of-month {quoted(month_day)}"
-    of_year = "" if cron.years is None else f" of year {quoted(cron.fields[-1])}"
-    return f"{day} never comes in month {quoted(month)}{of_year}"

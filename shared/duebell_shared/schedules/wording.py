@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from .cron import LAST_YEAR, Cron, Days, parse_aws, parse_classic
+from .cron import Cron, Days, parse_aws, parse_classic
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -47,8 +47,8 @@ def words_for(schedule: "Schedule") -> str:
 def _cron_words(cron: Cron) -> str:
     """The times and the days: `every day at 09:00`, `every 5 minutes, on weekdays`."""
     time = _times(cron)
-    month_days, week_days = _restricting(cron)
-    if month_days and week_days:
+    month_days, week_days = cron.month_days, cron.week_days
+    if (month_days and week_days) or cron.years is not None:
         raise _NoWords
     months = _months(cron)
     if week_days and week_days.weekdays and not week_days.nth and not week_days.last:
@@ -61,8 +61,7 @@ def _cron_words(cron: Cron) -> str:
         before = after = f"{_listed(_of_month(days))}{of}"
     else:
         before, after = f"every day{months}", months.strip()
-    words = f"{before} {time}" if time.startswith("at") else ", ".join(filter(None, [time, after]))
-    return words + _years(cron)
+    return f"{before} {time}" if time.startswith("at") else ", ".join(filter(None, [time, after]))
 
 
 def _moment(instant: datetime) -> str:
@@ -126,29 +125,6 @@ _MONTHS = (
 )
 _NTH = ("", "first", "second", "third", "fourth", "fifth")
 _WEEKDAYS = frozenset(range(5))
-_MONTH_DAYS = frozenset(range(1, 32))
-
-
-def _years(cron: Cron) -> str:
-    if cron.years is None:
-        return ""
-    years = sorted(cron.years)
-    if years[0] != years[-1] == LAST_YEAR and _step(years) == 1:
-        return f", from {years[0]} on"
-    if len(years) > 2 and _step(years) == 1:  # noqa: PLR2004 (two are listed)
-        return f", from {years[0]} to {years[-1]}"
-    return f", in {_listed(_spans(years, str))}"
-
-
-def _restricting(cron: Cron) -> tuple[Days | None, Days | None]:
-    """Both day fields; None for one that leaves out no day."""
-    month_days, week_days = cron.month_days, cron.week_days
-    if month_days and month_days.numbers == _MONTH_DAYS:
-        month_days = None
-    if week_days and len(week_days.weekdays) == len(_DAYS):
-        week_days = None
-    is_either = cron.either and cron.month_days and cron.week_days
-    return (None, None) if is_either and not (month_days and week_days) else (month_days, week_days)
 
 
 def _of_month(days: Days) -> list[str]:

@@ -487,20 +487,17 @@ def _by_value(text: str) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def fields_of_json(
-    kind: type[_F], given: object, *, instant: Callable[[str, object], datetime] = read_instant
-) -> _F:
+def fields_of_json(kind: type[_F], given: object) -> _F:
     """The fields of JSON values: times are ISO-8601 text, lengths of time are numbers of seconds.
 
-    `in`, seconds from now, can be given instead of `due`. `instant` reads the times, where `read_instant` is
-    too strict. Raises InvalidTask, naming the field.
+    `in`, seconds from now, can be given instead of `due`. Raises InvalidTask, naming the field.
     """
     given, delay = _without_in(given)
     values: Any = fields_of(kind, given)
     for name, value in values.items():
         read = FIELDS[name].kind.read
         if read and value is not None:
-            values[name] = instant(name, value) if read is read_instant else read(name, value)
+            values[name] = read(name, value)
     if delay is not None:
         values["due"] = delay
     return kind(**values)

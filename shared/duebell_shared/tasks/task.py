@@ -633,14 +633,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         result_error: str | None = None,
     ) -> Self:
         """The attempt succeeded, with this result if that is kept, or the reason why it is not."""
-        return self._concluded(
-            Result.DONE,
-            now=now,
-            keep=keep,
-            failure=None,
-            result_json=result_json,
-            result_error=result_error and in_a_line(result_error),
-        )
+        error = result_error and in_a_line(result_error)
+        return self._concluded(Result.DONE, now=now, keep=keep, result_json=result_json, result_error=error)
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next occurrence does not wait."""
@@ -687,9 +681,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             Result.FAILED,
             now=now,
             keep=keep,
+            on_failed=on_failed if self.on_failed is None else self.on_failed,
             failure=bounded(failure),
             attempt=self.attempt if attempt is None else attempt,
-            on_failed=on_failed if self.on_failed is None else self.on_failed,
         )
 
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
@@ -773,21 +767,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         *,
         now: datetime,
         keep: RetentionPolicy,
-        failure: Failure | None,
-        attempt: int | None = None,
         on_failed: str | None = None,
-        result_json: str | None = None,
-        result_error: str | None = None,
+        **changes: Any,
     ) -> Self:
-        new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
-        over = replace(
-            self,
-            result_json=result_json,
-            result_error=result_error,
-            failure=failure,
-            failures=self._failures_with(new, now),
-            attempt=self.attempt if attempt is None else attempt,
-        )
+        over = replace(self, **{"result_json": None, "result_error": None, "failure": None, **changes})
+        new = over.failure if result is Result.FAILED and over.attempt == self.attempt else None
+        over = replace(over, failures=self._failures_with(new, now))
         if self.recurrence:
             over = replace(
                 over,

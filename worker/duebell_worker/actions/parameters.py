@@ -1,9 +1,10 @@
 """The parameters of an action's function, and the arguments that a task gives them."""
 
 import inspect
+import itertools
 import re
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any, Self
@@ -47,11 +48,8 @@ def decoder(name: str, payload_type: Any) -> Decode:
 
 def _without_value(message: str) -> str:
     """msgspec's message without the value of an enum, which it repeats: payloads are not logged."""
-    what, at, place = message.rpartition(" - at `$")
-    if at and re.match(r"Invalid (enum )?value ", what):
-        message = f"not one of the values allowed{at}{place}"
-    elif re.match(r"Invalid (enum )?value ", message):
-        message = "not one of the values allowed"
+    told = r"(?s)^Invalid (?:enum )?value .*?( - at `\$[^`]*`)?$"
+    message = re.sub(told, r"not one of the values allowed\1", message)
     return message.replace("`$.", "`payload.").replace("`$", "`payload")
 
 
@@ -187,38 +185,18 @@ class Parameters:
     def of(cls, name: str, function: Callable[..., Any]) -> Self:
         """The parameters of the function of the action `name`. Raises TypeError if they cannot be filled."""
         given = inspect.signature(function).parameters.values()
-        _check_is_called(name, function, given)
         positional = [one for one in given if one.kind in {one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD}]
         keyword_only = [one for one in given if one.kind is one.KEYWORD_ONLY]
-        types = _annotations(name, function) if positional or keyword_only else {}
-        if len(positional) > _MOST_POSITIONAL:
-            raise TypeError(
-                f"action {name!r}: {function.__qualname__} takes {len(positional)} arguments, "
-                f"and an action gets two, the payload and the task"
-            )
+        types = _annotations(name, function) if given else {}
         takes_task_first = bool(positional) and types.get(positional[0].name) is Task
-        if takes_task_first and len(positional) == _MOST_POSITIONAL:
-            raise TypeError(
-                f"action {name!r}: the first argument of {function.__qualname__} is given the payload, "
-                f"the task is the second: def {function.__name__}(payload, task: Task)"
-            )
-        if len(positional) == _MOST_POSITIONAL:
-            _check_takes_task(name, function, positional[1], types)
+        faults = _faults_of_arguments(function, positional, keyword_only, types)
+        for fault in itertools.chain(_faults_of_call(name, function), faults):
+            raise TypeError(f"action {name!r}: {function.__qualname__} {fault}")
         takes_payload = bool(positional) and not takes_task_first
         if takes_payload:
-            if unfilled := [one.name for one in keyword_only if one.default is one.empty]:
-                raise TypeError(
-                    f"action {name!r}: nothing fills the argument {unfilled[0]!r} of "
-                    f"{function.__qualname__}: either take the whole payload, or its fields by keyword"
-                )
             payload_type, keyword_only = types.get(positional[0].name, Any), []
             decode = decoder(name, payload_type)
         else:
-            if any(types.get(one.name) is Task for one in keyword_only):
-                raise TypeError(
-                    f"action {name!r}: {function.__qualname__} takes the task by keyword, "
-                    f"and gets it by position: def {function.__name__}(task: Task, *, …)"
-                )
             payload_type = _fields_type(keyword_only, types) if keyword_only else None
             decode = _fields_decoder(name, keyword_only, payload_type)
         return cls(
@@ -256,40 +234,56 @@ def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def _check_is_called(
-    name: str, function: Callable[..., Any], parameters: Collection[inspect.Parameter]
-) -> None:
-    """Refuse a function whose call does nothing, or is not given what it waits for."""
+def _faults_of_call(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    """Why a call of this function does nothing, or is not given what it waits for."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(
-            f"action {name!r}: {function.__qualname__} has a `yield`, so a call of it does nothing: return "
-            f"instead, or call it in a function that uses what it yields"
+        yield (
+            "has a `yield`, so a call of it does nothing: return instead, or call it in a function that uses "
+            "what it yields"
         )
-    for one in parameters:
+    parameters = inspect.signature(function).parameters
+    for one in parameters.values():
         if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
-            raise TypeError(
-                f"action {name!r}: {function.__qualname__} takes {one}, and a task fills named arguments "
-                f"only: name them; if a decorator takes {one}, let it use functools.wraps"
+            yield (
+                f"takes {one}, and a task fills named arguments only: name them; if a decorator takes {one}, "
+                f"let it use functools.wraps"
             )
-    if parameters and next(iter(parameters)).name in {"self", "cls"}:
-        raise TypeError(
-            f"action {name!r}: {function.__qualname__} is a method, and nothing fills its first argument: "
-            f"register a function, or a method of an object, worker.action({name!r})(service.{name})"
+    if next(iter(parameters), "") in {"self", "cls"}:
+        yield (
+            f"is a method, and nothing fills its first argument: register a function, or a method of an "
+            f"object, worker.action({name!r})(service.{name})"
         )
 
 
-def _check_takes_task(
-    name: str, function: Callable[..., Any], second: inspect.Parameter, types: Mapping[str, Any]
-) -> None:
-    """Refuse a second argument that is meant for something else than the task."""
-    kind = types.get(second.name, Any)
-    is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
-    has_value = second.default is not second.empty and second.default is not None
-    if not is_for_task or (has_value and kind is not Task):
-        raise TypeError(
-            f"action {name!r}: the second argument of {function.__qualname__}, {second.name!r}, is given the "
-            f"task: write {second.name}: Task, or take the payload's fields by keyword: "
-            f"def {function.__name__}(*, …, {second.name})"
+def _faults_of_arguments(
+    function: Callable[..., Any],
+    positional: list[inspect.Parameter],
+    keyword_only: list[inspect.Parameter],
+    types: Mapping[str, Any],
+) -> Iterator[str]:
+    """Why a task cannot fill the arguments of this function."""
+    if len(positional) > _MOST_POSITIONAL:
+        yield f"takes {len(positional)} arguments, and an action gets two, the payload and the task"
+    takes_task_first = bool(positional) and types.get(positional[0].name) is Task
+    if positional[1:]:
+        if takes_task_first:
+            yield f"takes the task before the payload: def {function.__name__}(payload, task: Task)"
+        second = positional[1]
+        kind = types.get(second.name, Any)
+        is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
+        has_value = second.default is not second.empty and second.default is not None
+        if not is_for_task or (has_value and kind is not Task):
+            yield (
+                f"is given the task as its second argument, {second.name!r}: write {second.name}: Task, or "
+                f"take the payload's fields by keyword: def {function.__name__}(*, …, {second.name})"
+            )
+    if not positional or takes_task_first:
+        if any(types.get(one.name) is Task for one in keyword_only):
+            yield f"takes the task by keyword, gets it by position: def {function.__name__}(task: Task, *, …)"
+    elif unfilled := [one.name for one in keyword_only if one.default is one.empty]:
+        yield (
+            f"takes {unfilled[0]!r}, which nothing fills: either take the whole payload, or its fields by "
+            f"keyword"
         )
 
 

@@ -107,7 +107,6 @@ class Limiter:
         return self._released
 
     def stays_for(self) -> timedelta:
-        """How long the run stays for tasks that it has put back."""
         return STAYS if self._last_place > self._context.now() else timedelta(0)
 
     def free(self, action: str) -> int:

@@ -75,15 +75,14 @@ class Performer:
             put_back=lambda attempts: self._outcomes(*attempts),
             skip=lambda key: lanes.trouble.skip(key, until=key.queued),
         )
-        self._sends = {
-            batch: Batcher(self._send, most=_BATCH, side_by_side=_BATCHES)
+        self._sends: dict[str, Batcher[Attempt]] = {
+            batch: Batcher(lambda sent: self._send(*sent), most=_BATCH, side_by_side=_BATCHES)
             for action in context.actions.values()
             if (batch := action.batch)
         }
 
     @cached_property
     def follow_ups(self) -> FollowUps:
-        """Adds the follow-ups that tasks owe, once their outcomes are recorded."""
         return FollowUps(self._context, self._lanes)
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
@@ -131,8 +130,14 @@ class Performer:
             groups.setdefault((action and action.batch) or attempt, []).append(attempt)
         return groups.values()
 
+    def _step_of(self, task: Task) -> _Step:
+        """The step that makes an attempt at this task."""
+        action = self._actions[task.action]
+        if action.batch:
+            return self._sends[action.batch]
+        return self._send if action.delivery else self._perform
+
     def _go_on(self, attempts: Sequence[Attempt]) -> None:
-        """Have each of these claimed tasks take its next step."""
         steps: dict[_Step, list[Attempt]] = {}
         for attempt in attempts:
             with attempt.is_over_at_error():
@@ -150,7 +155,7 @@ class Performer:
         if action.is_last_attempt(claimed):
             attempt.stored = (claimed, claimed.beginning(action.attempts))
             return self._beginnings
-        return self._sends[action.batch] if action.batch else self._perform
+        return self._step_of(claimed)
 
     def _ended_without(self, attempt: Attempt) -> Ended | None:
         return without_attempt(as_run(attempt), self._actions, now=self._context.now(), keep=self._keep)
@@ -171,9 +176,7 @@ class Performer:
                 else:  # refused; or the lease is lost, or the task was changed meanwhile
                     attempt.set_over(result if isinstance(result, BaseException) else None)
         for together in self._by_target(begun):
-            action = self._actions[together[0].stored[-1].action]
-            step = self._sends[action.batch] if action.batch else self._perform
-            self._context.pool.submit(step, *together)
+            self._context.pool.submit(self._step_of(together[0].stored[-1]), *together)
 
     def _may_have_begun(self, attempt: Attempt) -> bool:
         """Tell whether the attempt may be recorded as begun. Raises NotDeployed, UnreadableTask."""
@@ -184,7 +187,7 @@ class Performer:
             return True
 
     def _perform(self, attempt: Attempt) -> None:
-        """Call the task's action, or send its delivery, and have the outcome recorded.
+        """Call the task's action, and have the outcome recorded.
 
         An attempt that ends after its time-out has failed. `time_out` may have ended it before.
         """
@@ -207,7 +210,7 @@ class Performer:
         """End these attempts, whose time-outs are over, as failed. For the run's own thread.
 
         Each keeps its thread, and so its place, until its action returns. They may keep all threads of the
-        pool, so this thread records their outcomes.
+        pool, so this thread records the outcomes.
         """
         late = []
         for attempt in attempts:
@@ -246,15 +249,12 @@ class Performer:
         return [attempt.started for attempt in attempts]
 
     def _call(self, task: Task, attempt: Attempt) -> BaseException | None:
-        """Call the action, or send this delivery; return the error that it raised, if any."""
+        """Call the action; return the error that it raised, if any."""
         action = self._actions[task.action]
         token = STOPPING.set(attempt.stop)
         error: BaseException | None = None
-        spans: Sequence[AttemptSpan] = ()
+        spans = _spans_of([task])
         try:
-            if action.delivery:
-                return self._errors([task])[0]
-            spans = _spans_of([task])
             with attempt_of(task), spans[0].current() if spans else nullcontext():
                 value = action.handle(task)
                 if action.keep_result:
@@ -266,33 +266,32 @@ class Performer:
         _end(spans, [error])
         return error
 
-    def _send(self, attempts: Sequence[Attempt]) -> None:
+    def _send(self, *attempts: Attempt) -> None:
         """Send these tasks, all to one target, and have the outcomes recorded."""
-        tasks = list(zip(attempts, self._started(attempts), strict=True))
+        tasks = zip(attempts, self._started(attempts), strict=True)
         started = [(attempt, task) for attempt, task in tasks if task]
-        errors = self._errors([task for _, task in started]) if started else []
+        if not started:
+            return
+        to_send = [task for _, task in started]
+        spans = _spans_of(to_send)
+        if spans:
+            to_send = [
+                replace(task, traceparent=self._passed_on(task, span))
+                for task, span in zip(to_send, spans, strict=True)
+            ]
+        errors: Sequence[BaseException | None]
+        try:
+            assert self._context.deliver  # noqa: S101 (a worker with deliveries has it)
+            deliveries = ((self._actions[task.action].delivery, task) for task in to_send)
+            errors = self._context.deliver([(delivery, task) for delivery, task in deliveries if delivery])
+        except BaseException as raised:  # noqa: BLE001 (a bug of ours)
+            errors = [raised] * len(started)
+        _end(spans, errors)
         for (attempt, task), error in zip(started, errors, strict=True):
+            attempt.has_returned = True
             with attempt.is_over_at_error():
                 attempt.ended = self._ended_with(task, error)
         self._sent(*(attempt for attempt, _ in started if attempt.ended))
-
-    def _errors(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
-        """Send these tasks; return the error of each that was not accepted."""
-        deliver = self._context.deliver
-        spans = _spans_of(tasks)
-        if spans:
-            tasks = [
-                replace(task, traceparent=self._passed_on(task, span))
-                for task, span in zip(tasks, spans, strict=True)
-            ]
-        to_send = ((self._actions[task.action].delivery, task) for task in tasks)
-        try:
-            assert deliver  # noqa: S101 (a worker with deliveries has it)
-            errors = deliver([(delivery, task) for delivery, task in to_send if delivery])
-        except BaseException as raised:  # noqa: BLE001 (a bug of ours)
-            errors = [raised] * len(tasks)
-        _end(spans, errors)
-        return errors
 
     def _passed_on(self, task: Task, span: "AttemptSpan") -> str | None:
         """The attempt's trace context, or that of the add where each attempt must make the same call."""
@@ -309,9 +308,8 @@ class Performer:
 
     def record(self, attempts: Sequence[Attempt]) -> None:
         """Record the outcomes of these attempts, and add the follow-ups that their tasks owe then."""
-        ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
         owing = []
-        for attempt, recorded in self._save(ended):
+        for attempt, recorded in self._save([(one, one.ended) for one in attempts if one.ended]):
             if (
                 isinstance(recorded, Ended)
                 and recorded.task.owes
@@ -321,11 +319,8 @@ class Performer:
                 owing.append((attempt, recorded))
             else:
                 attempt.set_over(recorded)
-        if owing:
-            self._add_follow_ups(owing)
-
-    def _add_follow_ups(self, owing: Sequence[tuple[Attempt, Ended]]) -> None:
-        """Add the follow-ups that the tasks of these recorded attempts owe."""
+        if not owing:
+            return
         try:
             tasks = self.follow_ups.add([recorded.task for _, recorded in owing])
         except BaseException as error:  # noqa: BLE001 (the process is told to end; the run must not wait)
@@ -354,8 +349,6 @@ class Performer:
                 yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
             else:
                 yield attempt, result
-
-    # In the run's own thread.
 
     def leave(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
         """Call no more actions, and end these attempts; return how they are recorded.

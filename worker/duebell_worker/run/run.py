@@ -37,9 +37,8 @@ _LONGEST_STAY = timedelta(minutes=5)
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
     """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
 
-    In the end it closes the pool.
-
-    An empty `lanes` runs no task: it only sets the rule, which somebody may have set to another time.
+    In the end it closes the pool. An empty `lanes` runs no task: it only sets the rule, which somebody may
+    have set to another time.
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
     lane or task is tried again, and does not end the run. One that it refuses for all of them is raised, most
@@ -48,8 +47,9 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
+    measured: dict[str, int] = {}
     with closing(context.pool):
-        report, measured = _set_rule(context) if lanes == () else _Run(context, lanes).execute()
+        report = _set_rule(context) if lanes == () else _Run(context, lanes, measured).execute()
         _outlast_late_setting(context)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
@@ -64,13 +64,13 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     return report
 
 
-def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
+def _set_rule(context: RunContext) -> RunReport:
     """Set the rule to where the record and the queue want it."""
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
-    context.backend.armer.start_run_if_late(record)
-    return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
+    armer.start_run_if_late(record)
+    return RunReport(run=context.id, lanes=0, rings_at=record.rings_at)
 
 
 def _outlast_late_setting(context: RunContext) -> None:
@@ -89,9 +89,9 @@ def _outlast_late_setting(context: RunContext) -> None:
 
 
 class _Run:
-    """A run that holds its lanes."""
+    """A run that holds its lanes; it puts the metrics of the queue into `measured`, by name."""
 
-    def __init__(self, context: RunContext, lanes: Collection[int] | None) -> None:
+    def __init__(self, context: RunContext, lanes: Collection[int] | None, measured: dict[str, int]) -> None:
         self._context = context
         self._backend = context.backend
         self._lease = lease = claimed_lease(context, lanes)
@@ -109,13 +109,10 @@ class _Run:
         self._began = context.now()
         self._measures = context.metrics is not None and lease.seen.counting(self._began) != lease.seen
         self._sizes = self._backend.store.lane_sizes() if self._measures else {}
-        self._measured: dict[str, int] = {}
+        self._measured = measured
 
-    def execute(self) -> tuple[RunReport, dict[str, int]]:
-        """Run what is due, give the lanes back and re-arm the rule.
-
-        Returns the report, and the metrics of the queue, by name.
-        """
+    def execute(self) -> RunReport:
+        """Run what is due, give the lanes back and re-arm the rule."""
         arm_watchdog(self._context, self._lease)
         lost = False
         try:
@@ -139,7 +136,7 @@ class _Run:
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
             raise error
-        report = RunReport(
+        return RunReport(
             run=self._context.id,
             lanes=len(lanes),
             rings_at=record.rings_at,
@@ -148,7 +145,6 @@ class _Run:
             resting=tuple(each.lane for each in self._trouble.resting(lanes)),
             **self._attempts.tally.results(),
         )
-        return report, self._measured
 
     def _run_due(self) -> None:
         """Start what is due, and what comes due while it runs; return when all of it has ended."""
@@ -219,7 +215,6 @@ class _Run:
             self._unclaimed.skip_refused()
 
     def _may_start_abandoned(self, key: QueueKey) -> bool:
-        """Tell whether to claim this task as running; none when it is time to stop."""
         if not self._may_start(key, Status.RUNNING):
             return False
         self._attempts.tally.stopped_early |= self._is_time_to_stop
@@ -333,7 +328,7 @@ class _Run:
             sizes=self._sizes if self._measures else None,
         )
         if self._lease.counts:
-            self._measured = queue_metrics(
+            self._measured |= queue_metrics(
                 self._lanes.counts, self._lease.seen, heads=heads, sizes=self._sizes, now=self._context.now()
             )
         return next_due

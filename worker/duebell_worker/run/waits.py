@@ -42,29 +42,24 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()
     if lease.claim_at:
-        _wait_until(context, lease, lease.claim_at)
+        # With the watchdog armed, as far as the time allows.
+        log = partial(context.log, request=request_of(context.id))
+        log("waits_for_lease", level=logging.WARNING, lease_ends=lease.claim_at)
+        arm_watchdog(context, lease)
+        until = min(lease.claim_at, context.stop_at or NEVER)
+        while (left := until - context.now()).total_seconds() > 0:  # a clock that is set back makes it longer
+            context.backend.sleep(left.total_seconds())
         lease = claim(has_waited=True)
     log_died(context, lease)
     return lease
 
 
 def log_died(context: RunContext, lease: Lease) -> None:
-    """Log and count the runs that died with lanes which this one has claimed."""
     for run, lease_ended in lease.died.items():
         request = request_of(run)
         context.log("run_died", level=logging.ERROR, died=run, request=request, lease_ended=lease_ended)
     if lease.died and context.metrics:  # at once: what killed the other run may kill this one
         context.metrics.write(context.now(), DeadRuns=len(lease.died))
-
-
-def _wait_until(context: RunContext, lease: Lease, claim_at: datetime) -> None:
-    """Wait for the lease of another try to end, with its watchdog armed, as far as the time allows."""
-    request = request_of(context.id)
-    context.log("waits_for_lease", level=logging.WARNING, request=request, lease_ends=claim_at)
-    arm_watchdog(context, lease)
-    until = min(claim_at, context.stop_at or NEVER)
-    while (left := until - context.now()).total_seconds() > 0:  # a clock that is set back makes it longer
-        context.backend.sleep(left.total_seconds())
 
 
 def arm_watchdog(context: RunContext, lease: Lease) -> None:
@@ -142,8 +137,7 @@ class Waits:
         not watch meanwhile: what is added now would be taken for seen by the read that is under way.
         """
         by = self._context.now() + _LONG if self._context.host else NEVER
-        attempts = self._attempts
-        return self._wait(lambda: attempts.has_place or attempts.has_lost_all, by, watches=False)
+        return self._wait(lambda: self._attempts.has_place or self._attempts.has_lost_all, by, watches=False)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`.
@@ -245,9 +239,6 @@ class Waits:
     def _claim_more(self) -> bool:
         """Claim lanes that have become free, in a long-running process; True if the run must read them.
 
-        Its run may last for hours. Tasks in lanes that another run gave back, or that this one handed over,
-        would wait for the rule.
-
         Problem: a call fails, and the lanes are claimed all the same; then their dues are never, and nothing
         shows what waits in them. Solution: after a failure the run reads all lanes that it has.
         """
@@ -273,7 +264,6 @@ _PATIENCE = timedelta(seconds=30)
 
 
 def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
-    """Deal the lanes out to this many runs, or to one for each lane if there are fewer."""
     return [lanes[first::runs] for first in range(min(runs, len(lanes)))]
 
 
@@ -300,7 +290,6 @@ class Shares:
         return {lane for share in self._shares for lane in share}
 
     def measure_from_now(self) -> None:
-        """Measure from now on how fast the run is."""
         self._measured_from = self._context.now(), self._attempts.tally.attempts
 
     def change_lanes(self) -> bool:

@@ -32,53 +32,46 @@ _KEPT = 120.0
 
 
 class Reading(NamedTuple, Generic[_T]):
-    """A value that was read, and when the read began."""
+    """A value that was read, or the error, and when the read began."""
 
-    value: _T
+    value: _T | DuebellError
     at: float
 
 
 class SharedReadings:
-    """The last reading of each key, finished or under way. For one event loop."""
+    """The last reading of each key, for one event loop. Who asks while one is under way waits for it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._readings: dict[Hashable, asyncio.Task[Reading[Any]]] = {}
-        self._begun: dict[Hashable, float] = {}
+        self._locks: dict[Hashable, asyncio.Lock] = {}
+        self._readings: dict[Hashable, Reading[Any]] = {}
 
-    async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> Reading[_T]:
-        """The reading of `what`, by `read` in a thread unless one is under way or younger than `max_age`.
+    async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> tuple[_T, float]:
+        """The value of `what` and when it was read: by `read` in a thread, unless younger than `max_age`.
 
-        A reading that failed is shared too: all get the same error.
+        An error is shared too.
         """
-        now = self._clock()
-        task = self._readings.get(what)
-        if task is None or not self._is_good(task, now - self._begun[what], max_age):
-            self._drop_old(now)
-            task = asyncio.ensure_future(self._read(read, now))
-            task.add_done_callback(_retrieved)
-            self._readings[what], self._begun[what] = task, now
-        return await asyncio.shield(task)  # others may wait for it: a cancelled caller must not end it
-
-    def _is_good(self, task: "asyncio.Task[Reading[Any]]", age: float, max_age: float) -> bool:
-        """Tell whether the reading can be shared: it is young enough, or under way in this event loop."""
-        if not task.done():
-            return task.get_loop() is asyncio.get_running_loop()
-        return not task.cancelled() and age < max_age
-
-    async def _read(self, read: Callable[[], _T], now: float) -> Reading[_T]:
-        return Reading(await to_thread.run_sync(read), now)
+        async with self._locks.setdefault(what, asyncio.Lock()):
+            now = self._clock()
+            last = self._readings.get(what)
+            if last is None or now - last.at >= max_age:
+                self._drop_old(now)
+                last = self._readings[what] = Reading(await to_thread.run_sync(_outcome, read), now)
+        if isinstance(last.value, DuebellError):
+            raise last.value
+        return last.value, last.at
 
     def _drop_old(self, now: float) -> None:
-        for what in [what for what, begun in self._begun.items() if now - begun > _KEPT]:
-            if self._readings[what].done():
-                del self._readings[what], self._begun[what]
+        for what in [what for what, one in self._readings.items() if now - one.at > _KEPT]:
+            del self._readings[what]
+            self._locks.pop(what, None)
 
 
-def _retrieved(task: "asyncio.Task[Reading[Any]]") -> None:
-    """Retrieve the error of a reading whose callers were all cancelled, or asyncio would log it."""
-    if not task.cancelled():
-        task.exception()
+def _outcome(read: Callable[[], _T]) -> _T | DuebellError:
+    try:
+        return read()
+    except DuebellError as error:
+        return error
 
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
@@ -169,13 +162,12 @@ class _Stream:
         """Take a snapshot of the queue. The first may be one that another stream has just taken."""
         max_age = self._pause()
         take = partial(self._editor.snapshot, after=self._after, before=self._before)
-        seen = await self._readings.get((self._after, self._before), take, max_age=max_age)
-        self._taken_at = seen.at
-        revs = [
-            (await self._readings.get(id, partial(_rev, self._editor, id), max_age=max_age)).value
-            for id in self._ids
+        what = (self._after, self._before)
+        seen, self._taken_at = await self._readings.get(what, take, max_age=max_age)
+        found = [
+            await self._readings.get(id, partial(_rev, self._editor, id), max_age=max_age) for id in self._ids
         ]
-        return msgspec.structs.replace(seen.value, revs=tuple(revs))
+        return msgspec.structs.replace(seen, revs=tuple(rev for rev, _ in found))
 
     def _seen(self, before: Snapshot | None, now: Snapshot) -> list[str]:
         if before is None:

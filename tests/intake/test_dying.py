@@ -125,6 +125,5 @@ def test_a_list_of_which_a_part_took_effect_comes_again_whole() -> None:
             assert again(intake.take([message])) == ["m-1"]
         assert again(intake.take([message])) == []
         editor = Editor(backend=processes.connect(clock))
-        found = [one.payload for one in editor.list(limit=100).tasks]
-        assert sorted(found) == list(range(40))
+        assert sorted(one.payload for one in editor.list(limit=100).tasks) == list(range(40))
         assert queues.dead() == []

@@ -172,16 +172,10 @@ def _statuses(
         return QUEUED, frozenset()
     if not isinstance(status, Iterable):
         raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
-    asked = [status] if isinstance(status, str) else list(status)
-    statuses = frozenset(_status(one) for one in asked if one != FAILING)
+    given = [status] if isinstance(status, str) else list(status)
+    asked = {check_choice("status", one, Listed) for one in given}
+    statuses = frozenset(Status(one) for one in asked if one != FAILING)
     return statuses, QUEUED if FAILING in asked else frozenset()
-
-
-def _status(given: object) -> Status:
-    if isinstance(given, str) and given in set(Status):
-        return Status(given)
-    allowed = ", ".join(Listed)
-    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {allowed}")
 
 
 def check_ids(given: object, field: str = "ids") -> tuple[str, ...]:
@@ -207,11 +201,12 @@ def check_cursor(given: object) -> str | None:
     return None if given is None else check_text("cursor", given)
 
 
-def check_choice(field: str, given: object, choices: type[_Choice]) -> _Choice:
-    """One of these values. Raises InvalidQuery."""
-    if isinstance(given, str) and given in set(choices):
-        return choices(given)
-    raise InvalidQuery(field, f"must be one of {', '.join(choices)}, not {quoted(given)}")
+def check_choice(field: str, given: object, choices: Iterable[_Choice]) -> _Choice:
+    """The one of these texts. Raises InvalidQuery."""
+    by_text = {str(one): one for one in choices}
+    if isinstance(given, str) and given in by_text:
+        return by_text[given]
+    raise InvalidQuery(field, f"must be one of {', '.join(by_text)}, not {quoted(given)}")
 
 
 def check_flag(field: str, given: object) -> bool:

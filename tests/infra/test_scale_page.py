@@ -1,11 +1,10 @@
-"""The figures of docs/scale.md, computed anew from the limits and prices that it names."""
+"""The figures of docs/scale.md, computed anew from the limits that it names."""
 
 from pathlib import Path
 
 import pytest
 
-from duebell_editor.simulation import cost
-from duebell_editor.simulation.cost import PRICES, measured
+from duebell_editor.simulation.cost import measured
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 
@@ -17,8 +16,7 @@ ADD, DONE = measured().add.write, measured().done.write
 UNITS = {"all": ADD + DONE, "failed": ADD + DONE - 1, "none": ADD + DONE - 1}
 IN_LANE, OF_ADD = ADD + DONE - 1, ADD
 
-MONTH, DAY = cost.MONTH.total_seconds(), 86_400
-ON_DEMAND, PROVISIONED = PRICES["write"].dollars / 1e6, PRICES["write_hour"].dollars / 3600
+DAY = 86_400
 
 
 def rows(heading: str) -> dict[str, list[str]]:

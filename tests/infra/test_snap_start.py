@@ -2,34 +2,11 @@
 
 from typing import Any
 
-import pytest
-
-from duebell_infra.deploy.parameters import version_parameter
-from duebell_infra.deploy.stack import template_text
-from duebell_infra.errors import InvalidDeployment
 from tests.infra.both import properties
 from tests.infra.policies import ACCOUNT, granted, statements_of, worker_document
 from tests.support import REGION
 
-ON = {"SnapStart": "yes", "Runtime": "python3.13", "CodeKey": "one", "Environment": "{}"}
-TEMPLATE = template_text()
 NONE = {"Ref": "AWS::NoValue"}
-
-
-def key(**changed: str) -> str:
-    return version_parameter({**ON, **changed}, TEMPLATE)["VersionKey"]
-
-
-def test_each_change_publishes_another_version_and_nothing_else_does() -> None:
-    assert key() == key(VersionKey="of the last deployment")
-    changes = [key(CodeKey="two"), key(Environment='{"A": "b"}'), key(MemorySize="1024")]
-    other_template = version_parameter(ON, TEMPLATE.replace("python3.13", "python3.14"))["VersionKey"]
-    assert len({key(), *changes, other_template}) == 5
-
-
-def test_a_python_without_snapshots_is_refused_before_anything_is_written() -> None:
-    with pytest.raises(InvalidDeployment, match=r"3\.12 or newer, and the worker is for 3\.11: give"):
-        key(Runtime="python3.11")
 
 
 def test_all_that_call_or_wake_the_worker_do_so_by_the_alias(template: Any) -> None:

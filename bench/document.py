@@ -11,6 +11,7 @@ from bench import (
     capacity,
     client_cpu,
     cold_start,
+    command_line,
     costs,
     delivering,
     draining,
@@ -31,6 +32,7 @@ from bench.words import (
     CALLS,
     CLIENT,
     COLD_START,
+    COMMAND_LINE,
     CONFIG,
     COSTS,
     DELIVERING,
@@ -83,6 +85,7 @@ def render(figures: Figures) -> str:
         (figures.priorities, lambda figures: iter([priorities.section(figures.priorities or [])])),
         (figures.memory, _memory),
         (figures.cold_start, _cold_start),
+        (figures.command_line, _command_line),
         (figures.schedules, _schedules),
     ]
     written = [line for measured, section in sections if measured for line in section(figures)]
@@ -368,6 +371,18 @@ def _cold_start(figures: Figures) -> Iterator[str]:
             limit=f"{cold_start.LIMIT:.1f}",
             one=f"{rounds.median_us('one') / 1000:.0f}",
             over=rounds.ratio("one", "bare"),
+        )
+
+
+def _command_line(figures: Figures) -> Iterator[str]:
+    if figures.command_line:
+        rounds = figures.command_line
+        yield COMMAND_LINE.format(
+            boto3=f"{rounds.median_us('boto3') / 1000:.0f}",
+            help=f"{rounds.median_us('--help') / 1000:.0f}",
+            list=f"{rounds.median_us('list') / 1000:.0f}",
+            ratio=rounds.ratio("list", "boto3"),
+            limit=command_line.LIMIT,
         )
 
 

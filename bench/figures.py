@@ -40,6 +40,7 @@ class Figures(msgspec.Struct, kw_only=True):
     measured: dict[str, str] = {}
     schedules: Rounds | None = None
     cold_start: Rounds | None = None
+    command_line: Rounds | None = None
     client_cpu: Rounds | None = None
     capacity: list[CapacityPath] | None = None
     telemetry: Telemetry | None = None

@@ -6,6 +6,7 @@ from bench import (
     adding,
     client_cpu,
     cold_start,
+    command_line,
     delivering,
     draining,
     lateness,
@@ -21,6 +22,7 @@ __all__ = [
     "of_adding",
     "of_client_cpu",
     "of_cold_start",
+    "of_command_line",
     "of_delivering",
     "of_draining",
     "of_lateness",
@@ -45,6 +47,14 @@ def of_cold_start(figures: Figures) -> Iterator[str]:
         ratio = figures.cold_start.ratio("duebell", "bare")
         if ratio.median > cold_start.LIMIT:
             yield f"cold start: {ratio} times bare boto3's, and {cold_start.LIMIT} is the limit"
+
+
+def of_command_line(figures: Figures) -> Iterator[str]:
+    """Limits of the command line."""
+    if figures.command_line:
+        ratio = figures.command_line.ratio("list", "boto3")
+        if ratio.median > command_line.LIMIT:
+            yield f"duebell list: {ratio} times boto3's client, and {command_line.LIMIT} is the limit"
 
 
 def of_adding(figures: Figures) -> Iterator[str]:

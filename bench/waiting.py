@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import timedelta
 
 import msgspec
-from tests.simulation.trickle import Trickle
+from tests.simulation.crowd import Trickle
 
 __all__ = ["EVERY", "Waiting", "measure"]
 

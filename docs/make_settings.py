@@ -48,7 +48,6 @@ MORE = {
     "Label": "[environments](how-to/environments.md)",
     "LogFormat": "[the log](logs.md#the-log)",
     "Capacity": "[when](scale.md#on-demand-or-provisioned)",
-    "WarmThroughput": "[what for](scale.md#warm-throughput)",
     "SnapStart": "[SnapStart](how-to/snapstart.md)",
     "Deliveries": "[deliveries](how-to/deploy-deliveries.md)",
     "Intake": "[intake](intake.md)",

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAM: Any = typer.main.get_command(app)
 
-_CODE = re.compile(r"```(?:console|sh|bash|text)\n(.*?)```|(?<!`)`([^`\n]+)`(?!`)", re.DOTALL)
+_CODE = re.compile(r"```(?:console|sh|bash|text|yaml)\n(.*?)```|(?<!`)`([^`\n]+)`(?!`)", re.DOTALL)
 _LINE = re.compile(r"^(?:\$ |.*&& |.*- run: )?(?:[A-Z_]+=\S+ )*duebell (.*)$", re.MULTILINE)
 
 

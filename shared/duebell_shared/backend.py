@@ -132,7 +132,7 @@ class Backend:
     def connect(
         cls,
         settings: Settings,
-        session: "boto3.Session | None" = None,
+        session: "boto3.Session | botocore.session.Session | None" = None,
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import botocore.session
 import pytest
 from botocore.stub import Stubber
 
@@ -59,10 +60,10 @@ class Aws:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     aws = Aws()
 
-    def client(session: boto3.Session, service: str, **_: object) -> Any:
+    def client(session: botocore.session.Session, service: str, **_: object) -> Any:
         return aws.client(service)
 
-    monkeypatch.setattr(boto3.Session, "client", client)
+    monkeypatch.setattr(botocore.session.Session, "create_client", client)
     yield aws
     for stub in aws._stubs.values():
         stub.assert_no_pending_responses()
@@ -117,16 +118,22 @@ def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
     assert ("no kms:Decrypt" if is_encrypted else "AccessDeniedException") in said
 
 
+def sdk_session() -> botocore.session.Session:
+    session = botocore.session.Session()
+    session.set_config_variable("region", "eu-north-1")
+    session.set_credentials("a", "b")
+    return session
+
+
 def test_errors_of_aws_are_told(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     aws.refuses("lambda", "get_function_configuration", "ExpiredTokenException")
     with pytest.raises(AwsRefused, match="ExpiredTokenException"):
-        account.find(boto3.Session(region_name="eu-north-1"), "sales", {})
+        account.find(sdk_session(), "sales", {})
     monkeypatch.undo()
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    session = boto3.Session("a", "b", region_name="eu-north-1")
     with pytest.raises(AwsUnavailable, match="is `duebell local` running"):
-        account.find(session, "sales", {})
+        account.find(sdk_session(), "sales", {})
 
 
 def local_stack(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """A process that dies at its n-th AWS call, and what happens by itself after that."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -9,21 +9,19 @@ from typing import Any, TypeVar, cast
 
 import boto3
 
-from duebell import AwsError, Editor, NotArmed, Worker
+from duebell import AwsError, Editor, NotArmed, ProblemKind, Status, Task, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
-from duebell_shared.bell.expression import is_set_for
+from duebell_shared.bell.expression import SENTINEL, is_set_for
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from duebell_worker.run.context import Pool
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
 
-_World = TypeVar("_World")
-
-#: More rings than any of the scenarios needs.
-_MOST_RINGS = 12
+#: More rings than any of the scenarios needs, and more calls than any of their processes makes.
+_MOST_RINGS, _MOST_CALLS = 12, 90
 
 
 class Death(BaseException):
@@ -160,16 +158,98 @@ class Lambda:
         return minute if minute and minute + timedelta(minutes=1) > self._clock.now else None
 
 
+class World:
+    """A scheduler on AWS in memory with a clock, a process in it that dies, and what ran when.
+
+    ran    each start: the id of the task, and the time
+    lived  whether the process came to its end, since it makes fewer calls than that at which it is to die
+    """
+
+    #: Options of the action `note`.
+    options: Mapping[str, Any] = {"keep_result": True}
+
+    def __init__(self, processes: Processes, number: int, moment: Moment) -> None:
+        processes.create_stack()
+        self.processes = processes
+        self.number, self.moment = number, moment
+        self.clock = Clock()
+        self.editor = Editor(backend=processes.connect(self.clock))
+        self.editor.ensure_armed()
+        self.ran: list[tuple[str, datetime]] = []
+        self.lived = False
+        self.lambda_ = Lambda(processes, self.clock, self.actions, pool=self.pool())
+
+    def pool(self) -> Pool:
+        """Where actions run."""
+        return InlinePool()
+
+    def actions(self, worker: Worker) -> None:
+        """Declares the action `note`."""
+
+        @worker.action("note", attempts=3, **self.options)
+        def note(payload: dict[str, Any], task: Task) -> object:
+            self.ran.append((task.id, self.clock.now))
+            return self.note(payload, task)
+
+    def note(self, payload: dict[str, Any], task: Task) -> object:
+        """What the action does."""
+        return None
+
+    def starts(self, id: str) -> int:
+        """How often this task was started."""
+        return [one for one, _ in self.ran].count(id)
+
+    def statuses(self, *ids: str) -> set[Status]:
+        """The statuses of these tasks."""
+        return {self.editor.get(id).status for id in ids}
+
+    def calls(self, call: Callable[[Editor], object]) -> None:
+        """A process makes this call, and dies."""
+        self.lived = not self.processes.dies(self.clock, call, self.number, self.moment)
+
+    def runs(self, after: timedelta, *, then: Callable[[], object] = lambda: None) -> None:
+        """The rule rings after so long, the run dies, and all happens that happens by itself then.
+
+        `then` is called by another process in between.
+        """
+        self.clock.advance(after + timedelta(seconds=7))
+        backend = self.processes.connect(self.clock, dies_at=self.number, moment=self.moment)
+        self.lived = self.lambda_.invoke(backend)
+        if not self.lived:
+            self.lambda_.retry()
+        self.processes.connect(self.clock)
+        then()
+        self.rings()
+
+    def rings(self) -> None:
+        """Whatever the rule is set to happens, until it is parked."""
+        self.lambda_.let_it_ring()
+        assert self.processes.expression() == SENTINEL
+
+    def ends_well(self, *done: str) -> None:
+        """These tasks are done, and nothing else is wrong than tasks that failed."""
+        assert self.statuses(*done) <= {Status.DONE}, [self.editor.get(id) for id in done]
+        assert {problem.kind for problem in self.editor.status().problems} <= {ProblemKind.FAILED_TASKS}
+
+
+_WorldT = TypeVar("_WorldT", bound=World)
+
+
 @contextmanager
-def new_worlds(world: Callable[[Processes], _World]) -> Iterator[Callable[[], _World]]:
-    """A new world whenever asked; the old one is gone then."""
+def worlds() -> Iterator[Callable[[type[_WorldT]], Iterator[_WorldT]]]:
+    """A new world for each call of the process in it, before and after it takes effect, until one lives."""
     with ExitStack() as running:
         running.enter_context(quick_aws())
         processes = Processes()
 
-        def renew() -> _World:
-            running.close()
-            running.enter_context(quick_aws())
-            return world(processes)
+        def each_call(kind: type[_WorldT]) -> Iterator[_WorldT]:
+            for number in range(1, _MOST_CALLS):
+                for moment in Moment:
+                    running.close()
+                    running.enter_context(quick_aws())
+                    yield (world := kind(processes, number, moment))
+                    if world.lived:
+                        return
+            raise AssertionError("it makes more calls than expected")
 
-        yield renew
+        yield each_call

@@ -21,26 +21,15 @@ def with_another_rule() -> str:
     return template_text().replace(before, after)
 
 
-def apply(deployer: Deployer, template: str, **parameters: str) -> None:
+def apply(deployer: Deployer, template: str) -> None:
     """What CloudFormation alone does, without what `duebell deploy` does beside."""
     stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
-    stack.apply(template, {**stack.parameters(), **parameters}, tags={"duebell": deployer.name})
+    stack.apply(template, stack.parameters(), tags={"duebell": deployer.name})
 
 
 def retries(deployer: Deployer) -> int:
     [target] = deployer.session.client("events").list_targets_by_rule(Rule=deployer.name)["Targets"]
     return target["RetryPolicy"]["MaximumRetryAttempts"]
-
-
-def test_cloudformation_itself_leaves_the_rule_alone(deployer: Deployer) -> None:
-    deployer.deploy()
-    events = deployer.session.client("events")
-    events.put_rule(Name=deployer.name, ScheduleExpression=SetFor(LATER))
-
-    apply(deployer, template_text(), MemorySize="1024")
-
-    assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == SetFor(LATER)
 
 
 def test_a_change_of_the_rule_itself_ends_with_it_armed(
@@ -68,13 +57,3 @@ def test_a_change_of_the_rule_that_is_rolled_back_ends_with_it_armed(
             deployer.deploy()
 
     assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 185)
-
-
-def test_a_rule_that_is_disabled_stays_so(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    deployer.session.client("events").disable_rule(Name=deployer.name)
-
-    deployer.deploy(MemorySize="1024")
-
-    assert deployer.session.client("events").describe_rule(Name=deployer.name)["State"] == "DISABLED"
-    assert deployer.rule == SetFor(LATER)

@@ -17,8 +17,6 @@ import boto3
 import pytest
 
 from duebell import Editor, Status
-from duebell_infra.deploy.options import deliveries_given
-from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.deployer import Deployer
 from tests.e2e.support import duebell, local_command, wait_for
 
@@ -50,30 +48,6 @@ def one_in(session: boto3.Session, arn: str) -> Any:
     """The one message in a queue, once it is there."""
     [message] = wait_for(lambda: received(session, arn))
     return message
-
-
-def test_a_task_that_is_added_by_the_command_line_arrives_in_a_queue(
-    deployer: Deployer, stack: EmbeddedStack
-) -> None:
-    # Given a deployment with a delivery, and no code
-    arn = queue(deployer.session, "reminders")
-    deliver = deliveries_given([f"remind={arn}"], ())
-    deployer.deploy(actions=None, deliver=deliver, DeletionProtection="no")
-    assert any(line == f"delivery: remind to {arn}" for line in deployer.said)
-    # When a task is added
-    at = ["--name", deployer.name, "--endpoint-url", stack.endpoint_url]
-    added = duebell(
-        *at, "add", "remind", "--in", "1s", "--id", "trial-42", "--payload", '{"trial": 42}',
-        environment=stack.environment,
-    )  # fmt: skip
-    assert added.returncode == 0, added.stderr
-    # Then its payload is in the queue as it was given, with what it needs to be told from others
-    message = one_in(deployer.session, arn)
-    assert json.loads(message["Body"]) == {"trial": 42}
-    assert any(one["StringValue"] == "trial-42" for one in message["MessageAttributes"].values())
-    # And the action is known as what it is
-    listed = duebell(*at, "actions", environment=stack.environment).stdout
-    assert "queue reminders" in listed
 
 
 def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path) -> None:

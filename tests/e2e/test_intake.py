@@ -63,8 +63,10 @@ def test_a_message_waits_in_duebell_and_comes_out_of_another_queue(deployer: Dep
     assert editor.dead_letters() == ()
 
 
-def test_events_of_a_bus_add_and_cancel(deployer: Deployer) -> None:
+def test_events_of_a_bus_add_and_cancel_while_there_is_an_intake(deployer: Deployer) -> None:
+    assert deployer.deploy().status().intake_waiting is None
     editor = deployer.deploy(Intake="yes")
+    assert editor.doctor().status.healthy
     # Given a rule of the user's, by the pattern of the documentation
     events, bus = deployer.session.client("events"), f"bus-of-{deployer.name}"
     events.create_event_bus(Name=bus)
@@ -86,13 +88,7 @@ def test_events_of_a_bus_add_and_cancel(deployer: Deployer) -> None:
     # Then its own add and cancel take effect, and nothing of others
     wait_for(lambda: editor.get("mine").status is Status.CANCELLED)
     assert not editor.find("not").tasks
-
-
-def test_the_intake_comes_and_goes_with_a_deployment(deployer: Deployer) -> None:
-    assert deployer.deploy().status().intake_waiting is None
-    editor = deployer.deploy(Intake="yes")
-    assert editor.doctor().status.healthy
-    # Given a mapping that somebody has disabled
+    # Given a mapping that somebody has disabled, the doctor says so
     functions = deployer.session.client("lambda")
     [mapping] = functions.list_event_source_mappings(FunctionName=deployer.name)["EventSourceMappings"]
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]

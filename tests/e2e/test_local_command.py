@@ -23,22 +23,16 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 WITH_ACTIONS = ("--actions", ACTIONS)
 
 
-def test_it_serves_and_ends_in_order(tmp_path: Path) -> None:
-    with local_command(tmp_path / "state", *WITH_ACTIONS) as command:
-        with urllib.request.urlopen(f"http://{HOST}:{command.editor_port}/api/status") as answer:
-            assert answer.status == 200
-        assert command.end(signal.SIGTERM) == 0
-
-        assert "actions_for_tests:worker" in command.printed
-        assert "Traceback" not in command.printed
-        assert is_free(command.port)
-
-
-def test_what_is_in_the_queue_is_there_again(tmp_path: Path) -> None:
+def test_it_serves_ends_in_order_and_has_what_is_in_the_queue_again(tmp_path: Path) -> None:
     with local_command(tmp_path / "state") as command:
         assert "every task will fail" in command.printed
+        with urllib.request.urlopen(f"http://{HOST}:{command.editor_port}/api/status") as answer:
+            assert answer.status == 200
         Editor(Settings(), session=command.session).add("succeed", due=LATER, id="later")
         before = Editor(Settings(), session=command.session).status()
+        assert command.end(signal.SIGTERM) == 0
+        assert "Traceback" not in command.printed
+        assert is_free(command.port)
 
     with local_command(tmp_path / "state", *WITH_ACTIONS) as command:
         editor = Editor(Settings(), session=command.session)
@@ -59,18 +53,14 @@ def test_nothing_is_left_or_lost_when_it_is_killed(tmp_path: Path) -> None:
         assert "actions_for_tests:worker" in command.printed
 
 
-def test_a_folder_in_use_and_a_taken_port_are_refused(tmp_path: Path) -> None:
+def test_a_taken_port_is_refused(tmp_path: Path) -> None:
     with local_command(tmp_path / "state") as command:
-        theirs, ours = ("--state", str(tmp_path / "state")), ("--state", str(tmp_path / "other"))
-        port, editor_port = ("--port", str(command.port)), ("--editor-port", str(command.editor_port))
-        free, editor_free = ("--port", str(free_port())), ("--editor-port", str(free_port()))
-
-        again = duebell("local", *theirs, *free, *editor_free)
-        assert again.returncode == 4
-        assert "runs already, its page at" in again.stderr
-        assert again.stdout.splitlines()[-1] in command.printed.splitlines()  # the line that exports
-        assert re.search(rf"port {command.port} .* --port", refusal(*ours, *port, *editor_free))
-        assert re.search(rf"port {command.editor_port} .* --editor-port", refusal(*ours, *free, *editor_port))
+        state, port, editor_port = str(tmp_path / "other"), str(command.port), str(command.editor_port)
+        free, other = str(free_port()), str(free_port())
+        ours = ("--state", state)
+        assert re.search(rf"port {port} .* --port", refusal(*ours, "--port", port, "--editor-port", other))
+        given = ("--port", free, "--editor-port", editor_port)
+        assert re.search(rf"port {editor_port} .* --editor-port", refusal(*ours, *given))
 
 
 def test_it_ends_when_the_stack_dies(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import astuple
 
-from duebell import Editor, ProblemKind, Status, TaskNotFound, Then, WaitCause
+from duebell import Editor, InvalidTask, ProblemKind, Status, TaskNotFound, Then, WaitCause
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
 from tests.e2e.support import wait_for
@@ -49,6 +49,15 @@ def check_followed_and_limited(editor: Editor) -> None:
     assert {task.attempt for task in tasks} == {1}
 
 
+def check_the_worker_is_known(editor: Editor) -> None:
+    """The worker of the bundle has made itself known: what its action cannot read is not stored."""
+    worker = editor.worker()
+    assert worker
+    assert (worker.error, {one.name: one.attempts for one in worker.actions}["fail_once"]) == (None, 3)
+    with pytest.raises(InvalidTask, match=r"^payload: must be text, for the action 'tell'"):
+        editor.add("tell", due=SOON, payload={})
+
+
 def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_editor: Editor) -> None:
     editor = stack_editor
     log = WorkerLog(stack.worker_log)
@@ -63,6 +72,7 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", payload={"n": 1})
     editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", max_wait=SOON, payload={"n": 2})
     add_followed_and_limited(editor)
+    check_the_worker_is_known(editor)
     assert editor.status().rings_at
 
     # When the rule rings

@@ -1,8 +1,9 @@
-"""The bundle as a whole."""
+"""The bundle as a whole, and its zip, whose bytes depend on names, contents and execute bits alone."""
 
 import io
 import json
 import marshal
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from duebell_infra.bundle import bundle
-from duebell_infra.bundle.bundle import build
+from duebell_infra.bundle.bundle import build, pack
 from duebell_infra.bundle.target import Target
 from duebell_infra.errors import BundleFailed
 from duebell_worker.actions.registration import BUNDLE_FILE, duebell_release
@@ -117,3 +118,31 @@ def test_compiled_files_that_would_make_it_too_large_are_left_out(monkeypatch: p
     built = build(None, HERE)
     assert built.unpacked < whole
     assert "too large" in built.notes[0]
+
+
+def files_in(folder: Path, names: list[str]) -> dict[str, Path]:
+    folder.mkdir()
+    files = {}
+    for name in names:
+        files[name] = folder / name
+        files[name].write_text(f"# {name}\n")
+    return files
+
+
+def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
+    one = files_in(tmp_path / "one", ["b.py", "a.py"])
+    other = files_in(tmp_path / "other", ["a.py", "b.py"])
+    os.utime(other["a.py"], (10**9, 10**9))
+    other["b.py"].chmod(0o600)
+
+    assert pack(one) == pack(other)
+
+
+def test_everyone_may_read_what_is_in_it_and_run_what_can_be_run(tmp_path: Path) -> None:
+    files = files_in(tmp_path / "one", ["a.py", "tool"])
+    files["a.py"].chmod(0o600)
+    files["tool"].chmod(0o700)
+
+    with zipfile.ZipFile(io.BytesIO(pack(files))) as archive:
+        modes = {entry.filename: entry.external_attr >> 16 & 0o777 for entry in archive.infolist()}
+    assert modes == {"a.py": 0o644, "tool": 0o755}

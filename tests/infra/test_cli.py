@@ -77,7 +77,6 @@ def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
                 "MaxReadUnits": "2",
             },
         ),
-        ("--warm-throughput 5,6", {"WarmThroughput": "5,6"}),
         ("--log-retention-days 30 --log-format json", {"LogRetentionDays": "30", "LogFormat": "JSON"}),
         ("--bell schedule --precision second", {"Bell": "schedule", "Precision": "second"}),
         ("--snap-start", {"SnapStart": "yes"}),

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -67,23 +66,6 @@ def test_serverless(tmp_path: Path, template: Any) -> None:
     assert provider["environment"] == wanted
     [policy] = provider["iam"]["role"]["managedPolicies"]
     assert policy == {"Fn::GetAtt": ["Scheduler", "Outputs.EditorPolicyArn"]}
-
-
-def _command(name: str) -> Any:
-    program: Any = get_command(app)
-    return program.get_command(None, name)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_commands_that_it_shows_are_duebells(page: str) -> None:
-    lines = re.findall(r"^(?:\$ |      - run: )duebell (.+)$", text_of(page), re.MULTILINE)
-    assert lines
-    for line in lines:
-        name, *arguments = shlex.split(line.partition(" > ")[0])
-        options = {
-            one for parameter in _command(name).params for one in (*parameter.opts, *parameter.secondary_opts)
-        }
-        assert {one for one in arguments if one.startswith("-")} <= options, line
 
 
 def test_the_template_is_written_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

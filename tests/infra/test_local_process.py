@@ -1,4 +1,4 @@
-"""The process of `duebell local`, seen from another one: its note, waiting for it, ending it."""
+"""The process of `duebell local`: its note, waiting for it, ending it, by another process or by signals."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
 from duebell_infra.local.service import clear, registered, start, stop, wait, ways_in
+from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
@@ -192,3 +193,20 @@ def test_a_note_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pyt
     LocalStack(pid=1).write(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     assert LocalStack.read(tmp_path) is None
+
+
+def test_a_second_signal_does_not_cut_short_what_the_first_one_began() -> None:
+    before, tidied = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
+            tidied.append("all")
+
+    with pytest.raises(Ended), ended_by_signal():
+        work()
+    assert tidied == ["all"]
+    assert signal.getsignal(signal.SIGINT) is before

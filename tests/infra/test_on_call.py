@@ -3,11 +3,7 @@
 import re
 from typing import Any
 
-import pytest
-import typer
-
 from duebell import ProblemKind
-from duebell_editor.cli.program import app
 from tests.cli.runbook import ALARMS, ON_CALL, PROBLEMS
 from tests.cli.test_runbook import SAME
 from tests.cli.test_runbook import SCENES as ON_MOTO
@@ -26,22 +22,6 @@ def test_every_problem_and_every_alarm_has_a_row_that_is_played(template: Any) -
     assert ON_MOTO.keys() | ON_THE_STACK.keys() | SAME.keys() == {*ProblemKind, *names}
     for alarm, problem in SAME.items():
         assert ALARMS[alarm].command == PROBLEMS[problem].command
-
-
-def commands_by_name() -> dict[str, Any]:
-    program: Any = typer.main.get_command(app)
-    return {name: program.get_command(None, name) for name in program.list_commands(None)}
-
-
-def test_the_commands_that_it_names_exist() -> None:
-    commands = commands_by_name()
-    named = re.findall(r"duebell ([a-z][a-z-]*)((?: [^`\n#|;)]*)?)", ON_CALL)
-    assert len(named) > 20
-    for name, arguments in named:
-        if name not in commands:
-            pytest.fail(f"duebell {name} is no command")
-        options = {option for parameter in commands[name].params for option in parameter.opts}
-        assert set(re.findall(r"(?<= )--[a-z-]+", arguments)) <= options, (name, arguments)
 
 
 def test_the_parameters_and_queries_that_it_names_exist(template: Any) -> None:

@@ -262,43 +262,6 @@ def test_the_intake_may_be_taken_and_looked_at_and_no_more(
     assert {action for action, _ in added(policy)} == {"sqs:GetQueueAttributes"}
 
 
-DENIED = {
-    "another table": ("dynamodb", "get_item", {"TableName": "other", "Key": {"id": {"S": "a"}}}),
-    "a scan": ("dynamodb", "scan", {"TableName": "duebell"}),
-    "a query of another table": ("dynamodb", "query", {"TableName": "other"}),
-    "another table's deletion": (
-        "dynamodb",
-        "delete_item",
-        {"TableName": "other", "Key": {"id": {"S": "a"}}},
-    ),
-    "the table's own deletion": ("dynamodb", "delete_table", {"TableName": "duebell"}),
-    "another rule": ("events", "put_rule", {"Name": "other", "ScheduleExpression": "rate(1 day)"}),
-    "another target": ("events", "put_targets", {"Rule": "duebell", "Targets": []}),
-    "disabling the rule": ("events", "disable_rule", {"Name": "duebell"}),
-    "the rule's deletion": ("events", "delete_rule", {"Name": "duebell"}),
-    "invoking another function": ("lambda", "invoke", {"FunctionName": "other"}),
-    "its code": ("lambda", "update_function_code", {"FunctionName": "duebell"}),
-    "reading the worker's log": ("logs", "filter_log_events", {"logGroupName": "/aws/lambda/duebell"}),
-    "deploying": ("cloudformation", "describe_stacks", {"StackName": "duebell"}),
-    "the bucket with the bundles": ("s3", "list_objects_v2", {"Bucket": "duebell"}),
-    "taking more rights": (
-        "iam",
-        "attach_role_policy",
-        {"RoleName": "duebell", "PolicyArn": "arn:aws:iam::aws:x"},
-    ),
-}
-
-
-@pytest.mark.parametrize(("service", "call", "arguments"), DENIED.values(), ids=DENIED.keys())
-@pytest.mark.usefixtures("session")
-def test_nobody_may_do_more(resources: Any, service: Any, call: str, arguments: dict[str, Any]) -> None:
-    role = worker_document(resources)
-    for document in (role, resources["EditorPolicy"]["Properties"]["PolicyDocument"]):
-        client = Guarded(statements_of(document)).session.client(service)
-        with pytest.raises(ClientError, match="AccessDenied"):
-            getattr(client, call)(**arguments)
-
-
 def test_no_statement_is_for_every_resource(resources: Any) -> None:
     for document in (worker_document(resources), resources["EditorPolicy"]["Properties"]["PolicyDocument"]):
         assert all("*" not in statement["Resource"] for statement in statements_of(document))

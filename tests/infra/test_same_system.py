@@ -70,7 +70,6 @@ def test_the_capacity(template: Any, module: Any) -> None:
         assert one["read_capacity"] == "${local.is_provisioned ? var.min_read_units : null}"
         assert one["write_capacity"] == "${local.is_provisioned ? var.min_write_units : null}"
     assert theirs["lifecycle"][0]["ignore_changes"] == ["read_capacity", "write_capacity"]
-    assert index["WarmThroughput"] == ours["WarmThroughput"]
 
 
 def test_the_scaling(template: Any, module: Any) -> None:

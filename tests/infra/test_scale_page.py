@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from bench.monthly import LEAST
 
 from duebell_editor.simulation import cost
 from duebell_editor.simulation.cost import PRICES, measured
@@ -44,14 +43,3 @@ def test_what_lanes_carry(lanes: int) -> None:
 
 def test_a_tasks_units() -> None:
     assert f"**{UNITS['all']:g} · {UNITS['failed']:g} · {UNITS['none']:g}**" in PAGE
-
-
-def test_what_capacity_costs() -> None:
-    prices = rows("us-east-1")
-    even = f"{PROVISIONED / ON_DEMAND:.1%} use".replace("%", " %")
-    assert prices["a write unit"][2] == prices["a read unit"][2] == even
-    per_million = prices["a million tasks, 6 write units each"]
-    assert per_million[0] == f"${6e6 * ON_DEMAND:.2f}"
-    assert per_million[1] == f"${6e6 * PROVISIONED / 0.7:.2f} at 70 % use"
-    assert prices["the least, 10 units each of table and index"][1] == f"${LEAST:.2f} a month"
-    assert f"costs {PROVISIONED / ON_DEMAND / 0.7:.0%} of".replace("%", " %") in PAGE

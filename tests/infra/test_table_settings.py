@@ -1,5 +1,6 @@
-"""A table that no stack manages is given the settings that the template gives one it makes."""
+"""A table that no stack manages gets the settings, the index and the throughput that the template gives."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -12,6 +13,7 @@ from tests.support import create_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
 
 pytestmark = pytest.mark.moto
 
@@ -109,3 +111,73 @@ def test_whose_table_is_encrypted_by_a_key_is_asked_which_to_use(session: boto3.
     QueueTable(session, "duebell").refuse_an_unknown_key()
     with pytest.raises(DeployFailed, match=f"--parameter KmsKeyArn={key}, or give KmsKeyArn= for the key"):
         QueueTable(session, encrypted(session, key)).refuse_an_unknown_key()
+
+
+pytestmark = pytest.mark.moto
+
+SCALED = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
+
+#: The settings that every table is given besides.
+ALWAYS = ["deletion protection on", "point-in-time recovery on", "expiry by expires_at on", "the tag duebell"]
+
+
+@pytest.fixture
+def older(session: boto3.Session) -> str:
+    """The name of a table as earlier versions made it, without `past-index`."""
+
+    def without_the_past(params: dict[str, Any], **_: Any) -> None:
+        params.pop("GlobalSecondaryIndexes", None)
+        params["AttributeDefinitions"] = [
+            one for one in params["AttributeDefinitions"] if one["AttributeName"] != "past"
+        ]
+
+    session.events.register("provide-client-params.dynamodb.CreateTable", without_the_past)
+    create_table(session, "older")
+    return "older"
+
+
+def changed(session: boto3.Session, name: str, wanted: Mapping[str, str]) -> list[str]:
+    """Settle the table, and return the changes of capacity and indexes."""
+    return [change for change in QueueTable(session, name).settle(wanted) if change not in ALWAYS]
+
+
+def described(dynamodb: "DynamoDBClient", name: str) -> Any:
+    return dynamodb.describe_table(TableName=name)["Table"]
+
+
+def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
+    session: boto3.Session, dynamodb: "DynamoDBClient", older: str, template: Any
+) -> None:
+    assert changed(session, older, {}) == ["the index past-index"]
+
+    [index] = described(dynamodb, older)["GlobalSecondaryIndexes"]
+    [declared] = properties(template, "Table")["GlobalSecondaryIndexes"]
+    for name in ("IndexName", "KeySchema", "Projection"):
+        assert index[name] == declared[name]
+    assert changed(session, older, {}) == []
+
+
+def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
+    assert changed(session, "duebell", SCALED) == ["provisioned capacity"]
+    units: Any = {"ReadCapacityUnits": 70, "WriteCapacityUnits": 90}
+    dynamodb.update_table(TableName="duebell", ProvisionedThroughput=units)
+
+    assert changed(session, "duebell", SCALED) == []
+    assert described(dynamodb, "duebell")["ProvisionedThroughput"]["ReadCapacityUnits"] == 70
+
+
+@pytest.mark.parametrize("looks", [3, 10**6])
+def test_deploying_waits_until_indexes_are_built_or_says_that_they_are_not(
+    session: boto3.Session, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    table, slept, said = QueueTable(session, "duebell"), list[float](), list[str]()
+    status = (["CREATING"] * looks + ["ACTIVE"])[::-1]
+
+    def describe() -> Any:
+        return {"GlobalSecondaryIndexes": [{"IndexName": "past-index", "IndexStatus": status.pop()}]}
+
+    monkeypatch.setattr(table, "_describe", describe)
+    monkeypatch.setattr("time.sleep", slept.append)
+    table.wait_for_indexes(said.append)
+    assert sum(slept) == min(looks * 5, 600)
+    assert bool(said) is (looks > 3)

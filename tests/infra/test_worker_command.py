@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import socket
 import urllib.error
 import urllib.request
@@ -175,11 +174,3 @@ def test_the_container_runs_the_command_and_asks_where_it_answers() -> None:
     # ECS waits longer than the process drains
     given = container["command"]
     assert float(given[given.index("--drain-seconds") + 1]) + 10 <= container["stopTimeout"] <= 120
-
-
-@pytest.mark.slow
-def test_the_options_of_the_page_are_those_of_the_command(tmp_path: Path) -> None:
-    shown = duebell("worker", "--help", folder=tmp_path).stdout
-    page = PAGE.read_text()
-    named = set(re.findall(r"--(?:look|drain|health|actions)[a-z-]*", page))
-    assert named <= set(shlex.split(shown.replace("'", " "))), named

@@ -68,12 +68,6 @@ def test_occurrences_on_holidays(expression: str, holidays: str | None, found: l
         assert shown(meant, len(found)) == found
 
 
-def test_the_time_of_day_is_kept_over_a_change_of_clocks() -> None:
-    # Easter Monday of 2027 is the day after clocks go forward
-    [at] = schedule("0 9 29 3 *", "previous").preview(1, NOW)
-    assert at == datetime(2027, 3, 26, 8, tzinfo=UTC)
-
-
 def test_a_schedule_tells_what_falls_on_holidays_and_why() -> None:
     until = datetime(2027, 1, 31, tzinfo=UTC)
     skipped = schedule("0 9 * * *").on_holidays(NOW, until, 10)

@@ -98,19 +98,6 @@ def test_the_first_year_and_the_last() -> None:
     assert Schedule(expression="rate(1 day)").next_after(datetime(2199, 12, 31, 12, tzinfo=UTC)) is None
 
 
-def test_an_end_beyond_the_last_year_does_not_move_it() -> None:
-    beyond = datetime(3000, 1, 1, tzinfo=UTC)
-    near_the_last = datetime(2199, 12, 31, 23, 58, tzinfo=UTC)
-    schedule = Schedule(expression="rate(1 minute)", start=near_the_last, end=beyond)
-    assert schedule.preview(9, near_the_last - timedelta(days=1)) == [
-        near_the_last,
-        near_the_last + timedelta(minutes=1),
-    ]
-    # In New York it is still 2199 when the last minute a rule can ring in has passed.
-    late = Schedule(expression="0 23 31 12 *", timezone=NEW_YORK, end=beyond)
-    assert late.next_after(datetime(2199, 6, 1, tzinfo=UTC)) is None
-
-
 @pytest.mark.parametrize(
     ("expression", "zone", "expected"),
     [
@@ -168,13 +155,6 @@ def test_a_start_to_come_is_the_first_occurrence_of_a_rate() -> None:
 
 
 # Start, end, and times to run once at.
-
-
-def test_nothing_is_before_the_start_or_after_the_end() -> None:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    start, end = datetime(2026, 2, 3, 9, tzinfo=UTC), datetime(2026, 2, 5, 9, tzinfo=UTC)
-    schedule = make_schedule("0 9 * * *", start=start, end=end, now=now)
-    assert schedule.preview(9, now) == [start, start + timedelta(days=1), end]
 
 
 @pytest.mark.parametrize(

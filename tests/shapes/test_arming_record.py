@@ -115,17 +115,6 @@ def test_an_editor_goes_on(damaged: str, scene: Scene) -> None:
     assert sorted(scene.ran) == [*IDS, "from-the-new", "from-the-old"]
 
 
-@every_damage
-def test_ensure_armed_sets_it_right(damaged: str, scene: Scene) -> None:
-    status = scene.newcomer.ensure_armed()
-    assert status.healthy
-    assert status.rings_at
-    assert status.rings_at <= NOON + SOON + timedelta(minutes=2)
-    scene.clock.advance(SOON + timedelta(minutes=3))
-    scene.run()
-    assert sorted(scene.ran) == list(IDS)
-
-
 FOR_EVER: dict[str, Edit] = {
     "a lease without an end": lanes(owner="someone", until=NEVER),
     "a lease for years": lanes(owner="someone", until=NOON + timedelta(days=365 * 70)),

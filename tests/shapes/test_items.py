@@ -6,10 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 
 from duebell import DuebellError, Status, UnreadableTask
-from duebell_editor.http import create_app
 
 from .foreign import ITEM, number, text
 from .scene import Scene
@@ -160,20 +158,6 @@ def test_an_item_with_an_odd_part_comes_to_its_end(
     assert (odd.failure is not None) is (end is Status.FAILED)
     assert scene.editor.get("a").status is Status.DONE
     assert scene.editor.status().rings_at is None
-
-
-@pytest.mark.parametrize("payload", ["{oops", "NaN"])
-def test_a_payload_that_is_no_json_is_shown_as_it_is_and_can_be_mended(payload: str, scene: Scene) -> None:
-    # Given a task whose payload someone has edited in the console
-    scene.table.put("odd", but(payload=text(payload)))
-    client = TestClient(create_app(scene.editor), base_url="http://127.0.0.1")
-    # Then it is listed with all others, as text
-    scene.editor.add("note", due=SOON, id="a")
-    assert {task["id"] for task in client.get("/api/tasks").json()["tasks"]} == {"a", "odd"}
-    assert client.post("/api/tasks/odd/pause", json={}).json()["status"] == "paused"
-    # And can be made right
-    mended = client.patch("/api/tasks/odd", json={"payload": {"n": 1}})
-    assert (mended.status_code, mended.json()["payload"]) == (200, {"n": 1})
 
 
 def test_malformed_history_is_left_out_of_listings_and_named(

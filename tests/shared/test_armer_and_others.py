@@ -7,7 +7,6 @@ import pytest
 from duebell_shared.bell.armer import HOLD, Armer
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
-from duebell_shared.instants import MOST_SKEW
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents
 from tests.shared.shared_store import SharedStore
@@ -61,15 +60,6 @@ def test_a_hold_lasts_as_long_as_it_was_meant_to_whatever_the_clocks_say(
     # When this one comes, then it waits until that must be over
     assert armer.ensure().armed == DUE
     assert HOLD <= clock.now - NOON <= HOLD + timedelta(seconds=1)
-
-
-def test_a_hold_that_is_over_by_any_clock_is_not_waited_for(
-    armer: Armer, store: SharedStore, clock: Clock
-) -> None:
-    lowered(armer)
-    hold(armer, store, NOON - MOST_SKEW)
-    assert armer.ensure().armed == DUE
-    assert clock.now == NOON
 
 
 def test_who_was_taken_over_does_not_confirm_and_it_is_healed(

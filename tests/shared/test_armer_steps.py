@@ -32,13 +32,6 @@ def seen(armer: Armer, store: SharedStore, eventbridge: FakeEvents) -> ArmingRec
 # `change` begins with the record as it was seen last.
 
 
-def test_a_change_of_the_record_as_it_was_seen_reads_nothing(
-    armer: Armer, seen: ArmingRecord, store: SharedStore
-) -> None:
-    changed = armer.change(lower, seen=seen)
-    assert (changed.target, store.reads, store.swaps) == (DUE, 0, 1)
-
-
 def test_a_change_of_a_record_that_others_changed_is_tried_again_at_once_on_the_newest(
     armer: Armer, seen: ArmingRecord, store: SharedStore, clock: Clock
 ) -> None:

@@ -1,14 +1,11 @@
 """The arming record's transitions, each alone: values in, a value out."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
-from duebell_shared.bell.arming import ECHO_SOON, GRACE, HEAD_START, ArmingRecord, Fullest, Lane
-from duebell_shared.bell.expression import ECHOES
-from duebell_shared.bell.run_rules import LEASE
+from duebell_shared.bell.arming import GRACE, HEAD_START, ArmingRecord, Fullest, Lane
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.support import NOON
 
@@ -60,11 +57,6 @@ def test_a_held_lane_is_lowered_whatever_the_others_are_due() -> None:
     assert lowered.lanes == (Lane(due=NOON), held(SOON))
 
 
-def test_a_free_lane_does_not_count_on_a_held_ones_due() -> None:
-    record = ArmingRecord(lanes=(held(NOON), Lane()))
-    assert record.lowered({1: SOON}).lanes[1].due == SOON
-
-
 def test_of_several_free_lanes_only_the_earliest_is_lowered() -> None:
     assert free(NEVER, NEVER, NEVER).lowered({2: LATER, 0: LATER, 1: SOON}) == free(NEVER, SOON, NEVER)
 
@@ -108,21 +100,6 @@ def test_a_run_that_is_for_some_lanes_claims_these() -> None:
         lane.due for lane in free(LATER, NOON, NEVER).claimed("run", now=NOON, until=SOON, only=[1]).lanes
     ] == [NOON, NEVER, NOON]
     assert record.claimed("run", now=NOON, until=SOON, only=[]) is record
-
-
-def test_a_run_renews_and_clears_its_own_lanes_only() -> None:
-    record = ArmingRecord(lanes=(held(SOON), held(SOON, by="other"), Lane(due=SOON)))
-    assert record.renewed("run", until=NOON).lanes == (held(SOON, until=NOON), *record.lanes[1:])
-    assert record.cleared("run").lanes == (held(), *record.lanes[1:])
-
-
-def test_a_released_lane_is_due_at_its_head_or_at_what_was_added_since_it_was_cleared() -> None:
-    # Given a run with two lanes, one of which got a task after it was cleared
-    record = ArmingRecord(lanes=(held(), held(SOON), held(NOON, by="other")))
-    # When it gives them back with the heads it read
-    released = record.released("run", {0: LATER, 1: NEVER})
-    # Then each is due at the earlier of both
-    assert released.lanes == (Lane(due=LATER), Lane(due=SOON), held(NOON, by="other"))
 
 
 # What whoever arms does.
@@ -187,15 +164,6 @@ def test_settled(record: ArmingRecord, now: datetime, is_settled: bool) -> None:
 # How long before.
 
 
-def test_with_a_head_start_the_rule_rings_before_due_dates_and_at_the_end_of_leases() -> None:
-    record = ArmingRecord(lanes=(Lane(due=LATER), held(until=NOON))).ringing_ahead(HEAD_START)
-    assert record.target == NOON
-    assert replace(record, lanes=(Lane(due=LATER),)).target == LATER - HEAD_START
-    assert replace(record, lanes=(Lane(),)).target == NEVER
-    first = datetime.min.replace(tzinfo=UTC)
-    assert replace(record, lanes=(Lane(due=first),)).target == first
-
-
 # Who calls a run.
 
 
@@ -254,15 +222,6 @@ def test_the_echo_of_the_ring_is_the_watchdog_of_a_run_that_comes_in_its_minute(
     assert claimed.rings_at == NOON + 4 * MINUTE
     assert claimed.target <= NOON + 4 * MINUTE <= claimed.target + 2 * MINUTE
     assert claimed.set_to == NOON
-
-
-@pytest.mark.parametrize("after", [timedelta(0), MINUTE - timedelta(milliseconds=1)])
-def test_the_first_echo_comes_soon_after_each_lease_that_begins_in_the_minute(after: timedelta) -> None:
-    # The record knows no lease's length: a shorter or longer LEASE would cost each run a PutRule more
-    began = NOON + after
-    ends = began + LEASE
-    assert ends <= NOON + ECHOES[0] * MINUTE <= ends + ECHO_SOON
-    assert rung(NOON, claimed_at=began, lease=LEASE).is_settled(began)
 
 
 @pytest.mark.parametrize(
@@ -343,3 +302,24 @@ def test_another_lane_takes_its_place_only_when_it_is_a_gb_fuller() -> None:
     assert measured.measured({1: 4 * GB}, NOON + MINUTE).fullest == Fullest(
         lane=1, bytes=4 * GB, measured_at=NOON + MINUTE
     )
+
+
+def test_a_ring_that_is_still_to_come_has_no_echo_yet_however_long_the_lease() -> None:
+    claimed = rung(NOON, claimed_at=NOON - SECOND, lease=150 * SECOND)
+    assert (claimed.armed, claimed.rings_at) == (None, None)
+
+
+def test_an_echo_is_no_ring_once_the_lanes_are_given_back() -> None:
+    released = rung(NOON, claimed_at=NOON).released("run", {0: NEVER, 1: NEVER})
+    assert not released.is_settled(NOON)
+
+
+def test_a_free_lane_does_not_count_on_a_held_ones_due() -> None:
+    record = ArmingRecord(lanes=(held(NOON), Lane()))
+    assert record.lowered({1: SOON}).lanes[1].due == SOON
+
+
+def test_a_run_renews_and_clears_its_own_lanes_only() -> None:
+    record = ArmingRecord(lanes=(held(SOON), held(SOON, by="other"), Lane(due=SOON)))
+    assert record.renewed("run", until=NOON).lanes == (held(SOON, until=NOON), *record.lanes[1:])
+    assert record.cleared("run").lanes == (held(), *record.lanes[1:])

@@ -5,11 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
-from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.bell import CALL_LIMIT
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import NotArmed
-from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor, minute_of
@@ -26,11 +24,6 @@ def test_the_hold_is_longer_than_its_calls_and_shorter_than_the_lead() -> None:
 # The record.
 
 
-def test_the_first_record_has_as_many_lanes_as_the_settings_say(armer: Armer, store: SharedStore) -> None:
-    assert armer.read() == ArmingRecord(lanes=(Lane(),) * LANES, rev=1)
-    assert store.record == armer.read()
-
-
 def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: SharedStore, clock: Clock) -> None:
     record = armer.read()
     store.getting_in_first = [lambda: store.now_holds(record)] * 1000
@@ -40,32 +33,6 @@ def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: Shared
 
 
 # The rule.
-
-
-def test_a_rule_that_is_where_it_must_be_is_left_alone(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    armer.ensure(armer.lower({0: DUE}))
-    before = store.swaps, store.reads
-    settled = armer.ensure()
-    assert (settled.armed, settled.rings_at) == (DUE, DUE)
-    assert (store.swaps, store.reads) == (before[0], before[1] + 1)
-    assert [put["ScheduleExpression"] for put in eventbridge.put] == [SetFor(DUE)]
-
-
-def test_a_target_that_is_lowered_while_the_rule_is_set_has_it_set_again(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
-    # Given someone who lowers a lane while PutRule is under way
-    def lower() -> None:
-        store.now_holds(armer.read().lowered({1: DUE - HOUR / 2}))
-
-    eventbridge.troubles["PutRule"] = [lower]
-    # When the rule is set
-    record = armer.ensure(armer.lower({0: DUE}))
-    # Then it is at what was lowered in the end
-    assert record.armed == DUE - HOUR / 2
-    assert eventbridge.expression == SetFor(DUE - HOUR / 2)
 
 
 @pytest.mark.parametrize("late", [HOLD, HOLD + HOUR])

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from duebell_shared.tasks.history import FailedAttempt, Failure
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
@@ -30,37 +30,6 @@ def failed(task: Task, at: datetime) -> Task:
 
 def told(task: Task) -> list[tuple[datetime, int, str]]:
     return [(one.due, one.attempt, one.type) for one in task.failures]
-
-
-def test_each_failed_attempt_is_told_of_in_short() -> None:
-    task = retried(once(), NOON + SECOND, again=NOON + MINUTE)
-    task = failed(task, NOON + MINUTE)
-    assert task.failures == (
-        FailedAttempt(
-            due=NOON,
-            attempt=1,
-            started_at=NOON + SECOND,
-            finished_at=NOON + 2 * SECOND,
-            type="ValueError",
-            message="no",
-        ),
-        FailedAttempt(
-            due=NOON,
-            attempt=2,
-            started_at=NOON + MINUTE,
-            finished_at=NOON + MINUTE + SECOND,
-            type="LookupError",
-            message="lost",
-        ),
-    )
-
-
-def test_the_last_ten_are_remembered() -> None:
-    task = once()
-    for number in range(12):
-        at = NOON + number * MINUTE
-        task = retried(task, at, again=at + MINUTE)
-    assert [one.attempt for one in task.failures] == [*range(3, 13)]
 
 
 # Of a recurring task.

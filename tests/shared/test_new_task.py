@@ -8,7 +8,6 @@ import pytest
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
@@ -26,23 +25,6 @@ def refused(**given: Any) -> InvalidTask:
         make(**given)
     assert str(raised.value) == f"{raised.value.field}: {raised.value.reason}"
     return raised.value
-
-
-def test_a_new_task_waits_until_it_is_due() -> None:
-    expected = Task(
-        id="one",
-        lane=0,
-        action="act",
-        due=DUE,
-        queued=DUE,
-        payload_json='{"n":1}',
-        status=Status.SCHEDULED,
-        attempt=0,
-        rev=1,
-        created_at=NOON,
-    )
-    assert make() == expected
-    assert make().payload == {"n": 1}
 
 
 @pytest.mark.parametrize(

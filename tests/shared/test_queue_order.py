@@ -16,10 +16,6 @@ _TIMES = st.integers(min_value=-3, max_value=3).map(lambda n: NOON + n * timedel
 _PLACES = st.tuples(_TIMES, st.integers(min_value=0, max_value=9))
 
 
-def test_a_task_without_a_priority_has_its_time_as_its_key() -> None:
-    assert render_queued(NOON) == render_queued(NOON, 0) == render(NOON)
-
-
 def test_the_key_of_a_priority_reads_as_a_rank_within_its_millisecond() -> None:
     assert render_queued(datetime(2026, 12, 31, tzinfo=UTC), 9) == "2026-12-31T00:00:00.000#1"
     assert render_queued(datetime(2026, 12, 31, tzinfo=UTC), 1) == "2026-12-31T00:00:00.000#9"

@@ -16,14 +16,6 @@ from tests.support import NOON
 # The chain.
 
 
-def test_what_an_occurrence_came_to_is_kept() -> None:
-    last = done(hourly(), NOON + HOUR + 40 * SECOND).last
-    assert last
-    assert (last.due, last.result, last.attempts) == (NOON + HOUR, Result.DONE, 1)
-    assert (last.started_at, last.finished_at) == (NOON + HOUR + 40 * SECOND, NOON + HOUR + 41 * SECOND)
-    assert (last.lateness_ms, last.missed, last.failure) == (40_000, 0, None)
-
-
 def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
     task = failed(failed(hourly()))
     assert (task.status, task.due, task.attempt) == (Status.SCHEDULED, NOON + 3 * HOUR, 0)
@@ -38,14 +30,6 @@ def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
 def test_one_more_run_that_succeeds_ends_the_row_of_failures_and_one_that_fails_leaves_it() -> None:
     more = failed(hourly()).run_now(now=NOON + HOUR + MINUTE)
     assert [(one.runs, one.consecutive_failures) for one in (done(more), failed(more))] == [(1, 0), (1, 1)]
-
-
-def test_it_ends_with_its_schedule() -> None:
-    task = done(hourly(end=NOON + 2 * HOUR))
-    assert task.due == NOON + 2 * HOUR
-    over = done(task)
-    assert (over.status, over.queued, over.due, over.runs) == (Status.DONE, None, NOON + 2 * HOUR, 2)
-    assert over.expires_at == over.finished_at + KEEP if over.finished_at else False
 
 
 def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
@@ -131,15 +115,6 @@ def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
     )
 
 
-def test_what_passes_while_paused_is_the_policys() -> None:
-    paused = hourly(Missed.SKIP).paused()
-    assert (paused.status, paused.queued) == (Status.PAUSED, None)
-    resumed = paused.resumed(now=NOON)
-    assert (resumed.status, resumed.queued) == (Status.SCHEDULED, NOON + HOUR)
-    running = started(resumed, NOON + 3 * HOUR + 10 * MINUTE)
-    assert (running.is_too_late, running.missed_runs) == (True, 2)
-
-
 # Too late for one that runs once.
 
 
@@ -191,13 +166,6 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
     assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
     task = done(task)
     assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
-
-
-def test_one_moved_while_paused_stays_paused() -> None:
-    task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
-    assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
-    task = task.resumed(now=NOON)
-    assert task.queued == NOON + 2 * HOUR
 
 
 def test_a_change_that_leaves_nothing_to_run_is_refused() -> None:

@@ -9,7 +9,6 @@ import pytest
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, BellState, RingSchedule
 from duebell_shared.bell.expression import FAR_SENTINEL, is_set_for, next_ring
-from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Settings
 from tests.shared.fake_events import FakeScheduler
 from tests.support import NOON, SCHEDULED, Calls, Clock, SetFor, create_schedule
@@ -102,16 +101,3 @@ def test_the_far_sentinel_is_no_minute_of_a_task() -> None:
     there = datetime(2199, 1, 1, tzinfo=UTC)
     assert next_ring(FAR_SENTINEL, NOON) is None
     assert not is_set_for(FAR_SENTINEL, there)
-
-
-def test_a_schedule_that_is_not_there_is_said_to_be_so_with_the_way_out(
-    backend: Backend, scheduler: Any
-) -> None:
-    scheduler.delete_schedule(Name="duebell")
-    for call in (backend.rule.read, lambda: backend.rule.ring_at(None, within=LONG)):
-        with pytest.raises(NotDeployed) as raised:
-            call()
-        assert str(raised.value) == (
-            "there is no EventBridge Scheduler schedule 'duebell' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
-        )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellKind, BellState
+from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellState
 from duebell_shared.bell.expression import SENTINEL
-from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.errors import AwsRefused, AwsUnavailable
 from tests.shared.fake_events import FakeEvents, FakeScheduler, refusal, silence
 from tests.support import NOON, Calls, Clock, SetFor
 
@@ -63,29 +63,6 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     )
     assert not backend.rule.read().is_enabled
     assert backend.rule.count_targets() == 1
-
-
-def test_a_rule_without_description_gets_none(rule: Bell, eventbridge: FakeEvents) -> None:
-    rule.ring_at(None, within=LONG)
-    [put] = eventbridge.put
-    assert "Description" not in put
-    assert (put["ScheduleExpression"], put["State"]) == (eventbridge.sentinel, "ENABLED")
-    if eventbridge.kind is BellKind.RULE:
-        assert put.keys() == {"Name", "ScheduleExpression", "State"}
-
-
-def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
-    backend: Backend, events: "EventBridgeClient"
-) -> None:
-    events.remove_targets(Rule="duebell", Ids=["worker"])
-    events.delete_rule(Name="duebell")
-    for call in (backend.rule.read, lambda: backend.rule.ring_at(MINUTE, within=LONG)):
-        with pytest.raises(NotDeployed) as raised:
-            call()
-        assert str(raised.value) == (
-            "there is no EventBridge rule 'duebell' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
-        )
 
 
 # Trouble.
@@ -142,13 +119,6 @@ def test_what_is_refused_is_not_tried_again(
         rule.ring_at(MINUTE, within=LONG)
     assert clock.now == NOON
     assert eventbridge.expression == eventbridge.sentinel
-
-
-def test_a_rule_that_stays_busy_is_given_up_on(rule: Bell, eventbridge: FakeEvents) -> None:
-    eventbridge.troubles["PutRule"] = [refusal(eventbridge.busy)] * 100
-    with pytest.raises(AwsUnavailable, match=rf"{eventbridge.kind} 'duebell': .*{eventbridge.busy}"):
-        rule.ring_at(MINUTE, within=LONG)
-    assert len(eventbridge.put) == 8
 
 
 def test_a_call_that_nobody_answers_is_made_again_and_told_of(

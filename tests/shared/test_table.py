@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.changes import transact
 from duebell_shared.queue.store import Store
-from tests.shared.table_calls import KEY, SOON, client_of, store, task, verbs
+from tests.shared.table_calls import SOON, client_of, store, verbs
 from tests.support import NOON, Calls
 
 __all__ = ["store"]
@@ -51,14 +51,6 @@ def test_what_dynamodb_answers_is_an_error_of_ours(
             verb()
 
 
-def test_who_may_not_read_many_at_once_reads_one_by_one(store: Store, calls: Calls) -> None:
-    assert store.insert(task())
-    calls.clear()
-    refuse(store, "AccessDeniedException", call=".BatchGetItem")
-    assert store.get_many([KEY, KEY._replace(id="other")]) == {"one": task()}
-    assert calls["GetItem"] == 2
-
-
 @pytest.mark.parametrize("timeout", [ConnectTimeoutError, ReadTimeoutError])
 def test_what_dynamodb_does_not_answer_is_unavailable(
     store: Store, timeout: type[ReadTimeoutError | ConnectTimeoutError]
@@ -98,11 +90,6 @@ class Refusing:
 
     def transact_write_items(self, **_: Any) -> None:
         raise self._error
-
-
-def test_a_refusal_of_the_first_try_is_raised_as_it_is() -> None:
-    with pytest.raises(ClientError):
-        transact(cast(Any, Refusing("ExpiredTokenException", 0)), "queue", [PUT], "token")
 
 
 @pytest.mark.parametrize("code", ["ExpiredTokenException", "ResourceNotFoundException"])

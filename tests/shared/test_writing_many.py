@@ -342,3 +342,17 @@ def test_more_than_a_call_takes_are_several_calls(store: DynamoTable, calls: Cal
     keys = [QueueKey(NOON, f"missing {number}", 0) for number in range(150)]
     assert store.get_many(keys) == {}
     assert calls[READ] == 2
+
+
+def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
+    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "ThrottlingError")
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
+    one, two, three = write.many(store)
+    assert isinstance(two, AwsUnavailable)
+    assert are_made(one, three)

@@ -12,7 +12,7 @@ from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.schedules.cron import parse_aws
 
-from .faults import SERVICES, Faults, LaneOutage, Outage
+from .weather import SERVICES, Faults, LaneOutage, Outage
 from .world import Process, World
 
 __all__ = ["Aws", "minutes_of"]

@@ -1,44 +1,41 @@
-"""Many tasks due at once: DynamoDB as fast as it promises to be, and Lambdas that take a moment to start.
+"""Queues in a simulated AWS that does not fail: many tasks at once, one after the other, and what a run does.
 
-Each call takes five milliseconds, and each lane takes so many write units a second, and no more.
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+The editors and the worker are the real code.
 """
 
-import json
+import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import msgspec
 
-from duebell import Worker
-from duebell_infra.testing import Bell, MemoryStore
+from duebell import Editor, Task, Worker
 from duebell_shared.backend import Backend
-from duebell_shared.bell.armer import Function
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.bell import Rule
-from duebell_shared.errors import DuebellError
-from duebell_shared.instants import NEVER
-from duebell_shared.parallel import Parallel
-from duebell_shared.queue.changes import Other, TaskWrite, Transacted
-from duebell_shared.queue.places import Past, PastKey, lane_of
-from duebell_shared.queue.records import Record
-from duebell_shared.settings import Settings
+from duebell_shared.queue.places import lane_of
+from duebell_shared.queue.store import Store
+from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import QueueKey
 
-from .processes import context_of
+from .aws import Aws
+from .processes import backend_of, context_of
+from .weather import CALM
 from .world import Process, SimulatedPool, World
 
-__all__ = ["Crowd"]
+__all__ = ["CalmQueue", "Crowd", "Trickle"]
 
 _T = TypeVar("_T")
 
+#: Seconds until an invocation runs, and for how long it may.
+_START, LIMIT = 0.5, 300.0
+
 #: Seconds that a call takes, and write units a second for each value of the partition key, index included.
+#: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 _CALL, _WRITES = 0.005, 1_000
 
 #: Write units of a claim (the item) and of an outcome (the item, and its place in the index deleted).
@@ -46,59 +43,153 @@ _CLAIM, _OUTCOME = 1, 2
 
 _PAGE = 200
 
-#: Seconds until an invocation runs, and for how long it may.
-_START, _LIMIT = 0.5, 300.0
+#: How long before a burst is due it is added, and how many seconds each of its tasks takes.
+_ADDED, _BURST_TASK = timedelta(minutes=5), 2.0
+
+#: How long before it is due a task of the trickle is added.
+_AHEAD = (0.0, 30.0, 100.0, 400.0)
 
 
-class Crowd:
-    """So many tasks due now, in so many lanes, and at most so many runs that share them."""
+class CalmQueue:
+    """A queue that editors fill and runs drain.
 
-    def __init__(self, tasks: int, *, lanes: int, runs: int) -> None:
-        self.world = World(1)
-        self.settings = Settings(lanes=lanes, parallel_runs=runs, function="worker")
-        self.store = MemoryStore()
-        self.bell = Bell()
+    starts  when each attempt was started, and the id of its task
+    alive   when each run began and ended
+    """
+
+    #: Seconds after which Lambda tries again what has failed.
+    again: Sequence[float] = ()
+
+    def __init__(self, seed: int, settings: Settings) -> None:
+        self.world = World(seed)
+        random.seed(seed)  # the jitter of the code under test
+        self.aws = Aws(self.world, CALM, self._invoked)
+        self.settings = settings
+        self.began = self.world.now
         self.starts: list[tuple[datetime, str]] = []
-        self.reports: list[dict[str, Any]] = []
-        self.free_at = [self.world.now] * lanes
-        self.most_at_once = self._at_once = self._invocations = 0
-        for number in range(tasks):
-            task = new_task(
-                id=f"task-{number}", action="act", due=self.world.now, payload=None, now=self.world.now
-            )
-            self.store.insert(msgspec.structs.replace(task, lane=lane_of(task.id, lanes)))
+        self.alive: list[tuple[datetime, datetime]] = []
+        self.most_at_once = self._at_once = 0
 
-    def run(self) -> None:
-        """The rule rings once, and what comes of it comes to its end."""
-        self.invoke(None)
-        self.world.run_until(self.world.now + timedelta(seconds=2 * _LIMIT))
+    def does(self, name: str, what: Callable[[Editor, Process], None]) -> None:
+        """Have a process do this with an editor."""
+        process = Process(self.world, name)
+        process.start(lambda: what(Editor(backend=self._backend(process)), process))
 
-    def invoke(self, event: object) -> None:
-        self._invocations += 1
-        process = Process(self.world, f"run-{self._invocations}")
-        self.world.after(_START, lambda: process.start(lambda: self._work(process, event)))
+    def act(self, process: Process, task: Task) -> None:
+        """What every action does. Overridden by each kind of queue."""
 
-    def _work(self, process: Process, event: object) -> None:
+    def died(self) -> None:
+        """A run has died."""
+
+    def _backend(self, process: Process) -> Backend:
+        return backend_of(process, self.aws, self.settings)
+
+    def _invoked(self, event: object, request: str) -> None:
+        self.world.after(_START, lambda: self._invoke(event, request, 0))
+
+    def _invoke(self, event: object, request: str, tries: int) -> None:
+        process = Process(self.world, "run")
+
+        def again() -> None:
+            self.died()
+            if tries < len(self.again):
+                self.world.after(self.again[tries], lambda: self._invoke(event, request, tries + 1))
+
+        process.start(lambda: self._work(process, event, request), on_death=again)
+
+    def _work(self, process: Process, event: object, request: str) -> None:
+        began = self.world.now
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
-        context = context_of(process, process.name, limit=_LIMIT)
-        clock = process.clock
-        backend = Backend(
-            self.settings,
-            _SteadyStore(self, process),
-            Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),
-            clock=clock,
-            sleep=process.sleep,
-            parallel=Parallel(1),
-            function=Function("worker", lambda: cast("Any", self._lambda())),
-        )
-        worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
-        worker.action("act")(lambda _, task: self.starts.append((self.world.now, task.id)))
-        self.reports.append(worker.handler(event, context))
-        self._at_once -= 1
+        worker = Worker(backend=self._backend(process), pool=lambda _: SimulatedPool(process))
 
-    def _lambda(self) -> SimpleNamespace:
-        return SimpleNamespace(invoke=lambda **given: self.invoke(json.loads(given["Payload"])))
+        def act(_: object, task: Task) -> None:
+            self.starts.append((self.world.now, task.id))
+            self.act(process, task)
+
+        for name in ("act", "burst", "kill"):
+            worker.action(name, attempts=5)(act)
+        worker.handler(event, context_of(process, request, limit=LIMIT))
+        self._at_once -= 1
+        self.alive.append((began, self.world.now))
+
+
+class Trickle(CalmQueue):
+    """So many tasks due at once, then one every so many seconds on average, for so long.
+
+    added  when each task of the trickle was
+    late   when each of them was due, and by how many seconds it was started later
+    """
+
+    def __init__(self, seed: int, *, burst: int, every: float, hours: float, takes: float = 0.1) -> None:
+        """`takes` is how many seconds a task of the trickle takes."""
+        super().__init__(
+            seed, Settings(precision=Precision.SECOND, lanes=4, parallel_runs=4, function="worker")
+        )
+        self.late: list[tuple[datetime, float]] = []
+        self.added: dict[str, datetime] = {}
+        self._burst, self._every, self._takes = burst, every, takes
+        self._end = self.began + timedelta(hours=hours)
+        self.burst_again_after(_ADDED)
+
+    def burst_again_after(self, moment: timedelta) -> None:
+        """As many tasks due at once, so long after the beginning."""
+        due = self.began + moment
+        self.world.at(due - _ADDED, lambda: self.does("burst", partial(self._add_burst, due)))
+
+    def run(self) -> "Trickle":
+        """Play it to the end."""
+        self.does("trickle", self._add_trickle)
+        self.world.run_until(self._end + timedelta(minutes=20))
+        return self
+
+    def runs_at_a_time(self, begin: timedelta, end: timedelta) -> float:
+        """How many runs there were on average between these moments after the beginning."""
+        first, last = self.began + begin, self.began + end
+        spans = (min(ended, last) - max(started, first) for started, ended in self.alive)
+        return sum((max(span, timedelta(0)) for span in spans), timedelta(0)) / (last - first)
+
+    def act(self, process: Process, task: Task) -> None:
+        if task.id in self.added:
+            known_at = max(task.due, self.added[task.id])
+            self.late.append((task.due, (self.world.now - known_at).total_seconds()))
+        process.sleep(_BURST_TASK if task.action == "burst" else self._takes)
+
+    def _add_burst(self, due: datetime, editor: Editor, _: Process) -> None:
+        for number in range(self._burst):
+            editor.add("burst", due=due, id=f"burst-{due:%H-%M}-{number}")
+
+    def _add_trickle(self, editor: Editor, process: Process) -> None:
+        while self.world.now < self._end:
+            process.sleep(self.world.random.expovariate(1 / self._every))
+            due = self.world.now + timedelta(seconds=self.world.random.choice(_AHEAD))
+            id = f"trickle-{len(self.added)}"
+            editor.add("act", due=due, id=id)
+            self.added[id] = self.world.now
+
+
+class Crowd(CalmQueue):
+    """So many tasks due now, in so many lanes, and at most so many runs that share them.
+
+    DynamoDB is as fast as it promises to be: each call takes five milliseconds, and each lane takes so many
+    write units a second, and no more.
+    """
+
+    def __init__(self, tasks: int, *, lanes: int, runs: int) -> None:
+        super().__init__(1, Settings(lanes=lanes, parallel_runs=runs, function="worker"))
+        self.free_at = [self.began] * lanes
+        for number in range(tasks):
+            task = new_task(id=f"task-{number}", action="act", due=self.began, payload=None, now=self.began)
+            self.aws.store.insert(msgspec.structs.replace(task, lane=lane_of(task.id, lanes)))
+
+    def run(self) -> "Crowd":
+        """The rule rings once, and what comes of it comes to its end."""
+        self.aws.invoke(None)
+        self.world.run_until(self.began + timedelta(seconds=2 * LIMIT))
+        return self
+
+    def _backend(self, process: Process) -> Backend:
+        return replace(super()._backend(process), store=cast("Store", _SteadyStore(self, process)))
 
 
 class _SteadyStore:
@@ -106,97 +197,30 @@ class _SteadyStore:
 
     def __init__(self, crowd: Crowd, process: Process) -> None:
         self._crowd = crowd
-        self._store = crowd.store
+        self._store = crowd.aws.store
         self._process = process
 
-    def read_record(self) -> ArmingRecord | None:
-        return self._call(self._store.read_record)
+    def __getattr__(self, verb: str) -> Any:
+        return lambda *given, **options: self._call(partial(getattr(self._store, verb), *given, **options))
 
-    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        return self._call(lambda: self._store.swap_record(old, new))
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> Any:
+        units = Counter(old.lane for old, _ in changes for _ in range(_OUTCOME))
+        return self._call(lambda: self._store.save_many(changes), units)
 
-    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
-        return self._call(lambda: self._store.read(kind, name, consistent=consistent))
-
-    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
-        return self._call(lambda: self._store.swap(old, new, name))
-
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        return self._call(lambda: self._store.transact(writes, token=token))
-
-    def insert(self, task: Task) -> bool:
-        return self._call(lambda: self._store.insert(task))
-
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        return self._call(lambda: self._store.insert_many(tasks))
+    def claim_many(self, keys: Sequence[QueueKey], **options: Any) -> Any:
+        units = Counter(key.lane for key in keys for _ in range(_CLAIM))
+        return self._call(lambda: self._store.claim_many(keys, **options), units)
 
     def save(self, old: Task, new: Task | None) -> bool:
         return self._call(lambda: self._store.save(old, new), {old.lane: _OUTCOME})
 
-    def delete(self, task: Task) -> bool:
-        return self._call(lambda: self._store.delete(task), {task.lane: _OUTCOME})
-
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        tasks_of = Counter(old.lane for old, _ in changes)
-        units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
-        return self._call(lambda: self._store.save_many(changes), units)
-
-    def relocate(
-        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
-    ) -> list[bool | DuebellError]:
-        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now, only_new=only_new))
-
-    def get(self, lane: int, id: str) -> Task | None:
-        return self._call(lambda: self._store.get(lane, id))
-
-    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        return self._call(lambda: self._store.get_many(keys))
-
-    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        return self._call(lambda: self._store.claim(key, run=run, now=now, status=status), {key.lane: _CLAIM})
-
-    def claim_many(
-        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        tasks_of = Counter(key.lane for key in keys)
-        return self._call(
-            lambda: self._store.claim_many(keys, run=run, now=now, status=status),
-            {lane: tasks * _CLAIM for lane, tasks in tasks_of.items()},
-        )
+    def claim(self, key: QueueKey, **options: Any) -> Task | None:
+        return self._call(lambda: self._store.claim(key, **options), {key.lane: _CLAIM})
 
     def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
         keys = self._store.queued(lane, **bounds)
         while page := self._call(lambda: list(islice(keys, _PAGE))):
             yield from page
-
-    def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
-        yield from self._call(lambda: list(self._store.past(lane, kind, **bounds)))
-
-    def named(
-        self, lane: int, prefix: str, *, after: str | None = None, most: int
-    ) -> tuple[list[Task], str | None]:
-        return self._call(lambda: self._store.named(lane, prefix, after=after, most=most))
-
-    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
-        yield from self._call(lambda: list(self._store.recurring(lane, page_size=page_size)))
-
-    def count_past(self, lane: int, kind: Past, **bounds: Any) -> int:
-        return self._call(lambda: self._store.count_past(lane, kind, **bounds))
-
-    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        return self._call(lambda: self._store.count(lane, after=after, before=before, most=most))
-
-    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        return self._call(lambda: self._store.head(lane, skipping=skipping))
-
-    def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
-        self._store.note(changes, expires_at=expires_at)
-
-    def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
-        return self._store.noted(key, behind=behind)
-
-    def lane_sizes(self) -> dict[int, int]:
-        return self._store.lane_sizes()
 
     def _call(self, effect: Callable[[], _T], units: Mapping[int, int] | None = None) -> _T:
         """The effect comes at the end; before that, the capacity of each lane is waited for."""

@@ -5,36 +5,58 @@ happened against what duebell promises.
 """
 
 import random
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Self, TypeVar
 from unittest.mock import patch
 from zlib import crc32
 
 from duebell import AwsError, DuebellError, Editor, NotArmed, Retry, Task, TaskConflict, Worker
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.settings import Precision, Settings
 
 from .aws import Aws
-from .batching import Batching
-from .faults import Faults, Outage
-from .following import Following
-from .notes import LIMITS, Known, Start
+from .parts.batching import Batching
+from .parts.following import Following
+from .parts.hosting import Hosting
+from .parts.limits import Limits
+from .parts.part import LIMITS, Act, Known, Part, Start
+from .parts.putting_off import PuttingOff
+from .parts.relaning import Relaning
+from .parts.resting import Resting
+from .parts.timing_out import TimingOut
+from .parts.transacting import Transacting
 from .processes import backend_of, context_of
 from .promises import Promises
-from .putting_off import PuttingOff
-from .relaner import Relaner
-from .resting import Resting
-from .timing_out import TimingOut
-from .transactor import Transactor
+from .weather import Faults, Outage
 from .wire import Network, backend_over
 from .world import OneThreadLock, Process, SimulatedPool, World
 
-__all__ = ["History", "Over"]
+__all__ = ["History", "Over", "Parts"]
+
+_PartT = TypeVar("_PartT", bound=Part)
+
+#: The parts of a history that are chosen: whether there is one, or its options. Others are left to chance.
+Parts = Mapping[type[Part], bool | Mapping[str, Any]]
+
+#: Every part that there can be, each with what is added to the seed of the chance whether it is there.
+_PARTS: Mapping[type[Part], int] = {
+    Relaning: 4,
+    Transacting: 6,
+    PuttingOff: 8,
+    Following: 10,
+    TimingOut: 0,
+    Batching: 0,
+    Resting: 0,
+    Limits: 0,
+    Hosting: 0,
+}
 
 #: Lambda ends an invocation after this, and tries a failed one again twice.
 LAMBDA_LIMIT = 300.0
@@ -42,18 +64,6 @@ LAMBDA_RETRIES = 2
 
 #: How often a service that died is started again to go on with what it does.
 _LIVES = 4
-
-#: How likely a queue is given more lanes in a history in which things go wrong.
-_RELANES = 0.1
-
-#: How likely tasks are added in transactions as well, in a history in which things go wrong.
-_TRANSACTS = 0.2
-
-#: How likely actions and users put tasks off, in a history in which things go wrong.
-_PUTS_OFF = 0.2
-
-#: How likely tasks have follow-ups, in a history in which things go wrong.
-_FOLLOWS = 0.2
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -73,33 +83,27 @@ class Over(StrEnum):
 
 
 class History:
-    """A history from its seed. `run` plays it, `problems` says what promise it broke."""
+    """A history from its seed. `run` plays it, `problems` says what promise it broke.
+
+    happened     how often something happened that a part counts, or the network
+    last_healed  when a call or a run came to its end the last time
+    """
 
     def __init__(
         self,
         seed: int,
         faults: Faults,
         *,
+        parts: Parts | None = None,
         actions: Collection[str] = tuple(LIMITS),
         settings: Settings | None = None,
         delivery: float = 20.0,
         outage: Outage | None = None,
         over: Over = Over.TWIN,
-        relanes: bool | None = None,
-        transactions: bool | None = None,
-        puts_off: bool | None = None,
-        follows: bool | None = None,
-        times_out: bool = False,
-        batches: bool = False,
-        rests: bool = False,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
-        `outage` is what is out, `relanes` whether the queue is given more lanes, `transactions` whether tasks
-        are added in transactions as well, `puts_off` whether actions snooze and users push tasks, and
-        `follows` whether tasks have follow-ups, if that is not left to chance. `times_out` says whether
-        actions have time-outs, `batches` whether there are batches, and `rests` whether recurring tasks have
-        calendars.
+        `outage` is what is out, if that is not left to chance.
         """
         self.seed = seed
         self.faults = faults
@@ -120,56 +124,32 @@ class History:
             self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
         self.over = over
-        is_chosen = faults.any and Random(seed + 4).random() < _RELANES
-        lanes = 2 * self.settings.lanes
-        self.relaner = (
-            Relaner(seed, self.world, self._backend, lanes)
-            if (is_chosen if relanes is None else relanes)
-            else None
-        )
-        transacts = faults.any and Random(seed + 6).random() < _TRANSACTS
-        self.transactor = (
-            Transactor(seed, self.world, self._backend, self._skew_of, lambda: self.others)
-            if (transacts if transactions is None else transactions)
-            else None
-        )
-        is_put_off = faults.any and Random(seed + 8).random() < _PUTS_OFF
-        self.putting_off = (
-            PuttingOff(seed, self.world) if (is_put_off if puts_off is None else puts_off) else None
-        )
-        is_followed = faults.any and Random(seed + 10).random() < _FOLLOWS
-        self.following = (
-            Following(seed, self.world, self._backend, self._insist, actions=self.actions)
-            if (is_followed if follows is None else follows)
-            else None
-        )
-        self.timing_out = TimingOut(seed) if times_out else None
-        self.lock_waits: list[str] = []
-        self.batching = Batching(seed, self.world, self._backend) if batches else None
-        self.resting = Resting(seed, self.world, self._backend, self._insist) if rests else None
+        self.happened = self.network.happened if self.network else Counter[str]()
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
         self.failures: list[str] = []
-        # When an action that was limited or paused went on as declared
-        self.held_until: dict[str, datetime] = {}
-        # When a call or a run came to its end the last time
+        self.lock_waits: list[str] = []
         self.last_healed = self.world.now - timedelta(days=1)
+        self.parts = list(self._drawn(parts or {}))
 
-    def run(self) -> "History":
+    def _drawn(self, chosen: Parts) -> Iterator[Part]:
+        for kind, salt in _PARTS.items():
+            is_drawn = self.faults.any and Random(self.seed + salt).random() < kind.chance
+            wanted = chosen.get(kind, is_drawn)
+            if wanted is not False:
+                yield kind(self, **(wanted if isinstance(wanted, Mapping) else {}))
+
+    def part(self, kind: type[_PartT]) -> _PartT | None:
+        """The part of this kind; None if there is none."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)
+
+    def run(self) -> Self:
         """Play it to the end."""
         for number in range(self.random.randint(1, 3)):
             self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
-        if self.relaner:
-            self.relaner.start()
-        if self.transactor:
-            self.transactor.start()
-        if self.following:
-            self.following.start()
-        if self.batching:
-            self.batching.start()
-        if self.resting:
-            self.resting.start()
+        for part in self.parts:
+            part.start()
         with patch("threading.Lock", partial(OneThreadLock, self.lock_waits)):
             self.world.run_until(self.world.now + END)
         return self
@@ -178,7 +158,7 @@ class History:
 
     def _service(self, number: int, life: int) -> None:
         """A process that uses an editor, started again when it dies, until all its calls are answered."""
-        process = Process(self.world, f"service-{number}.{life}", skew=self._skew())
+        process = Process(self.world, f"service-{number}.{life}", skew=self.skew(self.random))
 
         def again() -> None:
             if life < _LIVES or any(self._unanswered(number)):
@@ -187,7 +167,7 @@ class History:
         process.start(lambda: self._use(process, number, life), on_death=again)
 
     def _use(self, process: Process, number: int, life: int) -> None:
-        editor = Editor(backend=self._backend(process))
+        editor = Editor(backend=self.backend(process))
         # What a service that died was about to do, it does again: that is what ids and "keep" are for.
         for id, known in list(self._unanswered(number)):
             if known.acknowledged_at is None:
@@ -210,7 +190,8 @@ class History:
         now = process.clock()
         mine = [known for known in self.known if known.startswith(id.partition("-")[0] + "-")]
         what = self.random.choice(["add", "add", "add", "many", "move", "cancel", "pause"])
-        what = self.putting_off.instead_of(what) if self.putting_off else what
+        putting_off = self.part(PuttingOff)
+        what = putting_off.instead_of(what) if putting_off else what
         if what == "add" or not mine:
             self._add(editor, process, id, self._new(self._due(now), self.random.choice(self.actions)))
         elif what == "many":
@@ -233,12 +214,13 @@ class History:
         def add() -> None:
             editor.add(known.action, due=known.due, id=id, if_exists="keep", **self._options(id))
 
-        if self._insist(process, add):
+        if self.insist(process, add):
             known.acknowledged_at = self.world.now
 
     def _options(self, id: str) -> dict[str, Any]:
         """What `Editor.add` is given for this task beside the action and the due date."""
-        return {"priority": _priority(id), **(self.following.options(id) if self.following else {})}
+        following = self.part(Following)
+        return {"priority": _priority(id), **(following.options(id) if following else {})}
 
     def _change(self, editor: Editor, process: Process, what: str, id: str, due: datetime) -> None:
         """Change a task, with the same call again until it is answered, by the next process if need be."""
@@ -246,22 +228,22 @@ class History:
         if known.acknowledged_at is None:
             return
         known.pending, asked_at = (what, due), self.world.now
-        if what == "move" and self._insist(process, lambda: editor.move(id, due=due)):
+        insist, putting_off = partial(self.insist, process), self.part(PuttingOff)
+        if what == "move" and insist(lambda: editor.move(id, due=due)):
             known.due, known.asked_at, known.acknowledged_at = due, asked_at, self.world.now
         elif what == "cancel":
             known.may_be_out = True
-            if self._insist(process, lambda: editor.cancel(id)):
+            if insist(lambda: editor.cancel(id)):
                 known.cancelled_at = self.world.now
-        elif what == "push" and self.putting_off:
-            insist = partial(self._insist, process)
-            self.putting_off.push(editor, process, known, id, insist, options=self._options(id))
+        elif what == "push" and putting_off:
+            putting_off.push(editor, process, known, id, insist, options=self._options(id))
         elif what == "pause":
             known.may_be_out = True
-            self._insist(process, lambda: editor.pause(id))
-            self._insist(process, lambda: editor.resume(id))
+            insist(lambda: editor.pause(id))
+            insist(lambda: editor.resume(id))
         known.pending = None
 
-    def _insist(self, process: Process, call: Callable[[], object]) -> bool:
+    def insist(self, process: Process, call: Callable[[], object]) -> bool:
         """Do it again until it is answered, as a careful user would; False if the task does not allow it."""
         for pause in (0.0, 0.0, 1.0, 5.0, *[30.0] * 200):
             try:
@@ -293,7 +275,7 @@ class History:
         self.invocations += 1
         if self.invocations > 400:
             raise AssertionError(f"seed {self.seed}: the rule rings and rings")
-        process = Process(self.world, f"run-{self.invocations}", skew=self._skew())
+        process = Process(self.world, f"run-{self.invocations}", skew=self.skew(self.random))
 
         def again() -> None:
             if tries < LAMBDA_RETRIES:
@@ -318,31 +300,26 @@ class History:
                 process.kill()
 
         process.start(main, on_death=again)
-        self.world.after(LAMBDA_LIMIT, lambda: process.kill() if not ended(process) else None)
-
-        def ended(process: Process) -> bool:
-            return getattr(process, "has_ended", False)
+        self.world.after(LAMBDA_LIMIT, lambda: None if process.has_ended else process.kill())
 
     def _run_worker(self, process: Process, event: object, request: str) -> None:
         context = context_of(process, request, limit=LAMBDA_LIMIT)
-        worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
-        self._declare(worker, process)
+        worker = Worker(backend=self.backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
+        self.declare(worker, process)
         worker.handler(event, context)
-        process.has_ended = True  # type: ignore[attr-defined]
+        process.has_ended = True
 
-    def _declare(self, worker: Worker, process: Process) -> None:
+    def declare(self, worker: Worker, process: Process) -> None:
         """Declare the actions of a worker in this process."""
         for name in LIMITS:
             act = self._action(name, process)
-            if self.timing_out:
-                act = self.timing_out.watched(name, process, act)
-            worker.action(name, **self._declared(name))(act)
+            options: dict[str, Any] = {"attempts": LIMITS[name]}
+            for part in self.parts:
+                act = part.around(name, process, act)
+                options |= part.declared(name)
+            worker.action(name, **options)(act)
 
-    def _declared(self, name: str) -> dict[str, Any]:
-        """The options of this action."""
-        return {"attempts": LIMITS[name], **(self.timing_out.options(name) if self.timing_out else {})}
-
-    def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
+    def _action(self, name: str, process: Process) -> Act:
         chance = self.random
 
         def act(payload: Any, task: Task) -> None:
@@ -364,7 +341,7 @@ class History:
                 case "chains":
                     id = f"chained-{task.id}"
                     known = self.known.get(id) or self._new(self._due(process.clock()), "quick")
-                    self._add(Editor(backend=self._backend(process)), process, id, known)
+                    self._add(Editor(backend=self.backend(process)), process, id, known)
                 case _:
                     process.sleep(chance.uniform(0, 0.5))
 
@@ -372,31 +349,34 @@ class History:
 
     def _may_end(self, name: str, process: Process, payload: Any, task: Task) -> None:
         """End the attempt here if it is told to stop, or snoozes. Raises Retry and Snooze."""
-        if self.timing_out:
-            self.timing_out.look(name, process)
-        if self.putting_off:
-            self.putting_off.may_snooze(name, payload, task)
+        if timing_out := self.part(TimingOut):
+            timing_out.look(name, process)
+        if putting_off := self.part(PuttingOff):
+            putting_off.may_snooze(name, payload, task)
 
     def _note_start(self, process: Process, task: Task) -> None:
         # What waited for a limit may be started before its place in the line, but not before it came due.
         due = task.limited_since or task.queued or task.due
         claimed_at = task.started_at or self.world.now
-        if self.transactor:
-            self.transactor.note_start(task.id)
-        self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))
+        noted = Start(task.id, task.action, self.world.now, process.clock(), due, task.attempt, claimed_at)
+        self.starts.append(noted)
 
-    def _backend(self, process: Process) -> Backend:
+    def backend(self, process: Process) -> Backend:
+        """What this process has of AWS."""
         if self.network:
             return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
         return backend_of(process, self.aws, self.settings)
 
-    def _skew(self) -> float:
-        return self.random.uniform(-self.faults.skew, self.faults.skew)
-
-    def _skew_of(self, random: Random) -> float:
+    def skew(self, random: Random) -> float:
+        """By how many seconds the clock of a process is ahead."""
         return random.uniform(-self.faults.skew, self.faults.skew)
 
     # What came of it.
+
+    @property
+    def stored(self) -> MemoryStore | Network:
+        """What holds the tasks and the arming record."""
+        return self.network or self.aws.store
 
     @property
     def others(self) -> set[str]:
@@ -407,7 +387,7 @@ class History:
 
     def problems(self) -> list[str]:
         """The promises that this history broke; none if all is well."""
-        return Promises(self).broken()
+        return list(Promises(self).broken())
 
 
 def _priority(id: str) -> int | None:

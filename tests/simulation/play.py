@@ -11,31 +11,19 @@ relanes, among all faults.
 import argparse
 import logging
 import sys
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle
 from random import SystemRandom
 
 from .history import History, Over
-from .limited import ACTIONS, Changed
-from .pausing import everything
-from .weather import CALM, ONE_LANE_OUT, ROUGH
-
-_WEATHER = {"calm": CALM, "rough": ROUGH, "one-lane-out": ONE_LANE_OUT}
-
-#: What is in a history. "limits" has long-running processes, too.
-_SCENARIOS: dict[str, Callable[..., History]] = {
-    "plain": History,
-    "everything": everything,
-    "limits": lambda seed, faults, *, over: Changed(seed, faults, actions=ACTIONS, relanes=False, over=over),
-}
+from .scenarios import SCENARIOS, WEATHER
 
 #: The scenario, weather and store of one batch after the other, unless they are given.
 _MIXED = (
     ("plain", "rough", Over.TWIN),
     ("everything", "rough", Over.TWIN),
     ("everything", "one-lane-out", Over.TWIN),
-    ("limits", "rough", Over.TWIN),
+    ("changed-limits", "rough", Over.TWIN),
     ("everything", "rough", Over.WIRE),
     ("everything", "rough", Over.TWIN),
 )
@@ -48,8 +36,8 @@ _Kind = tuple[str, str, Over]
 def main() -> int:
     """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
-    parser.add_argument("--scenario", choices=_SCENARIOS, help="of many, a mix; of one, everything")
-    parser.add_argument("--weather", choices=_WEATHER, help="of many, a mix of the last two; of one, rough")
+    parser.add_argument("--scenario", choices=SCENARIOS, help="of many, a mix; of one, everything")
+    parser.add_argument("--weather", choices=WEATHER, help="of many, a mix of the last two; of one, rough")
     parser.add_argument("--over", choices=Over, type=Over, help="the store: of many, both; of one, the twin")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--processes", type=int, help="processes that play; as many as cores if not given")
@@ -70,7 +58,7 @@ def main() -> int:
 
 def _history(seed: int, kind: _Kind) -> History:
     scenario, weather, over = kind
-    return _SCENARIOS[scenario](seed, _WEATHER[weather], over=over).run()
+    return SCENARIOS[scenario](seed, WEATHER[weather], over=over).run()
 
 
 def _one(seed: int, kind: _Kind, *, trace: bool) -> int:

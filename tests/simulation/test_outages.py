@@ -8,8 +8,8 @@ import pytest
 
 from duebell import Editor
 from duebell_shared.settings import Precision, Settings
-from tests.simulation.faults import SERVICES, Faults, Outage
 from tests.simulation.history import History
+from tests.simulation.weather import SERVICES, Faults, Outage
 from tests.simulation.world import Process
 from tests.support import NOON
 
@@ -28,7 +28,7 @@ class IdleQueue(History):
     """Tasks that are added before noon is long over, and nobody who calls again."""
 
     def _use(self, process: Process, number: int, life: int) -> None:
-        editor = Editor(backend=self._backend(process))
+        editor = Editor(backend=self.backend(process))
         for each in range(5):
             known = self._new(DUE + each * timedelta(seconds=20), "quick")
             self._add(editor, process, f"{number}-{life}.{each}", known)

@@ -1,10 +1,66 @@
-"""How much goes wrong in a simulated history: nothing but what users do, or far more than AWS ever does."""
+"""What goes wrong in a simulated world: faults of single calls, and services or a lane that are out."""
+
+from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
-from .faults import Faults
+from duebell_shared.instants import NEVER
 
-__all__ = ["CALM", "ONE_LANE_OUT", "ROUGH"]
+__all__ = ["CALM", "ONE_LANE_OUT", "ROUGH", "SERVICES", "Faults", "LaneOutage", "Outage"]
+
+
+class Faults(msgspec.Struct, frozen=True, kw_only=True):
+    """How likely each thing goes wrong at one call, and for how long anything does."""
+
+    crash: float = 0.0
+    time_out: float = 0.0
+    refuse: float = 0.0  # throttling, ConcurrentModificationException
+    fail: float = 0.0  # a status of 500 or above: without effect, with it, or with it some seconds later
+    slow: float = 0.0
+    pause: float = 0.0
+    skew: float = 0.0  # seconds that a clock may be off, either way
+    duplicate: float = 0.0  # of a ring
+    drop: float = 0.0  # of an invocation's first try
+    lose: float = 0.0  # a ring that comes to nothing; as likely, a change of the rule takes minutes
+    late_setting: float = 0.0  # of a setting of the bell: not answered, and it takes effect minutes later
+    outage: float = 0.0  # of a history: a service is out, for an hour at most
+    lane_outage: float = 0.0  # of a history: everything for one lane is refused or unanswered for an hour
+    seconds: float = 900.0
+
+    @property
+    def any(self) -> bool:
+        """Whether anything goes wrong, but for a lane that is out."""
+        return self != Faults(seconds=self.seconds, lane_outage=self.lane_outage)
+
+
+#: What can be out.
+SERVICES = ("dynamodb", "events", "lambda")
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """Services that answer nothing from the one moment to the other."""
+
+    services: tuple[str, ...] = ()
+    begins: datetime = NEVER
+    ends: datetime = NEVER
+
+    def hits(self, service: str, now: datetime) -> bool:
+        """Whether this service is out."""
+        return service in self.services and self.begins <= now < self.ends
+
+
+class LaneOutage(msgspec.Struct, frozen=True, kw_only=True):
+    """One lane for which no call is answered from the one moment to the other: no read and no write."""
+
+    lane: int | None = None
+    begins: datetime = NEVER
+    ends: datetime = NEVER
+
+    def hits(self, lane: int | None, now: datetime) -> bool:
+        """Whether calls for this lane are not answered."""
+        return lane is not None and lane == self.lane and self.begins <= now < self.ends
+
 
 CALM = Faults()
 
@@ -25,4 +81,4 @@ ROUGH = Faults(
 )
 
 #: All of that, and one of eight lanes is out for an hour: no call for it is answered, whatever it is.
-ONE_LANE_OUT = msgspec.structs.replace(ROUGH, lane_outage=1.0)
+ONE_LANE_OUT = replace(ROUGH, lane_outage=1.0)

@@ -92,6 +92,7 @@ class Process:
         self.world = world
         self.name = name
         self.is_alive = True
+        self.has_ended = False  # in order: Lambda has frozen it
         self.is_charmed = is_charmed
         self._skew = timedelta(seconds=skew)
         self._paused_until = world.now

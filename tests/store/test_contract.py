@@ -167,14 +167,6 @@ def test_a_change_is_made_on_the_revision_it_was_made_from(store: Store) -> None
     assert store.get(0, "one") == paused
 
 
-def test_a_change_that_is_stored_already_was_ours(store: Store) -> None:
-    # The answer to a write may be lost, and the write made again.
-    first = task()
-    assert store.insert(first)
-    assert store.save(first, first.paused())
-    assert store.save(first, first.paused())
-
-
 # Claims.
 
 
@@ -255,16 +247,6 @@ def test_the_queue_goes_on_behind_a_key_whether_it_is_still_there_or_not(store: 
     assert list(store.queued(0, after=every[221], before=NOON)) == []
 
 
-def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
-    assert store.insert(task())
-    claimed = store.claim(key(task()), run="run", now=LATER, status=Status.SCHEDULED)
-    assert claimed
-    assert keys(store.queued(0)) == ["one"]  # it runs, and may have to be looked at again
-    assert store.save(claimed, claimed.done(now=LATER, keep=RetentionPolicy(retention=timedelta(days=1))))
-    assert keys(store.queued(0)) == []
-    assert store.head(0) == NEVER
-
-
 def test_a_stretch_of_the_queue_is_counted_with_both_its_ends_up_to_a_bound(store: Store) -> None:
     for number in range(5):
         assert store.insert(task(f"t{number}", due=NOON + timedelta(minutes=number)))
@@ -280,14 +262,6 @@ def test_a_stretch_of_the_queue_is_counted_with_both_its_ends_up_to_a_bound(stor
     assert store.count(0, after=fourth, before=second, most=100) == 0
     almost = fourth - timedelta(microseconds=1)
     assert store.count(0, after=second, before=almost, most=100) == 2
-
-
-def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
-    one, two = task("one", NOON), task("two", LATER)
-    assert store.insert(one)
-    assert store.insert(two)
-    assert store.head(0, skipping={key(one)}) == LATER
-    assert store.head(0, skipping={key(one), key(two)}) == NEVER
 
 
 def test_tasks_are_found_by_the_beginning_of_their_ids(store: Store) -> None:
@@ -373,12 +347,6 @@ def test_many_changes_are_each_made_on_the_revision_it_was_made_from(store: Stor
         there[3].paused(),
     ]
     assert keys(store.queued(0)) == ["changed"]
-
-
-def test_two_changes_of_one_task_at_once_are_one_that_is_made_and_one_that_is_not(store: Store) -> None:
-    assert store.insert(task())
-    changes = [(task(), task().paused()), (task(), task().moved(NOON, now=NOON))]
-    assert store.save_many(changes) == [True, False]
 
 
 def test_many_are_claimed_each_if_it_is_as_it_was_queued(store: Store) -> None:

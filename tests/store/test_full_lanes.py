@@ -132,17 +132,6 @@ def test_every_outcome_is_stored_in_a_full_lane(store: Store, sizes: LaneSizes) 
     assert (after[2].queued, after[2].failure, after[2].run, after[2].rev) == (NOON + HOUR, None, None, 3)
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_an_occurrence_is_stored_in_a_full_lane(store: Store, sizes: LaneSizes, fails: bool) -> None:
-    store.insert(task(recurs=True))
-    running = claimed(store, task(recurs=True))
-    sizes.most = 0
-    over = running.failed(LONG, now=NOON, keep=KEEP) if fails else running.done(now=NOON, keep=KEEP)
-    assert store.save(running, over)
-    after = stored(store, running)
-    assert (after.status, after.runs, after.queued) == (Status.SCHEDULED, 1, over.queued)
-
-
 def test_a_follow_up_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) -> None:
     given = replace(task(), then=FollowUp(action="next"))
     store.insert(given)

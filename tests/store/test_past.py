@@ -199,18 +199,6 @@ def test_a_done_task_keeps_no_large_payload(store: Store) -> None:
 # Deletions.
 
 
-def test_a_task_is_deleted_as_it_was_read(store: Store) -> None:
-    one = task("one")
-    assert store.insert(one)
-    running = claimed(store, one)
-    assert not store.save(one, None)  # it is at another rev
-    for _ in range(2):  # who deleted it need not know that it is gone
-        assert store.save(running, None)
-    assert store.get(0, "one") is None
-    assert list(store.queued(0)) == []
-    assert store.insert(task("one"))
-
-
 def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -> None:
     # Given a task that runs, is deleted, and another that was added by the same id, and runs as well
     first, second = task("one"), task("one", created_at=NOON + MINUTE)

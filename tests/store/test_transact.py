@@ -100,14 +100,3 @@ def test_a_transaction_changes_all_of_its_tasks(store: Store, token: str) -> Non
     assert store.transact(writes, token=token).refusals == ()
     assert [store.get(0, write.old.id) for write in writes] == [write.new for write in writes]
     assert keys(store.queued(0)) == ["one", "three"]
-
-
-def test_a_reservation_that_has_expired_gives_way_to_a_new_task(store: Store, token: str) -> None:
-    one = reserved(store)
-    assert one.expires_at
-    early = task("one", created_at=one.expires_at - timedelta(seconds=1))
-    late = task("one", created_at=one.expires_at)
-    assert not store.insert(early)
-    assert store.insert(late)
-    assert store.transact([confirm(one)], token=token).refusals
-    assert store.get(0, "one") == late

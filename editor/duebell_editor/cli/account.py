@@ -9,10 +9,9 @@ import re
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any
 
-import boto3
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -20,12 +19,15 @@ from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_editor.library.editor import Editor
 from duebell_shared.audit import set_place
-from duebell_shared.aws.aws_session import QuickLoader, default_session, way_out
+from duebell_shared.aws.aws_session import QuickLoader, way_out
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import LOCAL, Settings
 from duebell_shared.tasks.checks import fit_changed_by
+
+if TYPE_CHECKING:
+    import boto3
 
 
 def caller(by: str) -> str | None:
@@ -79,20 +81,36 @@ class Account:
         return f"{self.name or settings.table}{label}"
 
     @cached_property
-    def session(self) -> boto3.Session:
-        """The AWS session of the options; the environment decides the rest."""
-        inner = EndpointSession()
-        inner.endpoint_url = self.endpoint_url
-        inner.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
+    def session(self) -> "boto3.Session":
+        """The AWS session of the options as boto3's own, for the commands about the stack."""
+        import boto3  # noqa: PLC0415 (commands about tasks do without: it takes a tenth of `duebell list`)
+
+        return boto3.Session(botocore_session=self._sdk)
+
+    @property
+    def region_name(self) -> str | None:
+        """The region of the options, or else the environment's or the profile's."""
+        region: str | None = self._sdk.get_config_variable("region")
+        return region
+
+    @cached_property
+    def _sdk(self) -> "EndpointSession":
+        """The AWS SDK's session of the options; the environment decides the rest."""
+        made = EndpointSession(profile=None if self._local else self.profile)
+        made.endpoint_url = self.endpoint_url
+        made.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
+        region = self.region
         if self._local:
             given = self._local.environment
-            inner.endpoint_url = given["AWS_ENDPOINT_URL"]
-            inner.set_credentials(
+            made.endpoint_url, region = given["AWS_ENDPOINT_URL"], given["AWS_REGION"]
+            made.set_credentials(
                 given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
             )
-            return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
-        made = default_session(botocore_session=inner, profile_name=self.profile, region_name=self.region)
-        inner.get_scoped_config()  # raises ProfileNotFound, as the SDK's own loader does
+        else:
+            made.get_scoped_config()  # raises ProfileNotFound
+            region = region or made.get_config_variable("region") or os.environ.get("AWS_REGION")
+        if region:
+            made.set_config_variable("region", region)
         return made
 
     @cached_property
@@ -115,9 +133,9 @@ class Account:
                 f"{quoted(name)} cannot be a scheduler's name: letters, digits, hyphens and underscores, at "
                 f"most 64"
             )
-        if self.session.region_name is None:
+        if self.region_name is None:
             raise WrongUsage(_no_region())
-        settings, why_not = find(self.session, name, {} if self.by_option else ours)
+        settings, why_not = find(self._sdk, name, {} if self.by_option else ours)
         if why_not:
             self.warn(
                 f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: {why_not}"
@@ -128,9 +146,9 @@ class Account:
     def backend(self) -> Backend:
         """The queue and the rule."""
         settings = self.settings
-        if self.session.region_name is None:
+        if self.region_name is None:
             raise WrongUsage(_no_region())
-        return Backend.connect(settings, self.session)
+        return Backend.connect(settings, self._sdk)
 
     def editor(self, *, by: str | None = "cli") -> Editor:
         """The editor of the queue.
@@ -188,12 +206,28 @@ def _forget(*names: str) -> None:
 
 
 class EndpointSession(botocore.session.Session):
-    """Makes every client with its endpoint URL, if it has one."""
+    """Makes each client with its endpoint URL, if it has one; those of the bell when they are first used."""
 
     endpoint_url: str | None = None
 
-    def create_client(self, *args: Any, **options: Any) -> Any:
-        return super().create_client(*args, **{**options, "endpoint_url": self.endpoint_url})
+    def create_client(self, service_name: str, *args: Any, **options: Any) -> Any:
+        options["endpoint_url"] = self.endpoint_url
+        make = partial(super().create_client, service_name, *args, **options)
+        return _Late(make) if service_name in _BELLS else make()
+
+
+#: The services of the bell, which few commands call.
+_BELLS = {"events", "scheduler"}
+
+
+class _Late:
+    """A client that is made when it is first used."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = cache(make)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._make(), name)
 
 
 #: Variables of this process that count for a scheduler of another name as well.
@@ -203,7 +237,7 @@ OURS = ("DUEBELL_CHANGED_BY", "DUEBELL_STRICT_ACTIONS")
 _REFUSED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 
 
-def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> tuple[Settings, str]:
+def find(session: botocore.session.Session, name: str, given: Mapping[str, str]) -> tuple[Settings, str]:
     """The settings of the scheduler of this name, and why the worker's could not be read, or no text.
 
     Without permission to read the worker's, the parts have the names that the templates give them.
@@ -215,13 +249,14 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> tuple[S
     function: dict[str, Any] = {}
     why_not = ""
     try:
-        function = dict(session.client("lambda").get_function_configuration(FunctionName=name))
+        lambdas: Any = session.create_client("lambda")
+        function = dict(lambdas.get_function_configuration(FunctionName=name))
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         if code == "ResourceNotFoundException":
             raise NotDeployed(
-                f"there is no scheduler {quoted(name)} in {session.region_name}: give its --region and "
-                f"--profile"
+                f"there is no scheduler {quoted(name)} in {session.get_config_variable('region')}: "
+                f"give its --region and --profile"
             ) from error
         if code not in _REFUSED:
             raise AwsRefused(str(error)) from error

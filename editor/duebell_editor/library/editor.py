@@ -180,7 +180,7 @@ class Editor:
         cursor         the last page's, for the next
         most_keys      read at most this many index entries, and a fifth as many tasks: where matches are rare
                        the page may be short, and its cursor goes on from there. The search for the first
-                       task goes on 20 times as far, and with a prefix to the end
+                       task goes on to the end: an empty page is the last
 
         Tasks that ended within the last second may be missing: their index is eventually consistent.
         Raises InvalidQuery.

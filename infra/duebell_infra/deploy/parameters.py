@@ -180,12 +180,6 @@ PARAMETERS = {
         "The most write units that are provisioned.",
         kind="number", default="4000", least=1, option="--max-write-units",
     ),
-    "WarmThroughput": Parameter(
-        "Read and write units a second that the table and past-index take at once, such as "
-        "40000,20000. Empty leaves it to DynamoDB. It is paid for once, and cannot be lowered.",
-        pattern=r"([0-9]+,[0-9]+)?", says="read and write units, such as 40000,20000",
-        option="--warm-throughput", only="CloudFormation",
-    ),
     "DeletionProtection": Parameter(
         "Whether the table refuses to be deleted. duebell destroy --delete-table turns it off first.",
         kind="yes", default="yes",

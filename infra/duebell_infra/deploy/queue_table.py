@@ -38,10 +38,6 @@ _LOOKS, _BETWEEN_LOOKS = 120, 5
 _ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}
 
 
-def _units(kind: str, reads: str, writes: str) -> dict[str, int]:
-    return {f"Read{kind}": int(reads), f"Write{kind}": int(writes)}
-
-
 class QueueTable:
     """The table of this name, whether it exists or not."""
 
@@ -76,7 +72,7 @@ class QueueTable:
     def settle(self, parameters: Mapping[str, str]) -> list[str]:
         """Change the settings that differ from the template's parameters; return their names.
 
-        They are protection, encryption, recovery, expiry, tag, capacity, warm throughput and past-index.
+        They are protection, encryption, recovery, expiry, tag, capacity and past-index.
         Units that were scaled stay as they are. Raises DeployFailed.
         """
         with aws_calls(f"the settings of the table {self.name}"):
@@ -136,35 +132,31 @@ class QueueTable:
         billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
         provisioned: dict[str, int] = {}  # the units at first, from which they are scaled
         if parameters.get("Capacity") == "provisioned":
-            first = (parameters.get("MinReadUnits", "10"), parameters.get("MinWriteUnits", "10"))
-            provisioned = _units("CapacityUnits", *first)
+            units = {"ReadCapacityUnits": "MinReadUnits", "WriteCapacityUnits": "MinWriteUnits"}
+            provisioned = {unit: int(parameters.get(name, "10")) for unit, name in units.items()}
         if provisioned and billing != "PROVISIONED":
-            units = {"ProvisionedThroughput": provisioned}
-            self._update(dict.fromkeys(_indexes(table), units), BillingMode="PROVISIONED", **units)
+            indexes = [
+                {"Update": {"IndexName": name, "ProvisionedThroughput": provisioned}}
+                for name in _indexes(table)
+            ]
+            self._update(
+                BillingMode="PROVISIONED",
+                ProvisionedThroughput=provisioned,
+                **({"GlobalSecondaryIndexUpdates": indexes} if indexes else {}),
+            )
             yield "provisioned capacity"
         if billing == "PROVISIONED" and not provisioned:
             self._update(BillingMode="PAY_PER_REQUEST")
             yield "capacity on demand"
-        warm = parameters.get("WarmThroughput")
-        table, least = self._describe(), _units("UnitsPerSecond", *warm.split(",")) if warm else {}
-        indexes = _indexes(table)
-        if any(_is_colder(one, least) for one in (table, *indexes.values())):
-            warmer = {name: _warmed(one, least) for name, one in indexes.items()}
-            self._update(warmer, **_warmed(table, least))
-            yield "warm throughput"
-        if (name := str(_PAST_INDEX["IndexName"])) not in indexes:
-            given = {"ProvisionedThroughput": provisioned, "WarmThroughput": least}
-            index = {**_PAST_INDEX, **{kind: units for kind, units in given.items() if units}}
+        if (name := str(_PAST_INDEX["IndexName"])) not in _indexes(self._describe()):
+            index = {**_PAST_INDEX, **({"ProvisionedThroughput": provisioned} if provisioned else {})}
             self._update(
                 AttributeDefinitions=_KEY_ATTRIBUTES, GlobalSecondaryIndexUpdates=[{"Create": index}]
             )
             yield f"the index {name}"
 
-    def _update(self, indexes: Mapping[str, Mapping[str, Any]] | None = None, **change: Any) -> None:
-        """Make one change of the table, and these of its indexes; wait until it takes the next."""
-        if indexes:
-            updates = [{"Update": {"IndexName": name, **given}} for name, given in indexes.items()]
-            change["GlobalSecondaryIndexUpdates"] = updates
+    def _update(self, **change: Any) -> None:
+        """Make one change of the table, and wait until it takes the next."""
         self._client.update_table(TableName=self.name, **change)
         self._at_rest()
 
@@ -186,13 +178,3 @@ def _key_of(table: Any) -> str:
     """The ARN of the KMS key of a table; empty when it is encrypted with the one that DynamoDB owns."""
     encryption = table.get("SSEDescription", {})
     return str(encryption.get("KMSMasterKeyArn", "")) if encryption.get("Status") in _ENCRYPTED else ""
-
-
-def _is_colder(one: Any, least: Mapping[str, int]) -> bool:
-    return any(one.get("WarmThroughput", {}).get(unit, 0) < count for unit, count in least.items())
-
-
-def _warmed(one: Any, least: Mapping[str, int]) -> dict[str, Any]:
-    """The warm throughput to ask for: at least as much as there is, for DynamoDB does not lower it."""
-    there = one.get("WarmThroughput", {})
-    return {"WarmThroughput": {unit: max(there.get(unit, 0), count) for unit, count in least.items()}}

@@ -22,26 +22,15 @@ if TYPE_CHECKING:
     import boto3
 
 
-def client_maker(session: "boto3.Session | None") -> Callable[..., Any]:
+def client_maker(session: "boto3.Session | botocore.session.Session | None") -> Callable[..., Any]:
     """The function that makes clients, by the name of a service: the session's, or the environment's own.
 
     The environment's own session is botocore's: boto3 takes a cold start a tenth longer to import. Raises the
     SDK's ProfileNotFound.
     """
-    return _environments_session().create_client if session is None else session.client
-
-
-def default_session(**chosen: Any) -> "boto3.Session":
-    """A boto3 session with these arguments; the environment gives the others.
-
-    boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too.
-    """
-    import boto3  # noqa: PLC0415 (a worker does without)
-
-    session = boto3.Session(**chosen)
-    if not session.region_name and (region := os.environ.get("AWS_REGION")):
-        return boto3.Session(**{**chosen, "region_name": region})
-    return session
+    if session is None or isinstance(session, botocore.session.Session):
+        return (session or _environments_session()).create_client
+    return session.client
 
 
 def _environments_session() -> botocore.session.Session:

@@ -3,7 +3,7 @@
 from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
 from tests.simulation.aws import Aws
-from tests.simulation.faults import Faults
+from tests.simulation.weather import Faults
 from tests.simulation.world import Process, World
 
 from .clients import backend_over

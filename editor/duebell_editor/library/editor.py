@@ -168,7 +168,8 @@ class Editor:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
         status         one or several; scheduled and running, which is the queue, if not given; or `failing`,
-                       recurring tasks whose last occurrence failed: the latest of all, as they have no end
+                       recurring tasks whose last occurrence failed: the latest of all, as they have no end;
+                       or `overdue` alone, tasks that should have started, as the status counts them
         action         only tasks with this action
         error          only tasks whose last failure is of this type, such as `TimeoutError`
         prefix         only tasks whose ids start with this: read by the table's key, so that a group of ids

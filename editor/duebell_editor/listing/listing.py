@@ -132,6 +132,8 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     Within a page, tasks of the same moment are ordered by id. A listing of a group goes on by the way that
     made its first page: between pages, only a way of reading keeps to its own order of the same moment.
     """
+    if which.overdue:
+        which = which.as_of(queue.record(), queue.clock())
     group = Group(queue, which) if which.prefix and (not which.start or which.start.by_id) else None
     if group and (group.read_on() or (which.start and group.read_all())):
         return _page_of(group, which)

@@ -319,12 +319,3 @@ def test_each_occurrence_of_a_recurring_task_has_a_key_of_its_own(
             assert json.loads(one["Body"])["recurring"] is True
             sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
     assert len(set(keys)) == len(keys) == 2
-
-
-@pytest.mark.parametrize("form", ["payload", "envelope"])
-def test_a_delivery_fills_what_a_task_of_it_needs(worker: Worker, editor: Editor, form: Any) -> None:
-    _, _, arn = make_queue()
-    remind = worker.deliver("remind", to=arn, form=form)
-    worker.set_editor(editor)
-    task = remind.using(due=HOUR).add({"user": 7})
-    assert (task.action, task.payload) == ("remind", {"user": 7})

@@ -282,28 +282,6 @@ def test_a_task_that_is_not_kept_is_deleted_once_its_follow_up_is_there(
     assert not scene.editor.find("a").tasks
 
 
-def listed(scene: Scene, status: str, prefix: str = "") -> list[str]:
-    return sorted(task.id for task in scene.editor.list(status=status, prefix=prefix).tasks)
-
-
-@pytest.mark.parametrize("prefix", ["", "r"])
-def test_a_recurring_task_that_owes_a_follow_up_is_listed(
-    scene: Scene, clock: Clock, aws: Hooks, prefix: str
-) -> None:
-    # Given a recurring task whose occurrence is done, and another task that is, both owing
-    scene.editor.add("act", id="r", schedule="rate(1 hour)", start=NOON, then=Then("hear"))
-    scene.editor.add("act", id="ra", due=NOON, then=Then("hear"))
-    clock.advance(HOUR)
-    refuse_follow_ups(aws)
-    scene.run()
-    assert scene.editor.get("r").owes
-
-    # Then each is listed once: the one that goes on with those that wait
-    assert listed(scene, "scheduled", prefix) == ["r"]
-    assert listed(scene, "done", prefix) == ["ra"]
-    assert not listed(scene, "failing", prefix)
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_id_that_holds_what_cannot_be_read_is_taken(
     scene: Scene, clock: Clock, backend: Backend, count: int

@@ -169,18 +169,3 @@ def test_a_run_that_lost_its_lease_over_a_claim_does_not_call_the_action(
     # Then the attempt counts, for it may have been made, and it was not
     assert (report.lost_lease, called) == (True, [])
     assert (editor.get("a").status, editor.get("a").attempt) == (Status.RUNNING, 1)
-
-
-def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(
-    backend: Backend, clock: Clock
-) -> None:
-    lease = Lease.claim(backend.armer, "mine", clock)
-    lease.arm()
-    heads = dict.fromkeys(lease.lanes, NOON + timedelta(days=1)) | {2: NOON}
-    assert lease.release(heads, unless_due_within=timedelta(0)) == NOON
-    assert lease.is_held()
-    assert lease.release(heads, unless_due_within=None) is None
-    assert not lease.is_held()
-    record = backend.armer.read()
-    assert record.target == NOON
-    assert record.rings_at == NOON + timedelta(minutes=1)

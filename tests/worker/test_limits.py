@@ -207,28 +207,6 @@ def test_tasks_of_an_action_that_is_resumed_as_a_run_ends_are_rung_for(
     assert len(starts) == 3
 
 
-def test_what_is_left_when_time_is_up_is_looked_at_at_once_by_the_next_run(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage, store: CountingStore
-) -> None:
-    worker = Worker(backend=backend, pool=stage, concurrency=1)
-    worker.action("mail")(lambda: stage.sleep(5))
-    add(editor, 12)
-    editor.limit("mail", at_most=0)
-    worker.run(time_left=MINUTE)
-    editor.limit("mail", at_most=None)
-    # When one run cannot do all of it
-    report = worker.run(time_left=20 * SECOND)
-    assert 0 < report.done < 12
-    # Then the rule rings for the rest
-    assert report.rings_at
-    assert report.rings_at <= clock.now + 3 * MINUTE
-    assert store.record
-    assert store.record.target <= clock.now
-    for _ in range(4):
-        worker.run(time_left=MINUTE)
-    assert {editor.get(f"mail-{n}").status for n in range(12)} == {Status.DONE}
-
-
 def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     editor: Editor, worker: Worker, clock: Clock, store: CountingStore, log: Log
 ) -> None:
@@ -423,16 +401,3 @@ def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_h
     worker.run(time_left=MINUTE)
     assert len(starts) == 2
     assert editor.get(f"mail-{waiting}").attempt == 2
-
-
-def test_a_run_reads_ahead_only_while_there_is_a_line_from_before_a_change(
-    editor: Editor, worker: Worker, clock: Clock, backend: Backend, starts: list[datetime]
-) -> None:
-    worker.action("mail", per_second=1)(lambda: starts.append(clock.now))
-    editor.limit("mail", per_second=2)
-    add(editor, TASKS)
-    worker.run(time_left=HOUR)
-    limits = backend.store.read(Limits)
-    assert limits
-    assert not limits.lines(NOON)
-    assert starts[-1] == NOON + (TASKS - 2) / 2 * SECOND

@@ -157,19 +157,6 @@ def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
     assert backend.armer.read().last_run.resting == (resting,)  # type: ignore[union-attr]
 
 
-def test_a_lane_that_rested_before_is_looked_at_after_the_others(
-    editor: Editor, worker: Worker, store: HookedStore, called: list[str]
-) -> None:
-    [late], [soon] = ids_in(OUT, 1), ids_in(OUT + 1, 1)
-    add(editor, late)
-    store.refuse({OUT}, READS)
-    worker.run()
-    store.refuse(())
-    add(editor, soon)
-    worker.run()
-    assert called == [soon, late]
-
-
 def test_one_call_that_is_not_answered_makes_no_lane_rest(
     editor: Editor, worker: Worker, store: HookedStore, clock: Clock, log: Log
 ) -> None:

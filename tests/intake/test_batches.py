@@ -143,18 +143,6 @@ def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
     assert events == ["intake_dead_letter", "intake_dead_letter", "intake"]
 
 
-def test_an_action_that_the_worker_does_not_have_is_a_dead_letter_if_actions_are_strict(inbox: Inbox) -> None:
-    inbox.declare("remind", lambda: None)
-    misspelt = {**ADD, "action": "rimend"}
-    with pytest.warns(UserWarning, match="rimend"):
-        inbox.take(misspelt)
-    assert inbox.editor.get("m-0").action == "rimend"
-    inbox.intake._editor._known._is_strict = True
-    inbox.take({**ADD, "id": "a"}, {**misspelt, "id": "b"})
-    assert inbox.wrong() == {"m-1": "action"}
-    assert ids(inbox) == {"m-0", "a"}
-
-
 def test_a_payload_that_does_not_fit_is_a_dead_letter_and_its_neighbours_are_added(inbox: Inbox) -> None:
     def remind(*, user: int) -> None: ...
 

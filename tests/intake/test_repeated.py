@@ -85,35 +85,14 @@ def test_the_later_change_holds_when_an_earlier_one_is_made_after_it(inbox: Inbo
     assert (task.payload, task.due.month, task.changed_by) == (1, 2, "intake m-1")
 
 
-def marks_of(*places: int) -> list[IntakeMark]:
-    return [IntakeMark(source="m", place=place) for place in places]
-
-
-def known(marks: list[IntakeMark], last: IntakeMark | None) -> list[int]:
-    """The changes that are known to be made, by the mark of the last one."""
-    found = DoneChanges(marks)
-    found.recall(last)
-    return [mark.place for mark in marks if mark in found]
-
-
-def test_what_took_effect_is_read_from_the_mark() -> None:
-    marks = marks_of(0, 2, 3, 7)
-    assert known(marks, IntakeMark(source="m")) == [0]
-    assert known(marks, IntakeMark(source="m", place=3)) == [0, 2, 3]
-    assert known(marks, IntakeMark(source="m", place=7, without=(0, 3))) == [2, 7]
-    assert known(marks, IntakeMark(source="m", place=7, alone=True)) == [7]
-    assert known(marks, None) == known(marks, IntakeMark(source="m2", place=7)) == []
-    # And two deliveries in one batch are one
-    twice = marks_of(0, 1, 0, 1)
-    assert DoneChanges(twice).mark(twice[1]).without == (0,)
-
-
 @pytest.mark.parametrize("missing", [MAX_WITHOUT, MAX_WITHOUT + 1])
 def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
     # Given a list of which many changes did not take effect, and then one and the last did
-    marks = marks_of(*range(missing + 2))
+    marks = [IntakeMark(source="m", place=place) for place in range(missing + 2)]
     made = DoneChanges(marks)
     made.add(marks[0])
     # Then the last one is known by its mark, and the first as long as all that are missing are named
+    found = DoneChanges(marks)
+    found.recall(made.mark(marks[-1]))
     first = [0] if missing == MAX_WITHOUT else []
-    assert known(marks, made.mark(marks[-1])) == [*first, missing + 1]
+    assert [mark.place for mark in marks if mark in found] == [*first, missing + 1]

@@ -25,6 +25,8 @@ from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
 from tests.support import REGION, Clock
 
+pytestmark = pytest.mark.moto
+
 HERE = "eu-central-1:123456789012"
 QUEUE = f"arn:aws:sqs:{HERE}:reminders"
 BUS = f"arn:aws:events:{HERE}:event-bus/main"
@@ -149,8 +151,6 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
         permitted(deliveries, before={"DeliveryQueues": f"{QUEUE}2"})["DeliveryQueues"] == f"{QUEUE},{QUEUE}2"
     )
 
-
-pytestmark = pytest.mark.moto
 
 #: The conditions of the template by the parameters that they are about.
 CONDITIONS = {parameter: condition for condition, (parameter, _, _) in PERMISSIONS.items()}

@@ -953,8 +953,7 @@ class Editor:
             raise InvalidTask(
                 "due",
                 f"is earlier than before: task {quoted(id)} would run at {changed.queued}, and no "
-                f"transaction sets the rule",
-                way_out="change it with `editor.move` or `editor.update` before or after the transaction",
+                f"transaction sets the rule: change it before or after the transaction",
             )
         return TransactionItem(self._backend, TaskWrite(task, changed))
 

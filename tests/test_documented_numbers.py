@@ -30,6 +30,7 @@ from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.stack import template_text
 from duebell_infra.verify import account
 from duebell_shared import settings
+from duebell_shared.aws import intake_queue
 from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.bell.run_rules import (
@@ -45,7 +46,6 @@ from duebell_shared.bell.run_rules import (
     STAYS,
     WATCH,
 )
-from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
 from duebell_shared.queue import changes, items, lane_sizes, store
@@ -274,7 +274,7 @@ ROWS: list[tuple[str, str, list[N | str]]] = [
     ("http", "A {:w} at a time, with progress", [N(in_script("rows", "AT_ONCE"))]),
     # deliveries
     ("deliveries", "first {} characters, without the path", [N(https._MOST_SHOWN)]),
-    ("deliveries", "keeps a batch below {} KiB", [N(message._BATCH_BYTES / 1024)]),
+    ("deliveries", "keeps a batch below {} KiB", [N(intake_queue._BATCH_BYTES / 1024)]),
     ("deliveries", "up to a {:w} deliveries are under way beside those", [N(attempts._IN_BATCHES)]),
     ("deliveries", "An answer has {} seconds as a whole", [N(https._ANSWER)]),
     ("deliveries", "A secret is read again after {:w} minutes", [N(deliverer._KEPT, MINUTE)]),
@@ -382,7 +382,7 @@ PLACES: list[tuple[Any, str]] = [
     (_RETRY, "limits: costs {} write units more"),
     ([N(AT_ONCE)], "deliveries: only delivers in batches claims {} tasks"),
     ([N(AT_ONCE)], "security: `add_many` inserts {} tasks with one call"),
-    ([N(message.BATCH)], "deliveries: `SendMessageBatch`, {:w} at a time"),
+    ([N(intake_queue.AT_ONCE)], "deliveries: `SendMessageBatch`, {:w} at a time"),
     (_OF_FAILURES, "deliveries: | {} | the task fails at once |"),
     ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
     ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),

@@ -30,9 +30,6 @@ def armed(target: datetime, rings_at: datetime | None, *dues: datetime) -> Armin
     return msgspec.structs.replace(free(*dues), armed=target, rings_at=rings_at)
 
 
-# The target.
-
-
 # What an editor does.
 
 
@@ -160,9 +157,6 @@ def test_an_answer_to_one_who_was_taken_over_makes_the_other_unable_to_confirm()
 )
 def test_settled(record: ArmingRecord, now: datetime, is_settled: bool) -> None:
     assert record.is_settled(now) is is_settled
-
-
-# How long before.
 
 
 # Who calls a run.

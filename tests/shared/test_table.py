@@ -77,9 +77,6 @@ def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Cal
     assert calls == {"Query": 1}
 
 
-# The caller's own.
-
-
 # Refused calls of a transaction, which the SDK may have made before without an answer.
 
 

@@ -51,20 +51,17 @@ class DuebellError(Exception):
 class InvalidInput(DuebellError):
     """Something given cannot be right. Nothing was written.
 
-    `field` names what is wrong and `reason` says why and what would be right. A `way_out` that is worded for
-    Python comes with a `code`, by which other front ends give their own after `what`, the reason without it.
-    Of many that were checked together, `every` has the error of each that cannot be right.
+    `field` names what is wrong and `reason` says why and what would be right. Of many that were checked
+    together, `every` has the error of each that cannot be right.
     """
 
     http_status = 422
 
-    def __init__(self, field: str, what: str, *, way_out: str = "", code: str = "") -> None:
+    def __init__(self, field: str, reason: str) -> None:
         self.field = field
-        self.what = what
-        self.reason = f"{what}: {way_out}" if way_out else what
-        self.code = code
+        self.reason = reason
         self.every: tuple[InvalidInput, ...] = ()
-        super().__init__(f"{field}: {self.reason}")
+        super().__init__(f"{field}: {reason}")
 
 
 class InvalidTask(InvalidInput):

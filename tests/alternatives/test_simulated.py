@@ -50,14 +50,6 @@ def set_rule(bench: Bench, expression: str, **more: Any) -> None:
     bench.does("events", "put_targets", Rule="r", Targets=[target])
 
 
-def test_a_rule_rings_once_within_its_minute(bench: Bench) -> None:
-    set_rule(bench, "cron(30 12 21 11 ? 2026)")
-    bench.passes_until(timedelta(days=3))
-    [(at, event)] = bench.called
-    assert 30 * MINUTE < at < 31 * MINUTE
-    assert event == {"one": 1}
-
-
 def test_a_change_that_comes_too_late_to_take_effect_misses_its_minute() -> None:
     bench = Bench(Manners(effect=lambda _: 20.0, ring=lambda _: 10.0))
     set_rule(bench, "cron(0 12 21 11 ? 2026)")

@@ -47,35 +47,6 @@ def test_a_program_gets_the_failures_as_one_object(duebell: Duebell, file: Path)
     assert lines(err)[0]["error"]["type"] == "usage"
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b'{"action": "\xff", "in": 1}', "line 1: task: is not JSON: it is not UTF-8: byte 13 is wrong"),
-        (b"[" * 100_000, "line 1: task: is not JSON: it is nested too deeply"),
-        (b'{"action": "x", "due": "9999-12-31T23:59Z"}', "line 1: due: "),
-        (
-            b'{"action": "x", "in": 1, "payload": %s}' % (b"[" * 101 + b"]" * 101),
-            "line 1: payload: is nested",
-        ),
-        (b'{"action": "x", "in": 1, "spread": 1%s}' % (b"0" * 400), "line 1: spread: 1000"),
-    ],
-)
-def test_odd_lines_are_told_like_others(duebell: Duebell, file: Path, content: bytes, reason: str) -> None:
-    file.write_bytes(content)
-    status, out, err = duebell("add", "--from", str(file))
-    assert (status, out) == (2, "0 added, 1 failed\n")
-    assert err.startswith(reason)
-
-
-def test_only_a_line_feed_ends_a_line(duebell: Duebell, editor: Editor, file: Path) -> None:
-    # Given text with what Unicode calls the end of a line, and the mark that some programs begin files with
-    payload = {"text": "one\u2028two\x85three"}
-    file.write_bytes(b"\xef\xbb\xbf" + line("a", payload=payload).encode() + b"\r\n")
-    # When it is added, it is one task
-    assert duebell("add", "--from", str(file)).out == "1 added, 0 failed\n"
-    assert editor.get("a").payload == payload
-
-
 def test_what_was_there_is_not_counted_as_added(duebell: Duebell, editor: Editor, file: Path) -> None:
     duebell("add", "x", "--in", "1h", "--id", "a", "--payload", "1")
     file.write_text("\n".join([line("a"), line("b")]))

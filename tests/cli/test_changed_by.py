@@ -9,7 +9,7 @@ import pytest
 from duebell import Editor
 from duebell_editor.cli.account import caller
 from duebell_editor.cli.context import Context
-from tests.cli.program import Duebell, lines
+from tests.cli.program import Duebell
 
 # The fixture `duebell` puts an editor of its own in the place of this one.
 real_editor = Context.editor
@@ -49,13 +49,3 @@ def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch
     assert said is not None
     assert said.startswith("uid 4711@a?bbb")
     assert len(said) == 128
-
-
-def test_show_says_who_changed_a_task(duebell: Duebell, editor: Editor) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "a")
-    assert lines(duebell("show", "a", "--json").out)[0]["changed_by"] is None
-    editor.acting_as("[red]anna[/red]").pause("a")
-    [row] = [row for row in duebell("show", "a").out.splitlines() if row.startswith("changed by")]
-    assert row.split(maxsplit=2)[2].strip() == "[red]anna[/red]"
-    assert lines(duebell("show", "a", "--json").out)[0]["changed_by"] == "[red]anna[/red]"
-    assert lines(duebell("list", "--status", "paused", "--json").out)[0]["changed_by"] == "[red]anna[/red]"

@@ -78,20 +78,6 @@ def test_messages_of_the_intake_go_back_to_it(duebell: Duebell, session: boto3.S
     assert bodies(session, f"{INTAKE}-dead-letters") == []
 
 
-def test_in_place_of_a_lost_ring_the_rule_is_set(
-    duebell: Duebell, session: boto3.Session, editor: Editor, clock: Clock
-) -> None:
-    task = editor.add("x", due=clock.now, id="a")
-    session.client("events").put_rule(Name="duebell", ScheduleExpression="cron(0 0 1 1 ? 1970)")
-    send(session, "duebell-lost-rings", "{}")
-    assert lines(duebell("dead-letters", "--redrive", "lost-rings", "--json").out) == [{"redriven": 1}]
-    status = editor.status()
-    assert status.armed
-    assert status.rings_at
-    assert task.starts_by
-    assert status.rings_at <= task.starts_by
-
-
 def test_a_ring_that_is_lost_meanwhile_stays(
     duebell: Duebell, session: boto3.Session, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,6 @@ import pytest
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
-from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
 from duebell_editor.cli.program import GROUPS, app
@@ -23,43 +22,31 @@ from tests.cli.program import Duebell, lines
 
 
 @pytest.mark.parametrize(
-    ("error", "status"),
+    ("error", "status", "kind"),
     [
-        (errors.InvalidTask("due", "is missing"), 2),
-        (ProfileNotFound(profile="nope"), 2),
-        (errors.TaskNotFound("a"), 3),
-        (errors.TaskExists("a"), 4),
-        (errors.TaskChanged("a", expected=1, rev=2), 4),
-        (errors.AwsUnavailable("away"), 5),
-        (errors.QueueFull("a", 3), 5),
-        (errors.NotArmed("stored"), 5),
-        (BotoCoreError(), 5),
-        (errors.UnreadableTask("a", "odd"), 1),
-        (ZeroDivisionError(), 1),
+        (errors.InvalidTask("due", "is missing"), 2, "invalid-task"),
+        (ProfileNotFound(profile="nope"), 2, "aws-error"),
+        (errors.TaskNotFound("a"), 3, "task-not-found"),
+        (errors.TaskExists("a"), 4, "task-exists"),
+        (errors.TaskChanged("a", expected=1, rev=2), 4, "task-changed"),
+        (errors.AwsUnavailable("away"), 5, "aws-unavailable"),
+        (errors.QueueFull("a", 3), 5, "queue-full"),
+        (errors.NotArmed("stored"), 5, "not-armed"),
+        (ClientError({"Error": {"Code": "Throttling"}}, "GetItem"), 5, "aws-error"),
+        (errors.UnreadableTask("a", "odd"), 1, "unreadable-task"),
+        (ZeroDivisionError(), 1, "unexpected"),
     ],
 )
-def test_each_kind_of_error_has_its_status(duebell: Duebell, error: Exception, status: int) -> None:
+def test_each_kind_of_error_has_its_status_and_its_type(
+    duebell: Duebell, error: Exception, status: int, kind: str
+) -> None:
     with mock.patch.object(Context, "editor", side_effect=error):
-        outcome = duebell("status")
+        outcome, as_json = duebell("status"), duebell("status", "--json")
     assert (outcome.status, outcome.out) == (status, "")
     assert outcome.err.startswith("error: ")
     assert outcome.err.count("\n") == 1
     assert "Traceback" not in outcome.err
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (errors.NotDeployed("no table"), "not-deployed"),
-        (BotoCoreError(), "aws-error"),
-        (ClientError({"Error": {"Code": "Throttling"}}, "GetItem"), "aws-error"),
-        (ZeroDivisionError(), "unexpected"),
-    ],
-)
-def test_with_json_each_error_has_its_type(duebell: Duebell, error: Exception, kind: str) -> None:
-    with mock.patch.object(Context, "editor", side_effect=error):
-        outcome = duebell("status", "--json")
-    assert json.loads(outcome.err)["error"]["type"] == kind
+    assert json.loads(as_json.err)["error"]["type"] == kind
 
 
 def test_what_aws_says_to_a_deployment_counts_as_of_aws() -> None:
@@ -117,14 +104,6 @@ def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Pat
     file.write_bytes(b'\xef\xbb\xbf{"n": 1}')
     outcome = duebell("add", "x", "--in", "1h", "--payload-file", str(file), "--json")
     assert json.loads(outcome.out)["payload"] == {"n": 1}
-
-
-def test_what_is_wrong_is_named_as_the_command_line_does(duebell: Duebell, editor: Editor) -> None:
-    # Given a way out that the library has for programs
-    with mock.patch.object(editor, "add", side_effect=errors.NotArmed("it is stored")):
-        _, _, err = duebell("add", "x", "--in", "1h")
-    # Then it is told as one for a terminal
-    assert err == "error: it is stored; `duebell doctor --fix` sets it right\n"
 
 
 def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebell) -> None:

@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Worker
 from duebell_shared.aws.alarms import Alarms, Silence
-from duebell_shared.backend import Backend
 from tests.cli.program import Duebell, lines
 from tests.support import Clock
 
@@ -60,11 +58,3 @@ def test_doctor_says_what_did_not_get_better(duebell: Duebell, clock: Clock) -> 
     assert left
     assert "the rule is set to ring at" in way_out
     assert "--fix" not in way_out
-
-
-def test_the_status_tells_of_attempts_that_are_to_be_retried(duebell: Duebell, backend: Backend) -> None:
-    worker = Worker(backend=backend)
-    worker.action("fail")(lambda: 1 / 0)
-    duebell("add", "fail", "--in", "0s")
-    worker.run()
-    assert "retried: 1" in duebell("status").out

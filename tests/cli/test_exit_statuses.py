@@ -41,7 +41,10 @@ from tests.cli.program import Duebell
         # What the library refuses is wrong input as well, and is called what the command line calls it.
         (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
-        (["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"], "there, --missed skip passes"),
+        (
+            ["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"],
+            "goes without a schedule",
+        ),
         (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
         (["preview", "cron(0 9 * * *)"], "EXPRESSION: cron(…) needs six fields"),
         (["cancel", "a", "--action", "x"], "give ids or a filter, not both"),

@@ -72,13 +72,3 @@ def test_the_status_answers_why_nothing_is_started(
     assert "`duebell limit act --as-declared` ends the pause" in " ".join(out.split())
     told = json.loads(duebell("status", "--json").out)["limited"]
     assert [(one["action"], one["paused"], one["waiting"]) for one in told] == [("act", True, 1)]
-
-
-def test_actions_tell_their_limits(duebell: Duebell, worker: Worker) -> None:
-    duebell("limit", "act", "--at-most", "0")
-    _, out, _ = duebell("actions")
-    rows = [line.split("  ") for line in out.splitlines()]
-    limits = {row[0]: [cell.strip() for cell in row if cell.strip()] for row in rows}
-    assert limits["name"][-1] == "limits"
-    assert limits["act"][-1] == "paused"
-    assert limits["mail"][-1] == "5 at a time"

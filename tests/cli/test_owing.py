@@ -42,18 +42,3 @@ def test_a_task_that_owes_is_told_with_the_reason(
     assert backend.store.save(late, late.follow_up_settled("both ids are taken"))
     assert re.search("follow up error +both ids are taken", duebell("show", "charge-42").out)
     assert "owing" not in duebell("status").out
-
-
-def test_a_result_is_shown_or_why_it_was_not_kept(duebell: Duebell, editor: Editor, backend: Backend) -> None:
-    keep = RetentionPolicy()
-    then = Then("invoice", result_as="total")
-    results = {"kept": {"result_json": "[9.99]"}, "large": {"result_error": "is 5,000 bytes"}}
-    for id, result in results.items():
-        task = editor.add("charge", due=MINUTE, id=id, then=then)
-        assert backend.store.save(task, task.done(now=NOON, keep=keep, **result))
-    shown = duebell("show", "kept").out
-    assert "9.99" in shown
-    assert "result as: total" in shown
-    assert "is 5,000 bytes" in duebell("show", "large").out
-    [told] = lines(duebell("show", "kept", "--json").out)
-    assert (told["result"], told["result_error"], told["then"]["result_as"]) == ([9.99], None, "total")

@@ -118,32 +118,6 @@ def test_only_on_this_machine_alone_it_is_this_user_who_changes_things(
     assert asked == [by]
 
 
-def test_the_editor_takes_its_token_from_the_environment(
-    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DUEBELL_EDITOR_TOKEN", "0123456789abcdef")
-    with mock.patch("duebell_editor.http.serve") as serve:
-        serve.side_effect = lambda _, *, started, **__: started("http://10.0.0.7:8125/")
-        hosts = ("--allowed-host", "duebell.example.org", "--allowed-host", "other")
-        outcome = duebell("editor", "--host", "10.0.0.7", *hosts)
-    given = {name: serve.call_args.kwargs[name] for name in ("host", "token", "allowed_hosts")}
-    assert given == {
-        "host": "10.0.0.7",
-        "token": "0123456789abcdef",
-        "allowed_hosts": ["duebell.example.org", "other"],
-    }
-    assert "asks for the token" in outcome.out
-    assert "0123456789abcdef" not in outcome.out
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.7", "::"])
-def test_an_address_that_others_reach_takes_a_token(duebell: Duebell, host: str) -> None:
-    status, out, err = duebell("editor", "--host", host)
-    assert (status, out) == (2, "")
-    assert f"host: {host} can be reached from other machines, and that takes a token" in err
-    assert "DUEBELL_EDITOR_TOKEN" in err
-
-
 def test_without_fastapi_the_editor_says_what_to_install(
     duebell: Duebell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

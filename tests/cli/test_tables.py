@@ -8,8 +8,6 @@ from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
 
-ID = "17c276de-baae-47a7-b5fd-5328b687fee8"
-
 
 def drawn(table: object, width: int) -> list[str]:
     """The lines that a terminal of this width shows."""
@@ -21,20 +19,6 @@ def drawn(table: object, width: int) -> list[str]:
     ]
     assert all(len(line) <= width for line in lines)
     return lines
-
-
-@pytest.fixture
-def uuid_task(duebell: Duebell, editor: Editor) -> Editor:
-    duebell("add", "put_on_sale", "--in", "1h29m", "--id", ID)
-    return editor
-
-
-def test_a_narrow_terminal_wraps_all_but_the_id(uuid_task: Editor) -> None:
-    table = tasks_table([uuid_task.get(ID)], NOON)
-    _, row = drawn(table, 120)
-    told = [cell.strip() for cell in row.split("  ") if cell.strip()]
-    assert told == [ID, "scheduled", "put_on_sale", "2026-11-21 13:29", "in 1 h 29 min"]
-    assert any(line.startswith(ID) for line in drawn(table, 70))
 
 
 def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell, editor: Editor) -> None:

@@ -1,19 +1,14 @@
 """The command line's words for people, and its reading of what people give."""
 
-import ast
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
-import duebell_editor
-import duebell_shared
-from duebell_editor.cli.errors import _WAYS_OUT
 from duebell_editor.cli.options import duration, instant
-from duebell_editor.cli.output import cell, id_of, plain, relative, when
+from duebell_editor.cli.output import plain, relative, when
 from tests.cli.program import Duebell
 from tests.support import NOON
 
@@ -108,27 +103,3 @@ def test_times_are_shown_in_the_local_zone() -> None:
 def test_what_a_terminal_would_obey_is_written_as_escapes() -> None:
     assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"
-
-
-def _said_in(file: Path) -> Iterator[str]:
-    """The texts in a file's code, `{}` where something is put into them."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-@pytest.mark.parametrize("code", _WAYS_OUT)
-def test_what_is_reworded_for_the_command_line_is_said_by_the_library(code: str) -> None:
-    # Else the library has changed its code, and the command line says Python's words.
-    folders = [Path(package.__file__ or "").parent for package in (duebell_shared, duebell_editor)]
-    files = [file for folder in folders for file in folder.rglob("*.py")]
-    assert any(code == said for file in files for said in _said_in(file))
-
-
-@pytest.mark.parametrize("id", ["=1+1", "+1", "-1", "@x", "'=1", "plain", "'quoted'"])
-def test_a_cell_is_no_formula_and_its_id_can_be_read_again(id: str) -> None:
-    line = f"{cell(id)}\tscheduled"
-    assert line[0] not in "=+-@"
-    assert id_of(f"{line}\n") == id

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from duebell import Editor, LastRun
-from duebell_editor.cli import options as completion
 from duebell_shared.backend import Backend
-from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
+from duebell_shared.schedules.zones import TZDATA_VERSION
 from tests.cli.program import Duebell, lines
 from tests.support import NOON
 
@@ -26,11 +25,6 @@ def test_times_are_read_by_the_package(duebell: Duebell, editor: Editor) -> None
     assert "2026-11-22 09:00:00 +0100" in duebell("preview", "0 9 * * *", *BERLIN).out
 
 
-def test_tab_offers_the_time_zones_of_the_package() -> None:
-    assert completion.zones("Europe/Berl") == ["Europe/Berlin"]
-    assert set(completion.zones("")) == zone_names()
-
-
 def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: Backend) -> None:
     duebell("add", "x", "--in", "1h")
     assert re.search(f"(?m)^tzdata +{TZDATA_VERSION}", duebell("status").out)
@@ -46,10 +40,3 @@ def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: B
     status, out, _ = duebell("doctor")
     assert status == 6
     assert "the worker's last run had those of 1999a" in " ".join(out.split())
-
-
-def test_a_zone_of_the_machine_alone_is_refused(duebell: Duebell) -> None:
-    for zone in ("localtime", "posix/Europe/Berlin", "../zones", "europe/berlin"):
-        outcome = duebell("add", "x", "--due", "2026-12-31T09:00", "--timezone", zone)
-        assert outcome.status == 2
-        assert "is no IANA time zone" in " ".join(outcome.err.split())

@@ -8,11 +8,10 @@ import boto3
 import pytest
 from starlette.testclient import TestClient
 
-from duebell import Editor, Failure, ProblemKind, Settings, Status, Worker
+from duebell import Editor, Failure, ProblemKind, Settings, Status
 from duebell.http import create_app
 from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey
 from tests.cli.program import Duebell, lines
@@ -56,22 +55,9 @@ class Scene:
         failed = task.failed(Failure(type="E", message=""), now=self.clock.now, keep=RetentionPolicy())
         assert self.backend.store.save(task, failed)
 
-    def pause(self) -> None:
-        self.editor.limit("act", at_most=0)
-        worker = Worker(backend=self.backend)
-        worker.action("act")(lambda: None)
-        self.wait(SECOND)
-        worker.run()
-
-    def send(self, queue: str) -> None:
-        sqs = self.session.client("sqs")
-        sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=queue)["QueueUrl"], MessageBody="{}")
-
 
 @pytest.fixture
 def scene(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    for queue in ("duebell-lost-rings", "duebell-failed-runs"):
-        session.client("sqs").create_queue(QueueName=queue)
     backend = Backend.connect(Settings(), session, clock=clock, sleep=clock.sleep)
     monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
     scene = Scene(backend, session, clock)
@@ -101,22 +87,6 @@ def scene(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch)
             id="late, as the ring was lost",
         ),
         pytest.param(Scene.fail, [ProblemKind.FAILED_TASKS], 0, id="failing"),
-        pytest.param(Scene.pause, [ProblemKind.ACTION_PAUSED], 0, id="paused"),
-        pytest.param(
-            lambda on: on.session.client("events").disable_rule(Name="duebell"),
-            [ProblemKind.DISABLED],
-            0,
-            id="nothing runs",
-        ),
-        pytest.param(
-            lambda on: on.send("duebell-failed-runs"),
-            [ProblemKind.DEAD_LETTERS],
-            0,
-            id="dead letters",
-        ),
-        pytest.param(
-            lambda on: swap(on.backend, ArmingRecord.disputed), [ProblemKind.NOT_ARMED], 0, id="not armed"
-        ),
     ],
 )
 def test_all_say_the_same_of_the_same_queue(

@@ -62,22 +62,6 @@ def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, 
     ]
 
 
-def test_a_delivery_is_listed_with_what_it_is_sent_to(duebell: Duebell, worker: Worker) -> None:
-    worker.deliver("remind", to="arn:aws:sqs:eu-central-1:123456789012:reminders.fifo")
-    worker.deliver("end", to="arn:aws:events:eu-central-1:123456789012:event-bus/main")
-    worker.deliver("call", to="arn:aws:lambda:eu-central-1:123456789012:function:call:live", attempts=2)
-    worker.deliver("tell", to="https://example.com/hook?token=1")
-    worker.register()
-    listed = [line.split() for line in duebell("actions").out.splitlines()]
-    for row in (
-        ["call", "2", "any", "function", "arn:aws:lambda:eu-central-1:123456789012:function:call:live"],
-        ["end", "5", "any", "bus", "arn:aws:events:eu-central-1:123456789012:event-bus/main"],
-        ["remind", "5", "any", "queue", "arn:aws:sqs:eu-central-1:123456789012:reminders.fifo"],
-        ["tell", "5", "any", "https", "https://example.com"],
-    ):
-        assert row in listed
-
-
 def test_a_worker_that_cannot_start_is_never_called_healthy(
     duebell: Duebell, editor: Editor, worker: Worker
 ) -> None:

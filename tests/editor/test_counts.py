@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from duebell import AwsUnavailable, PastCounts, Status, Worker
+from duebell import AwsUnavailable, PastCounts, Status, Then, Worker
 from duebell_editor.listing import queue_counts
 from duebell_editor.listing.queue_counts import MOST_COUNTED, next_morning
 from duebell_shared.queue import task_queue
@@ -49,6 +49,30 @@ def test_what_is_overdue_is_not_due_tonight_and_the_next_day_is_neither(schedule
     # And the list finds as many with the same bounds
     tonight = scheduler.editor.list(after=NOON + MINUTE, before=status.tonight_ends).tasks
     assert [task.id for task in tonight] == ["not-due-yet", "soon", "last"]
+
+
+def test_the_list_of_overdue_tasks_is_what_the_status_counts(scheduler: Scheduler) -> None:
+    # Given one task that is late, one that runs, one of a group that owes a follow-up, and one just due
+    editor, clock = scheduler.editor, scheduler.clock
+    late, runs = (editor.add("act", due=NOON, id=id) for id in ("late", "runs"))
+    owes = editor.add("act", due=NOON, id="owes", then=Then("hear"))
+    editor.add("act", due=NOON + 9 * MINUTE, id="just-due")
+    record = scheduler.store.read_record()
+    assert record
+    held = record.claimed("run", now=NOON, until=NOON + 11 * MINUTE)
+    assert scheduler.store.swap_record(record, held)
+    scheduler.become(runs, Status.RUNNING)
+    scheduler.become(scheduler.become(owes, Status.RUNNING), Status.DONE)
+    # When the run is alive, then what it runs is not overdue; once it has died, it is
+    for minutes, expected in ((10, [late]), (12, [late, runs])):
+        clock.now = NOON + minutes * MINUTE
+        for group in ("", "r"):
+            first = editor.list(status="overdue", prefix=group, limit=1)
+            rest = editor.list(status="overdue", prefix=group, cursor=first.cursor) if first.cursor else None
+            ids = [task.id for page in (first, rest) if page for task in page.tasks]
+            assert ids == [task.id for task in expected if task.id.startswith(group)]
+        assert editor.status().overdue == len(expected)
+    assert editor.select("run_now", status="overdue").ids == ("late",)
 
 
 def test_what_is_due_tonight_is_counted_beyond_a_thousand_as_in_the_timeline(scheduler: Scheduler) -> None:

@@ -86,6 +86,13 @@ def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
     assert read["keys"] <= QUICKLY
 
 
+def test_no_page_is_empty_while_there_is_a_match(scheduler: Scheduler) -> None:
+    add(scheduler, 3_000)
+    add(scheduler, 1, prefix=GROUP, due=HOUR * 2)
+    page = scheduler.editor.list(text=GROUP, most_keys=100)
+    assert [task.id for task in page.tasks] == [f"{GROUP}00000"]
+
+
 def test_a_change_to_a_group_selects_all_of_it(
     scheduler: Scheduler, read: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def test_attempts_take_as_long_as_past_ones(scheduler: Scheduler) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "before", "after"),
     [
-        ({"limits": {"mail": {"at_most": 5}}}, "lateness_max_ms", 3_000, 9_000),
+        ({"limits": {"mail": {"at_most": 5}}}, "lateness_max_ms", 3_000, 9_600),
         ({"limits": {"mail": {"per_second": 0.1}}}, "late", 0, 33),
         ({"limits": {"mail": {"closed": "12:00-13:00"}}}, "late", 0, 50),
         ({"pause": ["mail"]}, "waiting", 0, 50),

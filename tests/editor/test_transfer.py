@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell import ProblemKind, Status
+from duebell import ProblemKind, Status, Then
 from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
@@ -29,6 +29,9 @@ def here() -> Scheduler:
         )
         here.become(task, status)
     here.editor.add("act", schedule="rate(2 hours)", id="recurring", spread=HOUR, missed="all")
+    # And one that owes a follow-up
+    owing = here.editor.add("act", schedule="rate(2 hours)", id="owing", then=Then("hear"))
+    here.become(here.become(owing, Status.RUNNING), Status.DONE)
     return here
 
 
@@ -40,7 +43,7 @@ def there() -> Scheduler:
 def test_everything_is_there_as_it_was(here: Scheduler, there: Scheduler) -> None:
     lines = list(here.editor.export_tasks())
     report = there.editor.import_tasks(lines)
-    assert (report.written, report.there, report.failures) == (len(EXPORTED) + 1, 0, ())
+    assert (report.written, report.there, report.failures) == (len(EXPORTED) + 2, 0, ())
     for task in here.store.tasks.values():
         moved = there.editor.get(task.id)
         # What was running is to be run: nobody here knows what came of the attempt, so it does not count
@@ -48,8 +51,8 @@ def test_everything_is_there_as_it_was(here: Scheduler, there: Scheduler) -> Non
         status, attempt = (Status.SCHEDULED, task.attempt - 1) if is_running else (task.status, task.attempt)
         assert moved == msgspec.structs.replace(task, lane=moved.lane, rev=1, status=status, attempt=attempt)
         assert moved.payload_json == task.payload_json
-    # And the rule rings for the first of them
-    assert there.events.expression == SetFor(NOON + HOUR)
+    # And the rule rings for the first of them, the follow-up that is owed
+    assert there.events.expression == SetFor(NOON + HOUR / 60)
     assert [one.kind for one in there.editor.status().problems] == [ProblemKind.FAILED_TASKS]
 
 
@@ -74,5 +77,5 @@ def test_progress_is_told_and_failures_are_reported(
     monkeypatch.setattr(there.store, "insert_many", sometimes)
     told: list[int] = []
     report = there.editor.import_tasks(here.editor.export_tasks(), progress=told.append)
-    assert told == [len(EXPORTED) + 1]
+    assert told == [len(EXPORTED) + 2]
     assert [failure.id for failure in report.failures] == ["recurring"]

@@ -1,10 +1,27 @@
-"""Fixtures for the HTTP editor's tests."""
+"""Fixtures for the HTTP editor's tests: it stands on a queue in memory."""
 
 import pytest
 from fastapi.testclient import TestClient
 
 from duebell import Editor
 from duebell_editor.http import create_app
+from duebell_shared.backend import Backend
+from tests.editor.memory import Scheduler
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler.start()
+
+
+@pytest.fixture
+def backend(scheduler: Scheduler) -> Backend:
+    return scheduler.backend
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler) -> Editor:
+    return scheduler.editor
 
 
 @pytest.fixture

@@ -7,20 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import AwsRefused
-from duebell_editor.http import create_app
 from tests.editor.memory import Scheduler
 
 DUE = "2026-12-31T00:00:00Z"
-
-
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
-@pytest.fixture
-def client(scheduler: Scheduler) -> TestClient:
-    return TestClient(create_app(scheduler.editor), base_url="http://127.0.0.1:8125")
 
 
 def named(*ids: str, **fields: Any) -> list[dict[str, Any]]:

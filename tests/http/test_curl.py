@@ -1,28 +1,39 @@
-"""The examples of the docs with curl, and the token in the API's description."""
+"""The examples of the docs with curl, and the requests in the reference."""
 
+import argparse
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 from fastapi.testclient import TestClient
 
 from duebell import Editor
 from duebell_editor.http import create_app
 from tests.editor.memory import Scheduler
-from tests.http.curl import send
 
-TOKEN = "sixteen-or-more-of-them"
+_CURL = argparse.ArgumentParser(prog="curl", exit_on_error=False)
+_CURL.add_argument("url")
+_CURL.add_argument("-X", dest="method")
+_CURL.add_argument("-H", dest="headers", action="append", default=[])
+_CURL.add_argument("-d", dest="body")
+
+
+def send(client: TestClient, command: str, **environment: str) -> Any:
+    """The answer to the request of this command, which the shell would give this environment."""
+    program, *words = shlex.split(command.replace("\\\n", " "))
+    assert program == "curl"
+    given = _CURL.parse_args(words)
+    for name, value in environment.items():
+        given.headers = [header.replace(f"${name}", value) for header in given.headers]
+    headers = dict(header.split(": ", 1) for header in given.headers)
+    path = given.url.partition("//")[2].partition("/")[2]
+    method = given.method or ("GET" if given.body is None else "POST")
+    return client.request(method, f"/{path}", content=given.body, headers=headers)
 
 
 def client_of(editor: Editor, token: str | None) -> TestClient:
     return TestClient(create_app(editor, token=token), base_url="http://127.0.0.1:8125")
-
-
-def test_the_security_scheme_is_described_with_and_without_a_token() -> None:
-    for token, security in ((TOKEN, [{"token": []}]), (None, [{}, {"token": []}])):
-        document = client_of(Scheduler.start().editor, token).get("/openapi.json").json()
-        scheme = document["components"]["securitySchemes"]["token"]
-        assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
-        assert document["security"] == security
 
 
 def test_the_reference_has_every_request() -> None:

@@ -7,7 +7,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import Failure, Status
-from duebell_editor.http import create_app
 from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 
@@ -24,11 +23,6 @@ def scheduler() -> Scheduler:
         assert scheduler.store.save(task, task.failed(failure, now=scheduler.clock.now, keep=keep))
     scheduler.become(scheduler.editor.add("charge", due=HOUR, id="done"), Status.DONE)
     return scheduler
-
-
-@pytest.fixture
-def client(scheduler: Scheduler) -> TestClient:
-    return TestClient(create_app(scheduler.editor), base_url="http://127.0.0.1:8125")
 
 
 def ids(client: TestClient, path: str, **query: Any) -> list[str]:
@@ -58,23 +52,6 @@ def test_what_the_status_does_not_count_is_counted(client: TestClient) -> None:
     assert client.get("/api/counts").json() == {"paused": 0, "done": 1, "expired": 0, "cancelled": 0}
     status = client.get("/api/status").json()
     assert (status["failed"], status["failing"], status["healthy"]) == (1, 1, False)
-
-
-def test_failing_tasks_are_listed_by_their_error(client: TestClient) -> None:
-    both = ["failed", "failing"]
-    assert ids(client, "tasks", status=both, latest_first=True) == ["sale-hourly", "sale-1"]
-    assert ids(client, "tasks", status=both, error="TimeoutError", text='"n":"sale-1"') == ["sale-1"]
-    assert ids(client, "tasks", status=both, error="Other") == []
-    [failing] = client.get("/api/tasks?status=failing&brief=true").json()["tasks"]
-    assert (failing["status"], failing["failing_at"]) == ("scheduled", "2026-11-21T12:00:00.000Z")
-    refused = client.get("/api/tasks?status=broken").json()
-    assert "failing" in refused["detail"]
-
-
-def test_a_brief_task_has_the_beginning_of_its_payload(client: TestClient, scheduler: Scheduler) -> None:
-    scheduler.editor.add("x", due=HOUR, id="large", payload={"text": "y" * 1000})
-    [task] = client.get("/api/tasks?brief=true&prefix=large").json()["tasks"]
-    assert task["payload_start"] == '{"text":"' + "y" * 111
 
 
 def test_tasks_are_found_by_the_beginning_of_their_ids(client: TestClient) -> None:

@@ -1,6 +1,5 @@
 """Other web sites neither change nor read anything through a visitor's browser."""
 
-import logging
 import re
 from unittest import mock
 
@@ -208,13 +207,3 @@ def test_a_body_that_is_too_long_is_not_read(client: TestClient) -> None:
     for refused in (announced, streamed):
         assert refused.status_code == 413
         assert refused.headers["content-type"] == "application/problem+json"
-
-
-def test_nothing_of_a_payload_is_logged(
-    client: TestClient, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    caplog.set_level(logging.DEBUG, "duebell")
-    client.post("/api/tasks", json={"action": "x", "due": "2026-12-31T00:00:00Z", "payload": "4111-1111"})
-    client.post("/api/tasks", json={"action": "x", "due": "no", "payload": "4111-1111", "odd": "4111-1111"})
-    assert "4111" not in caplog.text
-    assert "4111" not in "".join(capfd.readouterr())

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell import Status
-from duebell_editor.http import create_app
 from duebell_editor.listing import history as history_module
 from duebell_editor.listing import timeline
 from duebell_editor.listing.queue_counts import snapshot
@@ -24,16 +23,6 @@ from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
 
 BERLIN = ZoneInfo("Europe/Berlin")
-
-
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
-@pytest.fixture
-def client(scheduler: Scheduler) -> TestClient:
-    return TestClient(create_app(scheduler.editor), base_url="http://127.0.0.1:8125")
 
 
 def ask(client: TestClient, path: str, **query: Any) -> Any:

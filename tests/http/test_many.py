@@ -11,16 +11,6 @@ from duebell import AwsUnavailable, Editor, NotArmed, Status
 from tests.editor.memory import Scheduler
 
 
-@pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
-@pytest.fixture
-def editor(scheduler: Scheduler) -> Editor:
-    return scheduler.editor
-
-
 def fill(editor: Editor, count: int = 20, prefix: str = "t") -> list[str]:
     ids = [f"{prefix}-{n:02}" for n in range(count)]
     for n, id in enumerate(ids):
@@ -102,13 +92,6 @@ def test_a_bulk_change_is_about_those_that_it_applies_to(client: TestClient, sch
     assert bulk(client, do="retry", where={})["changed"] == ["t-00", "t-01"]
     refused = client.post("/api/bulk", json={"do": "retry", "where": {"status": ["paused"]}})
     assert (refused.status_code, refused.json()["field"]) == (422, "status")
-
-
-def test_what_one_of_many_does_not_allow_stops_no_other(client: TestClient, editor: Editor) -> None:
-    fill(editor, 2)
-    done = bulk(client, do="cancel", ids=["t-00", "gone", "t-00", "t-01"])
-    assert done["changed"] == ["t-00", "t-01"]
-    assert [failure["id"] for failure in done["failures"]] == ["gone"]
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,6 @@ def furnished(scheduler: Scheduler) -> Scheduler:
 
 
 @pytest.fixture
-def scheduler() -> Scheduler:
-    return Scheduler.start()
-
-
-@pytest.fixture
 def client(furnished: Scheduler) -> TestClient:
     return TestClient(create_app(furnished.editor, read_only=True), base_url="http://127.0.0.1:8125")
 

@@ -1,13 +1,11 @@
-"""Tasks over HTTP: added, listed, and what is told of them; over the library on moto."""
+"""Tasks over HTTP: added, changed, listed, and what is told of them."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import Editor, Status
-from duebell_shared.tasks.history import Failure
-from duebell_shared.tasks.task import QueueKey
+from duebell import Editor
 from tests.http.asking import TOMORROW, add
 
 
@@ -25,49 +23,15 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
     # Then
     assert response.status_code == 201
     assert response.headers["location"] == "/api/tasks/a%20b%2Fc"
-    assert response.json() == {
+    given = {
         "id": "a b/c",
         "action": "put_on_sale",
-        "due": "2026-12-31T00:00:00.000Z",
-        "status": "scheduled",
         "payload": {"item": 42},
-        "result": None,
-        "result_error": None,
-        "queued": "2026-12-31T00:00:00.000Z",
-        "attempt": 0,
-        "snoozes": 0,
-        "limited_since": None,
-        "created_at": "2026-11-21T12:00:00.000Z",
-        "started_at": None,
-        "finished_at": None,
-        "spread": 0.0,
-        "expires_after": None,
-        "recurrence": None,
-        "occurrences": [],
-        "lateness_ms": None,
-        "lateness": None,
-        "starts_by": "2026-12-31T00:03:30.000Z",
-        "failure": None,
-        "failures": [],
-        "run": None,
-        "expires_at": None,
-        "reserved_until": None,
-        "unlisted": False,
-        "payload_dropped": None,
-        "priority": 0,
-        "tags": [],
-        "lane": editor.get("a b/c").lane,
-        "rev": 1,
-        "changed_by": "http",
-        "traceparent": None,
-        "on_failed": None,
-        "then": None,
-        "owes": None,
-        "follow_up_error": None,
-        "batch": None,
-        "members": None,
-        "can": ["move", "update", "cancel", "pause", "run_now"],
+        "due": "2026-12-31T00:00:00.000Z",
     }
+    made = {"status": "scheduled", "queued": given["due"], "starts_by": "2026-12-31T00:03:30.000Z", "rev": 1}
+    told = {"changed_by": "http", "spread": 0, "can": ["move", "update", "cancel", "pause", "run_now"]}
+    assert response.json() == {**response.json(), **given, **made, **told}
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
 
 
@@ -116,30 +80,6 @@ def test_a_due_date_may_be_given_as_the_seconds_until_then(client: TestClient) -
     assert client.get("/api/tasks/soon").json()["rev"] == changed.json()["rev"]
 
 
-def test_a_task_tells_of_its_failed_attempts(client: TestClient, editor: Editor) -> None:
-    # Given a task whose run died, and that failed when it was run again
-    task = editor.get(add(client, id="a")["id"])
-    store, now = editor._backend.store, task.due
-    for status in (Status.SCHEDULED, Status.RUNNING):
-        claimed = store.claim(QueueKey(task.due, "a", task.lane), run=f"r-{status}", now=now, status=status)
-    assert claimed
-    failure = Failure(type="CardDeclined", message="no", traceback="somewhere")
-    retry = claimed.left_running().to_retry(now + timedelta(hours=1), failure, now=now + timedelta(seconds=2))
-    assert store.save(claimed, retry)
-    # Then both are told of
-    died, declined = client.get("/api/tasks/a").json()["failures"]
-    assert (died["attempt"], died["type"]) == (1, "WorkerDied")
-    assert (died["started_at"], died["finished_at"]) == (None, None)
-    assert declined == {
-        "due": "2026-11-22T12:00:00.000Z",
-        "attempt": 2,
-        "started_at": "2026-11-22T12:00:00.000Z",
-        "finished_at": "2026-11-22T12:00:02.000Z",
-        "type": "CardDeclined",
-        "message": "no",
-    }
-
-
 def test_a_push_puts_a_waiting_task_off_for_as_long_as_it_may(client: TestClient, editor: Editor) -> None:
     body = {"action": "index", "in": 600, "id": "one", "if_exists": "push", "max_wait": 900}
     assert client.post("/api/tasks", json=body).status_code == 201
@@ -167,25 +107,6 @@ def test_follow_ups_are_given_and_told_as_json(client: TestClient) -> None:
 
     changed = client.patch("/api/tasks/x", json={"then": None, "on_failed": ""}).json()
     assert (changed["then"], changed["on_failed"]) == (None, "")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"then": {"payload": 1}}, "then.action: is missing"),
-        ({"then": {"action": "b", "in": 1}}, "then.in: is not a field of Then"),
-        ({"then": {"action": "b", "after": -1}}, "then.after: must be from 0 to "),
-        ({"on_failed": 7}, "must be the name of an action"),
-    ],
-)
-def test_a_follow_up_that_cannot_be_is_refused(
-    client: TestClient, given: dict[str, object], said: str
-) -> None:
-    answer = client.post("/api/tasks", json={"action": "a", "in": 60, "id": "x", **given})
-
-    assert answer.status_code == 422
-    assert said in answer.text
-    assert client.get("/api/tasks/x").status_code == 404
 
 
 def test_a_task_is_unique_by_its_payload_alone_and_in_a_list(client: TestClient) -> None:
@@ -231,3 +152,45 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
     there = client.post("/api/batches", json={"id": "d", "wait_for": ["m2", "c"]}).json()
     assert (there["members"]["left"], there["members"]["open"]) == (2, False)
     assert client.post("/api/batches", json={"id": "e", "wait_for": ["m2"]}).status_code == 409
+
+
+def test_null_takes_away(client: TestClient) -> None:
+    # Given a task with all that it can do without
+    rules = {"start": "2026-12-01T00:00Z", "end": "2027-01-01T00:00Z", "missed": "all", "max_runs": 3}
+    client.post(
+        "/api/tasks",
+        json={
+            "action": "x",
+            "schedule": "0 9 * * *",
+            "timezone": "Europe/Berlin",
+            "spread": 60,
+            "id": "r",
+            "payload": 1,
+            **rules,
+        },
+    )
+    add(client, id="once", expires_after=60)
+    # When it is taken away
+    cleared = dict.fromkeys([*rules, "timezone", "spread", "payload"])
+    changed = client.patch("/api/tasks/r", json=cleared).json()
+    # Then it is as if it had never been there
+    schedule = {"expression": "0 9 * * *", "timezone": "UTC", "start": None, "end": None}
+    recurrence = changed["recurrence"]
+    assert recurrence["schedule"] == schedule
+    assert (recurrence["missed"], recurrence["max_runs"], changed["spread"]) == ("once", None, 0)
+    assert (changed["payload"], changed["due"]) == ({}, "2026-11-22T09:00:00.000Z")
+    assert client.patch("/api/tasks/once", json={"expires_after": None}).json()["expires_after"] is None
+
+
+@pytest.mark.parametrize("field", ["action", "due", "schedule"])
+def test_what_a_task_cannot_do_without_cannot_be_taken_away(client: TestClient, field: str) -> None:
+    add(client, id="sale")
+    response = client.patch("/api/tasks/sale", json={field: None})
+    assert (response.status_code, response.json()["field"]) == (422, field)
+
+
+def test_a_task_is_moved(client: TestClient, editor: Editor) -> None:
+    add(client, id="a/b")
+    moved = client.post("/api/tasks/a%2Fb/move", json={"due": "2027-01-01T00:00:00Z"})
+    assert moved.json()["due"] == "2027-01-01T00:00:00.000Z"
+    assert client.post("/api/tasks/a%2Fb/move", json={}).json()["field"] == "due"

@@ -13,7 +13,6 @@ from duebell_editor.cli.program import app
 from duebell_editor.simulation.cost import (
     PRICES,
     Usage,
-    billed_seconds,
     cost,
     lambda_dollars,
     measured,
@@ -28,13 +27,6 @@ def duebell(*arguments: str) -> Any:
 
 HOUR = timedelta(hours=1)
 ONE = Usage(tasks=1_000_000, at_a_time=1, every=HOUR)
-
-
-def test_the_processor_is_as_slow_as_the_memory_is_small() -> None:
-    assert billed_seconds(1_769, 100, services=0) == pytest.approx(0.1)
-    assert billed_seconds(1_769 // 4, 100, services=0) == pytest.approx(0.4, rel=0.01)
-    assert billed_seconds(3_538, 100, services=0) == pytest.approx(0.1)  # more than one is of no use here
-    assert lambda_dollars(1, 1_024) == PRICES["gb_second"].dollars
 
 
 def test_tasks_that_are_due_together_share_a_run() -> None:
@@ -72,12 +64,6 @@ def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twic
     assert alone.dynamodb == 2 * PRICES["write"].dollars
     assert alone.others == PRICES["schedule"].dollars
     assert scheduler_cost(replace(ONE, recurs=True), of).dynamodb == 0
-
-
-def test_the_command_says_dollars_a_month() -> None:
-    done = duebell("cost", "--tasks", "100000", "--at-a-time", "10")
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "100,000 tasks in 10,000 runs a month"
 
 
 def test_the_command_tells_programs_too_and_counts_occurrences() -> None:

@@ -142,25 +142,6 @@ def test_changes_follow_the_adds_and_each_other_as_they_were_sent(intake: Intake
     assert editor.get("b").changed_by == "intake m-3"
 
 
-def test_a_move_that_comes_twice_moves_one_occurrence(
-    intake: Intake, editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    # Given a recurring task whose occurrence was moved by a message, and has run since
-    worker = Worker(backend=backend)
-    worker.action("report")(lambda: None)
-    editor.add("report", schedule="rate(1 day)", start=NOON + HOUR, id="daily")
-    move = record({"do": "move", "id": "daily", "in": 600}, "m-1")
-    assert again(intake.take([move])) == []
-    clock.advance(2 * HOUR)
-    assert worker.run().done == 1
-    due = editor.get("daily").due
-    assert due > clock.now
-    # When the message comes once more
-    assert again(intake.take([move])) == []
-    # Then the next occurrence is where it was
-    assert editor.get("daily").due == due
-
-
 def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
     intake: Intake, editor: Editor, queues: Queues, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -185,26 +166,6 @@ def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
     assert "secret" not in caplog.text
     events = [one.message for one in caplog.records]
     assert events == ["intake_dead_letter", "intake_dead_letter", "intake"]
-
-
-@pytest.mark.parametrize("is_strict", [True, False])
-def test_an_action_that_the_worker_does_not_have_is_a_dead_letter_if_actions_are_strict(
-    intake: Intake, editor: Editor, backend: Backend, queues: Queues, *, is_strict: bool
-) -> None:
-    worker = Worker(backend=backend)
-    worker.action("remind")(lambda: None)
-    worker.register()
-    editor._known._is_strict = is_strict
-    if is_strict:
-        batch = [record({**ADD, "id": "a"}, "m-1"), record({**ADD, "action": "rimend"}, "m-2")]
-        assert again(intake.take(batch)) == []
-        [(_, told)] = queues.dead()
-        assert (told["duebell-field"], told["duebell-message"]) == ("action", "m-2")
-        assert editor.get("a").id == "a"
-        return
-    with pytest.warns(UserWarning, match="rimend"):
-        intake.take([record({**ADD, "action": "rimend"}, "m-2")])
-    assert editor.get("m-2").action == "rimend"
 
 
 def test_a_payload_that_does_not_fit_is_a_dead_letter_and_its_neighbours_are_added(

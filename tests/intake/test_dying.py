@@ -11,7 +11,7 @@ from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel
 from tests.crash.dying import Death, Moment, Processes
-from tests.intake.conftest import Queues, again, record
+from tests.intake.conftest import Queues, again
 from tests.quick_aws import quick_aws
 from tests.support import NOON, Clock, minute_of
 
@@ -103,28 +103,3 @@ def test_nothing_is_lost_when_a_process_dies_at_any_call(moment: Moment) -> None
                 assert number > 10
                 return
     raise AssertionError("a batch makes more calls than are played here")
-
-
-def test_a_list_of_which_a_part_took_effect_comes_again_whole() -> None:
-    # Given a batch of which AWS answers all but the second half of the adds
-    with quick_aws():
-        processes, clock = _Processes(), Clock()
-        processes.create_stack()
-        queues = Queues()
-        intake = _intake(processes.connect(clock), clock)
-        entries = [{"action": "remind", "in": 7200, "payload": n} for n in range(40)]
-        message = record(entries)
-        real = Editor.add_many
-
-        def half(self: Editor, tasks: Any, **options: Any) -> Any:
-            real(self, tasks[:20], **options)
-            raise AwsError("no answer")
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Editor, "add_many", half)
-            assert again(intake.take([message])) == ["m-1"]
-        assert again(intake.take([message])) == []
-        editor = Editor(backend=processes.connect(clock))
-        found = [one.payload for one in editor.list(limit=100).tasks]
-        assert sorted(found) == list(range(40))
-        assert queues.dead() == []

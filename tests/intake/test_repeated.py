@@ -107,21 +107,6 @@ def marks_of(source: str, *places: int) -> list[IntakeMark]:
     return [IntakeMark(source=source, place=place) for place in places]
 
 
-def test_what_took_effect_is_read_from_the_mark() -> None:
-    marks = marks_of("m", 0, 2, 3, 7)
-
-    def made(last: IntakeMark | None) -> list[int]:
-        found = DoneChanges(marks)
-        found.recall(last)
-        return [mark.place for mark in marks if mark in found]
-
-    assert made(IntakeMark(source="m")) == [0]
-    assert made(IntakeMark(source="m", place=3)) == [0, 2, 3]
-    assert made(IntakeMark(source="m", place=7, without=(0, 3))) == [2, 7]
-    assert made(IntakeMark(source="m", place=7, alone=True)) == [7]
-    assert made(None) == made(IntakeMark(source="m2", place=7)) == []
-
-
 @pytest.mark.parametrize("missing", [MAX_WITHOUT, MAX_WITHOUT + 1])
 def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
     # Given a list of which many changes did not take effect, and then one and the last did
@@ -134,8 +119,3 @@ def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
     # Then the last one is known, and the first as long as all that are missing are named
     known = [mark.place for mark in marks if mark in found]
     assert known == ([0, missing + 1] if missing == MAX_WITHOUT else [missing + 1])
-
-
-def test_two_deliveries_in_one_batch_are_one() -> None:
-    marks = marks_of("m", 0, 1, 0, 1)
-    assert DoneChanges(marks).mark(marks[1]).without == (0,)

@@ -22,7 +22,6 @@ _INSTANTS = "tests/shared -k instants"
 _INTAKE = "tests/intake"
 _LEASE = "tests/worker -k 'lease or giving_back'"
 _LIMITS_AT_THE_END = "tests/worker/test_limits_in_process.py"
-_MEANWHILE = "tests/poison/test_meanwhile.py"
 _ONE_LANE = "tests/worker/test_trouble.py tests/worker/test_one_lane.py"
 _PARKED = "tests/worker/test_parked.py"
 _PROCESS = "tests/worker -k 'process or long_actions'"
@@ -141,10 +140,10 @@ MUTANTS = (
         "a lost swap counts",
         "if (swapped := self._store.swap_record(record, changed)):\n    return swapped",
         "return self._store.swap_record(record, changed) or changed",
-        _MEANWHILE,
+        _ARMER,
     ),
     Mutant("the record made anew without the heads", "Lane(due=heads[lane])", "Lane()", _ARMER),
-    Mutant("not armed after a move or a resume", "self._rule.arm([changed])", "self._arm([])", _MEANWHILE),
+    Mutant("not armed after a move or a resume", "self._rule.arm([changed])", "self._arm([])", _REPEATING),
     Mutant(
         "a repeated change arms nothing",
         "[changed]",

@@ -33,6 +33,7 @@ def test_each_count_is_a_link_to_its_list(open_page: Open, url: str, scene: Scen
     expect(rows.first).to_contain_text("hourly-sync")
     expect(rows.first).to_contain_text("failing")
     page.locator("#tile-overdue").click()
+    expect(tab(page, "Overdue")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#tile-overdue")).to_contain_text("1 overdue")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("too-late")

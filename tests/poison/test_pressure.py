@@ -2,30 +2,15 @@
 
 import threading
 from collections import Counter
-from collections.abc import Collection
-from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 
 from duebell import Editor, NewTask, Status, Task, Worker
-from duebell_worker.run.context import ThreadPool
 from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked
 
 MANY = 2_000
 PLACES = 16
-
-
-class WatchedPool(ThreadPool):
-    """Notes the most that was under way at a time."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self.most = 0
-
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
-        self.most = max(self.most, len(futures))
-        return super().wait(futures, patience)
 
 
 def test_thousands_of_tasks_due_in_one_minute_are_each_done_once() -> None:
@@ -43,16 +28,11 @@ def test_thousands_of_tasks_due_in_one_minute_are_each_done_once() -> None:
 
     # When the rule rings
     clock.advance(timedelta(minutes=12))
-    pools: list[WatchedPool] = []
     done: Counter[str] = Counter()
     running, most_running = 0, 0
     lock = threading.Lock()
 
-    def make(size: int) -> WatchedPool:
-        pools.append(WatchedPool(size))
-        return pools[-1]
-
-    worker = Worker(backend=backend, concurrency=PLACES, pool=make)
+    worker = Worker(backend=backend, concurrency=PLACES)
 
     @worker.action("count", attempts=1)
     def count(payload: object, task: Task) -> None:
@@ -71,7 +51,6 @@ def test_thousands_of_tasks_due_in_one_minute_are_each_done_once() -> None:
     assert len(done) == MANY
     assert set(done.values()) == {1}
     assert most_running <= PLACES
-    assert pools[0].most <= PLACES
     assert report.rings_at is None
     assert {task.status for task in store.tasks.values()} == {Status.DONE}
 

@@ -1,18 +1,12 @@
-"""Explores a case exhaustively, breadth first, and prints the shortest way to what goes wrong.
+"""Explores a case exhaustively, breadth first, and prints the shortest way to what goes wrong."""
 
-python -m tests.protocol.explore [--deep] [case …]
-"""
-
-import argparse
 import itertools
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from duebell_shared.bell.arming import ArmingRecord
 
-from .cases import CASES, DEEP
 from .model import Model
 from .world import NEVER_AT, Case, Ingredients, State, at
 
@@ -80,25 +74,3 @@ def _show_record(record: ArmingRecord) -> str:
 
 def _moment(moment: int) -> str:
     return "-" if moment == NEVER_AT else str(moment)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Explore the arming protocol exhaustively.")
-    parser.add_argument("--deep", action="store_true", help="the large cases too: minutes each")
-    parser.add_argument("cases", nargs="*", help="only these")
-    given = parser.parse_args()
-    holds = True
-    for case in (*CASES, *(DEEP if given.deep else ())):
-        if given.cases and case.name not in given.cases:
-            continue
-        begun = time.perf_counter()
-        finding = explore(case)
-        seconds = time.perf_counter() - begun
-        sys.stdout.write(f"{case.name}: {finding}\n  {seconds:.0f} s\n")
-        sys.stdout.flush()
-        holds = holds and finding.fault is None
-    return 0 if holds else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
-from .model import Model
+from .model import Model, lowered
 from .world import DONE, LEASE, NEVER_AT, Case, Edit, Ingredients, Proc, State, instant
 
 _CRASH = frozenset({"crash"})
@@ -96,7 +96,7 @@ class RelaningModel(Model):
             again = p._replace(then="relocate", until=until, due=0)
             self._look("keeps its lanes", s, again, record=record)
         else:
-            record = self.records.changed(s.record, _lowered, self._new, p.due)
+            record = self.records.changed(s.record, lowered, self._new, p.due)
             self._arm("has lost its lease, lowers", s, Proc("R", "", "leave"), record)
 
     def _relaned(self, s: State, p: Proc) -> None:
@@ -138,7 +138,7 @@ class RelaningModel(Model):
         if p.placed_by and len(self.records[s.record].lanes) != p.placed_by:
             self._on(p.name, "finds more lanes", s, p._replace(step="take_out"))
         else:
-            record = self.records.changed(s.record, _lowered, p.lane, p.due)
+            record = self.records.changed(s.record, lowered, p.lane, p.due)
             self._arm("lowers", s, p._replace(then="return"), record)
 
     def _take_out(self, s: State, p: Proc) -> None:
@@ -196,10 +196,6 @@ def _widened(record: ArmingRecord, now: int, until: int, lanes: int) -> ArmingRe
 def _kept(record: ArmingRecord, until: int) -> ArmingRecord:
     holds_all = len(record.lanes_of("R")) == len(record.lanes)
     return record.relaning("R", until=instant(until)) if holds_all else record
-
-
-def _lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
-    return record.lowered({lane: instant(due)})
 
 
 def _ended(record: ArmingRecord, heads: tuple[tuple[int, int], ...]) -> ArmingRecord:

@@ -85,7 +85,7 @@ class Over(StrEnum):
 class History:
     """A history from its seed. `run` plays it, `problems` says what promise it broke.
 
-    happened     how often something happened that a part counts
+    happened     how often something happened that a part counts, or the network
     last_healed  when a call or a run came to its end the last time
     """
 
@@ -124,10 +124,10 @@ class History:
             self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
         self.over = over
+        self.happened = self.network.happened if self.network else Counter[str]()
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
-        self.happened: Counter[str] = Counter()
         self.failures: list[str] = []
         self.lock_waits: list[str] = []
         self.last_healed = self.world.now - timedelta(days=1)

@@ -59,18 +59,21 @@ ALL = (
 )
 IN_PROCESSES = ("started in processes", "drained")
 
+#: When a try took effect that was not answered.
+UNANSWERED_TRIES = ("now", "later", "never")
+
 
 @pytest.mark.parametrize(
     ("scenario", "faults", "over", "seeds", "happens"),
     [
         pytest.param("plain", ROUGH, Over.TWIN, range(100), (), id="plain-1"),
         pytest.param("plain", ROUGH, Over.TWIN, range(100, 200), (), id="plain-2"),
-        pytest.param("plain", ROUGH, Over.WIRE, range(30), (), id="plain-wire"),
+        pytest.param("plain", ROUGH, Over.WIRE, range(30), UNANSWERED_TRIES, id="plain-wire"),
         pytest.param("plain", ONE_LANE_OUT, Over.TWIN, range(40), (), id="plain-lane-out"),
         pytest.param("everything", CALM, Over.TWIN, range(20), ALL, id="everything-calm"),
         pytest.param("everything", ROUGH, Over.TWIN, range(1_000, 1_030), ALL, id="everything-1"),
         pytest.param("everything", ROUGH, Over.TWIN, range(1_030, 1_060), ALL, id="everything-2"),
-        pytest.param("everything", ROUGH, Over.WIRE, range(2_000, 2_008), (), id="everything-wire"),
+        pytest.param("everything", ROUGH, Over.WIRE, range(2_000, 2_008), ALL[3:8], id="everything-wire"),
         pytest.param("processes", ROUGH, Over.TWIN, range(20), IN_PROCESSES, id="processes"),
         pytest.param("processes", ROUGH, Over.WIRE, range(3), IN_PROCESSES[:1], id="processes-wire"),
         pytest.param("processes", ONE_LANE_OUT, Over.TWIN, range(5), IN_PROCESSES, id="processes-lane-out"),

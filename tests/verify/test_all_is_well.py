@@ -31,6 +31,14 @@ def test_every_check_is_ok_and_nothing_is_left(account: Account) -> None:
     assert all_ok(found), found
     assert account.items() == []
     assert Editor(backend=account.backend).status().healthy
+    # And it is said how late the rule rang, and that a direct call came at once
+    figures = found["probe"].figures
+    assert figures["lateness_seconds"] == 4
+    assert 60 <= figures["set_before_its_minute_seconds"] <= 130
+    assert "the rule rang, and the task started 4.0 s after it was due" in found["probe"].found
+    assert any("for the rule to ring at" in said for said in account.waited)
+    assert found["at-once"].found.endswith("by a direct call")
+    assert {} in [event["duebell"] for event in account.invoked]
 
 
 def test_with_a_schedule_every_check_is_ok_too(
@@ -51,16 +59,6 @@ def test_with_a_schedule_every_check_is_ok_too(
     assert by_schedule.items() == []
 
 
-def test_the_rule_rings_for_the_probe_and_it_is_said_how_late(account: Account) -> None:
-    found = account.check("probe")
-
-    assert found.figures["lateness_seconds"] == 4
-    assert 60 <= found.figures["set_before_its_minute_seconds"] <= 130
-    assert "PutRule" in [answer.operation for answer in found.answers]
-    assert "the rule rang, and the task started 4.0 s after it was due" in found.found
-    assert any("for the rule to ring at" in said for said in account.waited)
-
-
 def test_a_probe_that_is_deleted_when_it_is_done_counts_as_done(account: Account) -> None:
     account.settings = msgspec.structs.replace(account.settings, history=History.NONE)
     deleting = Backend.connect(
@@ -72,13 +70,6 @@ def test_a_probe_that_is_deleted_when_it_is_done_counts_as_done(account: Account
 
     assert all_ok(found), found
     assert 4 <= found["probe"].figures["lateness_seconds"] <= 6
-
-
-def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:
-    found = account.check("at-once")
-
-    assert found.found.endswith("by a direct call")
-    assert {} in [event["duebell"] for event in account.invoked]
 
 
 def test_without_the_probe_nothing_is_waited_for(account: Account) -> None:

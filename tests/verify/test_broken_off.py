@@ -7,7 +7,6 @@ import pytest
 
 from duebell import Editor, UnknownAction
 from duebell_infra.verify import Finding
-from duebell_infra.verify.checks import PREFIX
 from tests.verify.account import Account
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
@@ -45,19 +44,6 @@ def test_ctrl_c_while_it_waits_takes_the_probe_out_of_the_queue(account: Account
     account.clock.advance(timedelta(minutes=3))
     assert account.worker.run().done == 0
     assert Editor(backend=account.backend).status().healthy
-
-
-def test_a_probe_that_was_left_runs_and_is_history_that_expires(account: Account) -> None:
-    # Given the probe of a verify that was killed as soon as it was added
-    editor = Editor(backend=account.backend)
-    editor.add("duebell.verify", due=timedelta(minutes=1), id=f"{PREFIX}killed-probe")
-    # When it is due
-    account.clock.advance(timedelta(minutes=2))
-    account.worker.run()
-    # Then it is done, and expires as other history does
-    [item] = account.items()
-    assert (item["status"]["S"], "queued" in item) == ("done", False)
-    assert int(item["expires_at"]["N"]) > account.clock().timestamp()
 
 
 def test_a_users_task_of_such_an_id_is_never_removed(account: Account) -> None:

@@ -13,7 +13,7 @@ from duebell_editor.intake import Intake
 from duebell_infra.verify import Result
 from duebell_shared.parallel import Parallel
 from tests.intake.conftest import Queues
-from tests.verify.account import Account, all_ok, denied
+from tests.verify.account import Account, all_ok
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
@@ -76,10 +76,3 @@ def test_a_queue_that_is_not_there_is_a_failure(account: Account) -> None:
     found = account.check("intake")
     assert (found.result, found.way_out) == (Result.FAILED, "`duebell deploy --intake` makes it")
     assert found.found == "there is no queue 'gone'"
-
-
-def test_who_may_not_send_is_told(account: Account, queues: Queues) -> None:
-    account.refuse("SendMessage", "AccessDenied", denied("sqs:SendMessage"))
-    found = account.check("intake")
-    assert (found.result, found.lacks) == (Result.SKIPPED, "sqs:SendMessage")
-    assert account.items() == []

@@ -117,15 +117,17 @@ def test_names_that_are_duebells_own_cannot_be_taken(worker: Worker, name: str) 
         worker.action(name)(lambda: None)
 
 
-def test_names_that_only_look_like_it_can(worker: Worker) -> None:
-    worker.action("duebell")(lambda: None)
-    worker.action("duebell_verify")(lambda: None)
-
-
-def test_an_unknown_action_is_told_only_of_the_users(worker: Worker, editor: Editor) -> None:
+@pytest.mark.parametrize(
+    ("names", "words"), [((), "it has none at all"), (("zip", "mail"), "it has mail, zip.")]
+)
+def test_an_unknown_action_is_told_only_of_the_users(
+    worker: Worker, editor: Editor, names: tuple[str, ...], words: str
+) -> None:
+    for name in names:
+        worker.action(name)(lambda: None)
     editor.add("duebell.unknown", due=timedelta(0), id="a")
 
     assert worker.run().failed == 1
     failure = editor.get("a").failure
     assert failure
-    assert "it has none at all" in failure.message
+    assert words in failure.message

@@ -100,23 +100,3 @@ def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor,
     report = worker.run()
     assert (report.done, report.attempts, started) == (1, 1, [])
     assert editor.get("second").status is Status.CANCELLED
-
-
-def test_a_follow_up_that_is_due_now_runs_in_the_same_run(
-    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
-) -> None:
-    # Given an action that adds the next, five times over
-    seen: list[int] = []
-
-    @worker.action("count")
-    def count(payload: int) -> None:
-        seen.append(payload)
-        if payload < 5:
-            editor.add("count", due=clock.now, payload=payload + 1)
-
-    editor.add("count", due=NOON, payload=1)
-
-    # When the first is run, then so are all, and the rule is parked
-    assert worker.run().done == 5
-    assert seen == [1, 2, 3, 4, 5]
-    assert expression(events) == "cron(0 0 1 1 ? 1970)"

@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import Editor, InvalidTask, Status, Task, Worker
-from duebell_shared.errors import InvalidSettings
+from duebell import Editor, Status, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.test_limits import CountingStore, backend, store  # noqa: F401
 
@@ -65,16 +64,6 @@ def test_a_run_that_stays_starts_them_at_the_opening_and_not_before(
     assert editor.get("one").rev == 7
 
 
-def test_what_is_due_before_and_after_is_started_at_once(
-    editor: Editor, worker: Worker, clock: Clock, started: list[Task]
-) -> None:
-    for now in (NOON - SECOND, OPENS):
-        clock.now = now
-        editor.add("mail", due=now)
-        worker.run()
-    assert len(started) == 2
-
-
 def test_after_the_opening_the_rate_holds(editor: Editor, worker: Worker, clock: Clock) -> None:
     starts: list[datetime] = []
     worker.action("mail", closed="12:00-13:00", per_second=0.5)(lambda: starts.append(clock.now))
@@ -129,12 +118,3 @@ def test_a_pause_ends_no_closed_hours_and_these_no_pause(
     editor.limit("mail", at_most=None)
     assert worker.run().rings_at == OPENS + 24 * HOUR
     assert len(started) == 1
-
-
-def test_a_delivery_is_not_sent_either(worker: Worker) -> None:
-    worker.deliver("remind", to="arn:aws:sqs:eu-central-1:123456789012:reminders", closed="sat,sun")
-    assert worker.deliveries[0].limit.closed == "sat,sun"
-    with pytest.raises(InvalidSettings, match="never opens"):
-        worker.deliver("always", to="arn:aws:sqs:eu-central-1:123456789012:reminders", closed="mon-sun")
-    with pytest.raises(InvalidTask, match="closed: must be a text"):
-        worker.action("act", closed=["sat", "sun"])(lambda: None)  # type: ignore[call-overload]

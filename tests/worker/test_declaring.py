@@ -92,6 +92,9 @@ def with_option(payload: object, *, loud: bool) -> None: ...
 def with_default(payload: object, limit: int = 10) -> None: ...
 
 
+def task_first(task: Task, payload: object) -> None: ...
+
+
 def greedy(payload: object, task: Task, more: object) -> None: ...
 
 
@@ -116,6 +119,7 @@ def plain_default(payload, limit=10):  # type: ignore[no-untyped-def]
         (two_fields, r"two_fields is given the task as its second argument, 'text': write text: Task, or"),
         (with_default, "is given the task as its second argument, 'limit'"),
         (plain_default, "is given the task as its second argument, 'limit'"),
+        (task_first, r"task_first takes the task before the payload: def task_first\(payload, task"),
         (greedy, "greedy takes 3 arguments, and an action gets two"),
         (task_by_keyword, r"gets it by position: def task_by_keyword\(task: Task, \*, …\)"),
         (unresolved, "an annotation of .*unresolved cannot be resolved .*NotHere.*top"),

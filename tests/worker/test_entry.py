@@ -93,21 +93,6 @@ def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleT
     assert error() == f"{start}the workers there are sales_for_tests:worker, sales_for_tests:nightly"
 
 
-def test_the_worker_is_loaded_once_for_a_process(
-    tmp_path: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a module that counts how often it is imported
-    (tmp_path / "counting_for_tests.py").write_text("import builtins\nloads.append(1)\nworker = made()\n")
-    loads: list[int] = []
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("builtins.loads", loads, raising=False)
-    monkeypatch.setattr("builtins.made", lambda: Worker(backend=backend), raising=False)
-    monkeypatch.setenv("DUEBELL_WORKER", "counting_for_tests:worker")
-    entry.handler(None, CONTEXT)
-    entry.handler(None, CONTEXT)
-    assert loads == [1]
-
-
 def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
     backend: Backend,
     clock: Clock,

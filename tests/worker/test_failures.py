@@ -1,11 +1,16 @@
 """Actions that fail, as a run sees them: each fails alone, and the task keeps what went wrong."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
-from duebell import Abort, Editor, Failure, Retry, Status, Worker
+from duebell import Abort, Backoff, Editor, Failure, Retry, Status, Worker
+from duebell_shared.backend import Backend
+from duebell_shared.instants import LATEST
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 
@@ -115,6 +120,67 @@ def test_any_message_can_be_stored(editor: Editor, worker: Worker, message: str)
     editor.add("fail", due=NOON, id="a", payload="p" * 340_000)
     assert worker.run().failed == 1
     assert failure_of(editor, "a").message == message[:1_000].replace("\ud800", "?")
+    assert len(failure_of(editor, "a").traceback) <= 4_000
+
+
+class Strange(Exception):
+    """An error that cannot even be put into words."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+    class Inner(Exception):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "type", "message"),
+    [
+        (Strange(), "Strange", "(its message could not be made: RuntimeError)"),
+        (Strange.Inner("x"), "Strange.Inner", "x"),
+    ],
+)
+def test_an_odd_error_is_a_failure_like_others(
+    editor: Editor, worker: Worker, error: Exception, type: str, message: str
+) -> None:
+    @worker.action("fail")
+    def fail() -> None:
+        raise error
+
+    editor.add("fail", due=NOON, id="a")
+    assert worker.run().retried == 1
+    assert (failure_of(editor, "a").type, failure_of(editor, "a").message) == (type, message)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "whole"),
+    [(1, 30), (2, 60), (7, 1920), (8, 3600), (10**6, 3600)],
+)
+def test_the_back_off_doubles_up_to_an_hour_and_chance_takes_up_to_half(attempt: int, whole: int) -> None:
+    pauses = [Backoff().wait(attempt, Random(seed)).total_seconds() for seed in range(200)]
+    assert whole / 2 <= min(pauses) < 0.55 * whole
+    assert 0.95 * whole < max(pauses) <= whole
+
+
+@pytest.mark.parametrize(
+    ("after", "queued"),
+    [
+        (90, NOON + timedelta(seconds=90)),
+        (timedelta(days=400), NOON + timedelta(days=400)),
+        (timedelta(days=999_999_999), LATEST),
+    ],
+)
+def test_a_retry_says_when_and_is_never_later_than_a_rule_can_ring(
+    editor: Editor, worker: Worker, after: timedelta | float, queued: datetime
+) -> None:
+    @worker.action("wait")
+    def wait() -> None:
+        raise Retry("busy", after=after)
+
+    editor.add("wait", due=NOON, id="a")
+    worker.run()
+    assert editor.get("a").queued == queued
+    assert failure_of(editor, "a") == Failure(type="Retry", message="busy", traceback="")
 
 
 def test_retry_and_abort_decide_themselves(editor: Editor, worker: Worker) -> None:
@@ -145,3 +211,23 @@ def test_a_retry_at_once_comes_in_the_same_run_as_far_as_attempts_go(editor: Edi
     report = worker.run()
     assert (report.retried, report.failed) == (3, 1)
     assert editor.get("a").attempt == 4
+
+
+@pytest.mark.parametrize("verb", ["claim_many", "save_many"])
+def test_of_a_batch_of_writes_one_that_raises_takes_no_other_with_it(
+    editor: Editor, worker: Worker, backend: Backend, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.action("act")(lambda: None)
+    ids = ["a", "odd", "b"]
+    for id in ids:
+        editor.add("act", due=NOON, id=id)
+    write = getattr(backend.store, verb)
+
+    def write_or_raise(batch: Sequence[Any], **how: Any) -> Any:
+        if any((one if verb == "claim_many" else one[0]).id == "odd" for one in batch):
+            raise ValueError("nobody foresaw it")
+        return write(batch, **how)
+
+    monkeypatch.setattr(backend.store, verb, write_or_raise)
+    worker.run()
+    assert [editor.get(id).status is Status.DONE for id in ids] == [True, False, True]

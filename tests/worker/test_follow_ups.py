@@ -72,20 +72,6 @@ def scene(editor: Editor, worker: Worker) -> Scene:
     return Scene(editor, worker)
 
 
-def test_a_task_that_is_done_has_its_follow_up(scene: Scene) -> None:
-    # Given a task with a follow-up an hour later
-    scene.editor.add("act", due=NOON, id="a", then=Then("hear", {"order": 42}, after=HOUR))
-
-    # When it has run
-    scene.run()
-
-    # Then it is done, and the follow-up waits
-    assert scene.editor.get("a").status is Status.DONE
-    follow_up = scene.editor.get("a/then")
-    assert (follow_up.status, follow_up.due) == (Status.SCHEDULED, NOON + HOUR)
-    assert follow_up.payload == {"order": 42}
-
-
 def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: Clock) -> None:
     # Given a task whose two attempts fail
     scene.error = ValueError("no such sale")
@@ -111,19 +97,6 @@ def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: 
     }
     assert scene.editor.get("a").status is Status.FAILED
     assert scene.editor.get("a/failed").status is Status.DONE
-
-
-def test_no_follow_up_for_the_other_result(scene: Scene) -> None:
-    # Given one that is done, with `on_failed`, and one that fails, with `then`
-    scene.editor.add("guarded", due=NOON, id="good")
-    scene.editor.add("act", due=NOON, id="bad", payload={}, then=Then("hear"))
-    scene.run()
-    scene.error = Abort("never")
-    scene.editor.add("act", due=NOON, id="bad-2", then={"action": "hear"})
-    scene.run()
-
-    # Then only the one that is done has its follow-up
-    assert scene.ids == ["bad/then"]
 
 
 def test_the_action_says_who_hears_of_failures_unless_the_task_does(scene: Scene) -> None:
@@ -280,28 +253,6 @@ def test_a_task_that_is_not_kept_is_deleted_once_its_follow_up_is_there(
 
     assert scene.ids == ["a/then"]
     assert not scene.editor.find("a").tasks
-
-
-def listed(scene: Scene, status: str, prefix: str = "") -> list[str]:
-    return sorted(task.id for task in scene.editor.list(status=status, prefix=prefix).tasks)
-
-
-@pytest.mark.parametrize("prefix", ["", "r"])
-def test_a_recurring_task_that_owes_a_follow_up_is_listed(
-    scene: Scene, clock: Clock, aws: Hooks, prefix: str
-) -> None:
-    # Given a recurring task whose occurrence is done, and another task that is, both owing
-    scene.editor.add("act", id="r", schedule="rate(1 hour)", start=NOON, then=Then("hear"))
-    scene.editor.add("act", id="ra", due=NOON, then=Then("hear"))
-    clock.advance(HOUR)
-    refuse_follow_ups(aws)
-    scene.run()
-    assert scene.editor.get("r").owes
-
-    # Then each is listed once: the one that goes on with those that wait
-    assert listed(scene, "scheduled", prefix) == ["r"]
-    assert listed(scene, "done", prefix) == ["ra"]
-    assert not listed(scene, "failing", prefix)
 
 
 @pytest.mark.parametrize("count", [1, 2])

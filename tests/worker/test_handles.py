@@ -9,7 +9,6 @@ import pydantic
 import pytest
 
 from duebell import (
-    ArgumentsAction,
     Backoff,
     InvalidTask,
     NewTask,
@@ -81,25 +80,6 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         (lambda: sell.using(due=HOUR).add(1), TypeError, "by keyword"),  # type: ignore[call-arg]
     ):
         refused(worker, call, error, words)
-
-
-def test_the_type_checker_knows_each_kind_of_function(worker: Worker) -> None:
-    @worker.action("one")
-    def one(payload: object) -> int:
-        return 1
-
-    @worker.action("two")
-    def two(*, item: int = 1) -> None: ...
-
-    @worker.action("three")
-    def three() -> str:
-        return "three"
-
-    assert_type(one, PayloadAction[Any, [Any], int])
-    assert_type(three, ArgumentsAction[[], [], str])
-    assert_type(three(), str)
-    assert isinstance(two, ArgumentsAction)
-    assert (one.name, one.attempts, one.backoff, one.__name__) == ("one", 5, Backoff(), "one")
 
 
 class Model(pydantic.BaseModel):

@@ -3,8 +3,6 @@
 import logging
 from datetime import datetime, timedelta
 
-import pytest
-
 from duebell import Editor, Worker
 from duebell_shared.instants import render
 from duebell_worker.log import emit
@@ -105,14 +103,3 @@ def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
     report = staged.run()
     assert (report.done, report.lost_lease) == (1, False)
     assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
-
-
-@pytest.mark.parametrize("text", ['two\nlines, a "quote"', "\ud800"])
-def test_a_line_is_a_line_whatever_is_in_it(editor: Editor, worker: Worker, log: Log, text: str) -> None:
-    @worker.action("fail", attempts=1)
-    def fail() -> None:
-        raise ValueError(text)
-
-    editor.add("fail", due=NOON)
-    worker.run()
-    assert [line["message"] for line in log.lines("task")] == [text.replace("\ud800", "?")]

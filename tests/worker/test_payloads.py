@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal
 from enum import Enum
 from typing import Any, TypedDict, cast
 
@@ -11,7 +9,7 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell import Editor, Failure, Status, Task, Worker
+from duebell import Editor, Failure, Status, Worker
 from duebell_shared.backend import Backend
 
 
@@ -130,11 +128,6 @@ def test_plain_json_comes_unchanged_to_the_last_digit(editor: Editor, worker: Wo
     assert type(got[0]["big"]) is int
 
 
-class Order(msgspec.Struct):
-    at: datetime
-    price: Decimal
-
-
 @pytest.mark.parametrize(
     ("function", "payload", "field"),
     [
@@ -239,13 +232,6 @@ def test_pydantic_values_within_others_are_read_too(
     assert failure.type == "InvalidPayload"
     assert place in failure.message
     assert "item: " in failure.message
-
-
-def test_a_task_where_the_payload_belongs_is_refused(worker: Worker) -> None:
-    def act(task: Task, payload: object) -> None: ...
-
-    with pytest.raises(TypeError, match=r"act takes the task before the payload: def act\(payload, task"):
-        worker.action("act")(act)
 
 
 class Colour(Enum):

@@ -106,13 +106,6 @@ def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.Mo
     assert sorted(found) == list(range(200))
 
 
-def test_what_is_known_is_passed_over_and_what_is_next_is_told() -> None:
-    first, second, third = keys(0, 9, 0)
-    ahead = ReadAhead(iter([first, second, third]), now=second.queued, skipping={first})
-    assert order(ahead) == [1]
-    assert ahead.next_due == third.queued
-
-
 def test_tasks_of_one_moment_are_in_order_over_all_lanes(backend: Backend, editor: Editor) -> None:
     for number in range(40):
         editor.add("act", due=NOON, id=f"{number:02}", priority=number % 3)

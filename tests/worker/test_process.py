@@ -90,13 +90,6 @@ def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: H
     assert "no answer" in (seen[-1][1].error or "")
 
 
-def test_its_actions_are_known_to_editors(hosted: Hosted) -> None:
-    hosted.run_until(NOON + MINUTE)
-    worker = hosted.editor.worker()
-    assert worker
-    assert "act" in {action.name for action in worker.actions}
-
-
 OUT = AwsUnavailable("no answer")
 
 

@@ -94,19 +94,6 @@ def test_a_cold_start_reads_once_and_writes_only_what_is_new(
     assert editor.worker() == described
 
 
-def test_a_new_version_takes_the_place_of_the_last(deploy: Callable[..., None], editor: Editor) -> None:
-    deploy(WORKING)
-    start()
-    first = editor.worker()
-    deploy(WORKING.replace("put_on_sale", "sell"))
-    start()
-    second = editor.worker()
-    assert first
-    assert second
-    assert first.version != second.version
-    assert [one.name for one in second.actions] == ["report", "sell"]
-
-
 @pytest.mark.parametrize("operation", ["GetItem", "PutItem"])
 def test_a_worker_that_may_not_make_itself_known_runs_all_the_same(
     backend: Backend, editor: Editor, aws: Hooks, log: Log, operation: str

@@ -4,7 +4,6 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from duebell import Editor, Task, Worker
@@ -94,35 +93,6 @@ def test_an_empty_run_parks_the_rule(
     assert (report.attempts, report.rings_at, report.lanes) == (0, None, 4)
     assert (report.lateness_max_ms, report.lateness_mean_ms) == (None, None)
     assert expression(events) == SENTINEL
-
-
-def test_the_report_counts_what_was_done_and_how_late(editor: Editor, worker: Worker, clock: Clock) -> None:
-    # Given two that succeed, one that fails for good, one that is to be retried, one for later
-    worker.action("act")(lambda: None)
-    worker.action("fail", attempts=1)(lambda: 1 / 0)
-    worker.action("retry")(lambda: 1 / 0)
-    for id, action, due in [
-        ("a", "act", 1),
-        ("b", "act", 2),
-        ("c", "fail", 3),
-        ("d", "retry", 10),
-        ("e", "act", 3600),
-    ]:
-        editor.add(action, due=due * SECOND, id=id)
-
-    # When it is ten seconds later
-    clock.advance(10 * SECOND)
-    report = worker.run()
-
-    # Then the numbers say so
-    assert (report.done, report.failed, report.retried, report.superseded) == (2, 1, 1, 0)
-    assert report.attempts == 4
-    assert (report.lateness_max_ms, report.lateness_mean_ms) == (9_000, 6_000)
-    assert (report.lanes, report.stopped_early, report.lost_lease) == (4, False, False)
-    assert report.rings_at == NOON + 2 * MINUTE  # the retry, within half a minute, at the first safe minute
-    assert editor.get("b").lateness_ms == 8_000
-    assert editor.get("b").run == report.run
-    assert msgspec.json.decode(msgspec.json.encode(report))["run"] == report.run
 
 
 def test_a_run_as_if_it_were_another_time(editor: Editor, worker: Worker, clock: Clock) -> None:

@@ -52,15 +52,6 @@ def test_no_task_is_started_when_time_is_short_and_the_rest_goes_on_in_the_next_
     assert (report.done, report.stopped_early, report.rings_at) == (3, False, None)
 
 
-def test_a_run_without_time_starts_nothing_and_rearms(editor: Editor, worker: Worker) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    report = worker.run(time_left=timedelta(0))
-    assert (report.attempts, report.stopped_early) == (0, True)
-    assert editor.get("a").status is Status.SCHEDULED
-    assert report.rings_at == NOON + MINUTE
-
-
 def test_an_action_that_hangs_is_given_up_on_and_retried_later(
     editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
 ) -> None:

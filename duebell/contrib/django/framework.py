@@ -17,7 +17,6 @@ __all__ = [
     "TaskResultDoesNotExist",
     "TaskResultStatus",
     "normalize_json",
-    "task_backends",
     "task_enqueued",
     "task_finished",
     "task_started",
@@ -26,7 +25,6 @@ __all__ = [
 _WAY_OUT = "Django before 6.0 has no django.tasks: install its backport, pip install django-tasks"
 
 if django.VERSION >= (6, 0):
-    from django.tasks import task_backends
     from django.tasks.backends.base import BaseTaskBackend
     from django.tasks.base import Task, TaskContext, TaskError, TaskResult, TaskResultStatus
     from django.tasks.exceptions import InvalidTask, InvalidTaskBackend, TaskResultDoesNotExist
@@ -34,7 +32,6 @@ if django.VERSION >= (6, 0):
     from django.utils.json import normalize_json
 else:
     try:
-        from django_tasks import task_backends
         from django_tasks.backends.base import BaseTaskBackend
     except ModuleNotFoundError as error:
         if error.name != "django_tasks":

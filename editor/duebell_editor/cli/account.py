@@ -96,7 +96,7 @@ class Account:
     @cached_property
     def _sdk(self) -> "EndpointSession":
         """The AWS SDK's session of the options; the environment decides the rest."""
-        made = EndpointSession(profile=self.profile)
+        made = EndpointSession(profile=None if self._local else self.profile)
         made.endpoint_url = self.endpoint_url
         made.register_component("data_loader", QuickLoader(os.environ.get("AWS_DATA_PATH")))
         region = self.region

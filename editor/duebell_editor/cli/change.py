@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, ChangeReport, Selection
+from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_shared.errors import DuebellError
@@ -18,13 +18,12 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import TaskChange, names_of
 from duebell_shared.tasks.status import Status, Verb
-from duebell_shared.tasks.task import Task
 
 from . import options
 from .context import Context, flag, option
 from .errors import Exit, WrongUsage, failure_fields, note_failures
 from .options import with_fields, with_filters
-from .output import Output, count_of, id_of, local, plain
+from .output import Output, count_of, local, plain
 from .program import examples, with_json
 from .tasks import print_change
 
@@ -220,7 +219,10 @@ def _add_command(verb: Verb) -> None:
             raise WrongUsage("give an ID, several, - for ids from stdin, or a filter such as --action")
         editor, out = context.editor(), context.out
         if ids and ids != ["-"] and not ids[1:] and not dry_run:
-            print_change(context, _change_one(editor, verb, ids[0]))
+            report = editor.change_many(verb, ids)
+            for failure in report.failures:
+                raise failure.error
+            print_change(context, report.changed[0])
             return
         if ids:
             named = tuple(dict.fromkeys(_with_stdin(ids)))
@@ -228,7 +230,8 @@ def _add_command(verb: Verb) -> None:
         else:
             chosen = editor.select(verb, limit=limit, **filters)
         if dry_run:
-            _tell(out, verb, chosen, ChangeReport(changed=()), is_dry_run=True)
+            would = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
+            _tell(out, would, chosen, is_dry_run=True)
             return
         if chosen.ids and not ids and not yes:
             more = "" if chosen.is_all else ", and there are more,"
@@ -242,13 +245,6 @@ for _verb in (one for one in Verb if one.rule.for_many):
     _add_command(_verb)
 
 
-def _change_one(editor: Editor, verb: Verb, id: str) -> Task:
-    report = editor.change_many(verb, [id])
-    if report.failures:
-        raise report.failures[0].error
-    return report.changed[0]
-
-
 def _with_stdin(ids: Sequence[str]) -> Iterator[str]:
     """The ids, with those on standard input for a `-`: one to a line, or lines of `duebell list`."""
     for id in ids:
@@ -256,7 +252,7 @@ def _with_stdin(ids: Sequence[str]) -> Iterator[str]:
             yield id
             continue
         for line in sys.stdin.buffer:
-            text = id_of(line.decode(errors="replace"))
+            text = line.decode(errors="replace").rstrip("\r\n").partition("\t")[0]
             if text:
                 yield text
 
@@ -276,44 +272,39 @@ def _ask(out: Output, question: str) -> None:
 
 def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
     """Change these tasks in chunks, and print the result. Exits with 7 when some failed."""
-    changed: list[Task] = []
+    changed: list[str] = []
     failures: list[ChangeFailure] = []
     try:
         for start in range(0, len(chosen.ids) or 1, _CHUNK):  # also without ids, to arm the rule
             out.progress(start, len(chosen.ids))
             report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
-            changed += report.changed
+            changed += [task.id for task in report.changed]
             failures += report.failures
     except (KeyboardInterrupt, DuebellError):
         out.warn("broken off: some that are not told here may be changed too")
         raise
     finally:
-        _tell(out, verb, chosen, ChangeReport(changed=tuple(changed), failures=tuple(failures)))
+        done = f"{count_of(len(changed))} {verb.rule.done}, {len(failures):,} failed"
+        _tell(out, done, chosen, changed, failures)
     if failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
 def _tell(
-    out: Output, verb: Verb, chosen: Selection, report: ChangeReport, *, is_dry_run: bool = False
+    out: Output,
+    done: str,
+    chosen: Selection,
+    changed: Sequence[str] = (),
+    failures: Sequence[ChangeFailure] = (),
+    *,
+    is_dry_run: bool = False,
 ) -> None:
     """Print the result; as JSON, in the form of the HTTP editor's answer to /api/bulk."""
-    found, done = len(chosen.ids), verb.rule.done
     if out.as_json:
-        out.print_json(
-            {
-                "found": found,
-                "is_all": chosen.is_all,
-                "dry_run": is_dry_run,
-                "changed": [task.id for task in report.changed],
-                "failures": failure_fields(report.failures),
-            }
-        )
+        counts = {"found": len(chosen.ids), "is_all": chosen.is_all, "dry_run": is_dry_run}
+        out.print_json({**counts, "changed": changed, "failures": failure_fields(failures)})
         return
-    if is_dry_run:
-        print(f"{count_of(found)} would be {done}; nothing was changed")
-    else:
-        print(f"{count_of(len(report.changed))} {done}, {len(report.failures):,} failed")
-    sys.stdout.flush()
+    print(done, flush=True)
     if not chosen.is_all:
         out.note("there are more than these: repeat it, or take more with --limit")
-    note_failures(out, report.failures)
+    note_failures(out, failures)

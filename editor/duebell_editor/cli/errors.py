@@ -18,7 +18,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.quoting import quoted
 
-from .output import Output, local, plain
+from .output import Output, plain
 
 #: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -132,25 +132,19 @@ def describe_as_json(error: BaseException, detail: str) -> dict[str, Any]:
     return {"error": {"type": kind_of(error), "detail": detail, **about}}
 
 
-#: Ways out by the error's code, in place of the library's, which are in terms of Python.
-_WAYS_OUT = {
-    "due-missing": "give a date and time, or a time from now",
-    "schedule-expires": "there, --missed skip passes over what is late",
-}
-
-
 def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     """The message of an error of the library, with the way out in terms of the command line."""
     match error:
-        case TaskExists():
-            return _taken(error)
+        case TaskExists(reserved_until=None):
+            ways_out = (
+                "choose another --id, or give --if-exists keep (leave it as it is) or --if-exists replace"
+            )
+            return f"a task {quoted(error.id)} exists already: {ways_out}"
         case NotArmed():
             is_there = not isinstance(error.__cause__, NotDeployed)
             return f"{error.what}; `duebell doctor --fix` sets it right" if is_there else error.what
         case InvalidInput(field="change"):
             return "nothing is given to change"
-        case InvalidInput(code=code, field=field) if code in _WAYS_OUT:
-            return f"{option_of(field)}: {error.what}: {_WAYS_OUT[code]}"
         case InvalidInput():
             return f"{option_of(error.field)}: {error.reason}"
     return str(error)
@@ -174,19 +168,6 @@ def note_failures(out: Output, failures: Iterable[_Failure]) -> None:
     """Print the first failures on standard error; each names its task once."""
     told = ((one.id, plain(words_of(one.error))) for one in failures)
     out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in told])
-
-
-def _taken(error: TaskExists) -> str:
-    if error.reserved_until is None:
-        return (
-            f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "
-            f"(leave it as it is) or --if-exists replace"
-        )
-    return (
-        f"task {quoted(error.id)} is reserved until {local(error.reserved_until)} for a transaction that has "
-        f"yet to be committed: add it a minute after that, or give --if-exists replace, which makes that "
-        f"transaction fail"
-    )
 
 
 def _usage(error: Any) -> str:

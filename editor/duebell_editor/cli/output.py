@@ -23,10 +23,6 @@ _UNLIMITED = 100_000
 #: The beginning of a command in a text. That is about this machine, and what has options is in full.
 _COMMAND = re.compile(r"`duebell (?!-|local\b)")
 
-#: A spreadsheet takes a cell that begins so for a formula: https://owasp.org/www-community/attacks/CSV_Injection
-#: One apostrophe more masks it, so that it can be taken away again.
-_FORMULA = re.compile(r"'*[=+\-@]")
-
 #: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
 
@@ -124,17 +120,6 @@ def plain(text: str) -> str:
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
     )
-
-
-def cell(text: str) -> str:
-    """`text` as one value of a line with tabs: a spreadsheet takes none for a formula."""
-    return f"'{in_one_line(text)}" if _FORMULA.match(text) else in_one_line(text)
-
-
-def id_of(line: str) -> str:
-    """The id in a line whose first value is a `cell`, or the line itself."""
-    first = line.rstrip("\r\n").partition("\t")[0]
-    return first[1:] if first[:1] == "'" and _FORMULA.match(first) else first
 
 
 def json_line(line: str) -> str:

@@ -25,7 +25,6 @@ from .errors import WrongUsage
 from .options import Timezone, filters_from, with_filters
 from .output import (
     Cell,
-    cell,
     console,
     count_of,
     in_one_line,
@@ -100,7 +99,7 @@ def _line(task: Task) -> str:
     schedule = task.recurrence.schedule.expression if task.recurrence else ""
     attempt = str(task.attempt)
     fields = (task.id, task.status.value, task.action, due, queued, attempt, finished, schedule, _why(task))
-    return "\t".join(map(cell, fields))
+    return "\t".join(map(in_one_line, fields))
 
 
 def tasks_table(tasks: Sequence[Task], now: datetime, *, encoding: str = "utf-8") -> Table:

@@ -140,15 +140,17 @@ class Adder:
 
     def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
         """Insert the tasks of an export in chunks, and arm after each chunk."""
-        done, report = 0, ImportReport(written=0, there=0)
+        done = stored = there = 0
+        failures: list[AddFailure] = []
         for chunk in read_chunks(lines):
             ids = {task.id for task in chunk}
             part = self.add_many(chunk, ids, Policy(IfExists.KEEP), lambda _: None, is_import=True)
-            there = len(part.there_already)  # of two tasks with one id, the second counts as there
-            report += ImportReport(written=len(part.added) - there, there=there, failures=part.failures)
+            stored += len(part.added)
+            there += len(part.there_already)  # of two tasks with one id, the second counts as there
+            failures += part.failures
             done += len(chunk)
             progress(done)
-        return report
+        return ImportReport(written=stored - there, there=there, failures=tuple(failures))
 
     def _settle(self, new: Task, policy: Policy) -> Added:
         try:

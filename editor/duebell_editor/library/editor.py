@@ -168,7 +168,8 @@ class Editor:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
         status         one or several; scheduled and running, which is the queue, if not given; or `failing`,
-                       recurring tasks whose last occurrence failed: the latest of all, as they have no end
+                       recurring tasks whose last occurrence failed: the latest of all, as they have no end;
+                       or `overdue` alone, tasks that should have started, as the status counts them
         action         only tasks with this action
         error          only tasks whose last failure is of this type, such as `TimeoutError`
         prefix         only tasks whose ids start with this: read by the table's key, so that a group of ids
@@ -180,7 +181,7 @@ class Editor:
         cursor         the last page's, for the next
         most_keys      read at most this many index entries, and a fifth as many tasks: where matches are rare
                        the page may be short, and its cursor goes on from there. The search for the first
-                       task goes on 20 times as far, and with a prefix to the end
+                       task goes on to the end: an empty page is the last
 
         Tasks that ended within the last second may be missing: their index is eventually consistent.
         Raises InvalidQuery.
@@ -952,8 +953,7 @@ class Editor:
             raise InvalidTask(
                 "due",
                 f"is earlier than before: task {quoted(id)} would run at {changed.queued}, and no "
-                f"transaction sets the rule",
-                way_out="change it with `editor.move` or `editor.update` before or after the transaction",
+                f"transaction sets the rule: change it before or after the transaction",
             )
         return TransactionItem(self._backend, TaskWrite(task, changed))
 

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -51,8 +50,7 @@ def read_line(number: int, line: bytes | str) -> Task | None:
         _check_when(task)
         if task.recurrence:
             _check_recurrence(task.recurrence)
-        task = _out_of_line(_without_running_attempt(_with_bounded_history(task)))
-        return check_size(replace(task, lane=0, rev=1))
+        return check_size(replace(_as_it_goes_on(task), lane=0, rev=1))
     except InvalidTask as error:
         why = error.reason if error.field == _WHOLE else str(error)
         raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None
@@ -74,14 +72,12 @@ def _decoded(line: bytes | str) -> Task | None:
         raise InvalidTask(_WHOLE, "is nested too deeply") from None
     except ValueError as error:  # msgspec's errors are ValueErrors
         raise InvalidTask(_WHOLE, in_brief(error)) from None
-    return replace(task, **{field: _in_utc(field, getattr(task, field)) for field in Task.__struct_fields__})
-
-
-def _in_utc(field: str, value: Any) -> Any:
-    try:
-        return in_utc(value)
-    except OverflowError:
-        raise InvalidTask(field, "has a time beyond the ends of the calendar") from None
+    for field in Task.__struct_fields__:
+        try:
+            task = replace(task, **{field: in_utc(getattr(task, field))})
+        except OverflowError:
+            raise InvalidTask(field, "has a time beyond the ends of the calendar") from None
+    return task
 
 
 def _check_what(task: Task) -> None:
@@ -111,58 +107,42 @@ def _check_what(task: Task) -> None:
 def _check_when(task: Task) -> None:
     """Raise InvalidTask for a time that no rule can ring at, or one that the status forbids or needs."""
     for field, instant in _ring_times(task):
-        _check_can_ring(field, instant)
+        try:
+            check_due(instant, instant)
+        except InvalidTask as error:
+            raise InvalidTask(field, error.reason) from None
+    is_over = task.status in _ENDED and not task.owes
     waits = task.owes is not None or task.status in {Status.SCHEDULED, Status.RUNNING}
-    has_ended = task.status in _ENDED
-    if task.owes:
-        _check_owes(task, task.owes)
-        return
-    for field, is_due in (("queued", waits), ("finished_at", has_ended), ("expires_at", has_ended)):
+    for field, is_due in (("queued", waits), ("finished_at", is_over), ("expires_at", is_over)):
+        if task.owes and field == "finished_at":
+            continue  # a task that recurs has none
         if is_due and getattr(task, field) is None:
             raise InvalidTask(field, f"is missing: the task is {task.status}")
         if not is_due and getattr(task, field) is not None:
             raise InvalidTask(field, f"goes without: the task is {task.status}")
+    if task.owes:
+        _check_owes(task, task.owes)
 
 
 def _check_owes(task: Task, owed: Owed) -> None:
     """Raise InvalidTask unless the task has ended so, and goes on as it says once it has its follow-up."""
-    allowed = {Status.DONE, Status.FAILED} if owed.action else _ENDED
-    if task.queued is None or task.status not in allowed:
-        raise InvalidTask(
-            "owes", f"goes with a task in the queue that is done or has failed: it is {task.status}"
-        )
+    if task.status not in ({Status.DONE, Status.FAILED} if owed.action else _ENDED):
+        raise InvalidTask("owes", f"goes with a task that is done or has failed: it is {task.status}")
     if owed.queued is not None and task.recurrence is None:
         raise InvalidTask("owes.queued", "goes with a recurrence, and there is none")
     if owed.queued is None and owed.expires_at is None:
         raise InvalidTask("owes.expires_at", f"is missing: the task is {task.status}")
-    if task.expires_at is not None:
-        raise InvalidTask("expires_at", "goes without: the task owes a follow-up, and is kept until then")
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
-    yield "due", task.due
-    if task.queued is not None:
-        yield "queued", task.queued
-    if task.limited_since is not None:
-        yield "limited_since", task.limited_since
-    if task.owes is not None:
-        yield "owes.at", task.owes.at
-        if task.owes.queued is not None:
-            yield "owes.queued", task.owes.queued
-    if task.recurrence is None:
-        return
-    if task.recurrence.next_due is not None:
-        yield "recurrence.next_due", task.recurrence.next_due
-    for index, occurrence in enumerate(task.recurrence.pending):
-        yield f"recurrence.pending[{index}].due", occurrence.due
-        yield f"recurrence.pending[{index}].queued", occurrence.queued
-
-
-def _check_can_ring(field: str, instant: datetime) -> None:
-    try:
-        check_due(instant, instant)
-    except InvalidTask as error:
-        raise InvalidTask(field, error.reason) from None
+    """The times at which the task may be looked at, by their fields."""
+    parts: dict[str, object] = {"": task, "owes.": task.owes, "recurrence.": task.recurrence}
+    pending = task.recurrence.pending if task.recurrence else ()
+    parts |= {f"recurrence.pending[{place}].": one for place, one in enumerate(pending)}
+    for prefix, part in parts.items():
+        for name in ("due", "queued", "limited_since", "at", "next_due"):
+            if at := getattr(part, name, None):
+                yield f"{prefix}{name}", at
 
 
 def _check_recurrence(recurrence: Recurrence) -> None:
@@ -179,9 +159,14 @@ def _check_recurrence(recurrence: Recurrence) -> None:
         )
 
 
-def _with_bounded_history(task: Task) -> Task:
-    """Cut failures and occurrences to what this version keeps: another version may have kept more."""
-    return replace(
+def _as_it_goes_on(task: Task) -> Task:
+    """The task as it goes on in this queue.
+
+    Another version may have kept more history. Nobody here knows the result of an attempt that was running,
+    so it does not count. A task that waits for its action's limit may be parked up to a day ahead; here it is
+    where it was before, as this queue has other limits.
+    """
+    task = replace(
         task,
         failure=bounded(task.failure) if task.failure else None,
         failures=bounded_attempts(task.failures),
@@ -191,24 +176,12 @@ def _with_bounded_history(task: Task) -> Task:
         result_json=task.result_json if task.result_fits else None,
         result_error=in_a_line(task.result_error) if task.result_error else None,
     )
-
-
-def _without_running_attempt(task: Task) -> Task:
-    """Make a running task scheduled. The result of its attempt is unknown here, so it does not count."""
-    if task.status is not Status.RUNNING:
-        return task
-    return replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
-
-
-def _out_of_line(task: Task) -> Task:
-    """Put a task that waits for its action's limit where it was before. The other queue has other limits.
-
-    Problem: it may be parked up to a day ahead, until its action goes on, and here nobody knows of that.
-    """
-    if task.limited_since is None:
-        return task
-    queued = min(task.queued, task.limited_since) if task.queued else None
-    return replace(task, queued=queued, limited_since=None)
+    if task.status is Status.RUNNING:
+        task = replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
+    if task.limited_since is not None:
+        queued = min(task.queued, task.limited_since) if task.queued else None
+        task = replace(task, queued=queued, limited_since=None)
+    return task
 
 
 #: The kinds of tasks outside the queue that are exported.
@@ -224,13 +197,6 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     written: int
     there: int
     failures: tuple[AddFailure, ...] = ()
-
-    def __add__(self, other: "ImportReport") -> "ImportReport":
-        return ImportReport(
-            written=self.written + other.written,
-            there=self.there + other.there,
-            failures=self.failures + other.failures,
-        )
 
 
 def export_tasks(queue: Queue) -> Iterator[bytes]:

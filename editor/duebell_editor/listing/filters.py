@@ -8,8 +8,9 @@ from typing import Annotated, Self, TypedDict, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import InvalidQuery, InvalidTask
-from duebell_shared.instants import FIRST, NEVER, floor, to_utc
+from duebell_shared.instants import FIRST, MILLISECOND, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import MAX_NAME, check_name
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
@@ -17,6 +18,7 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
 from .positions import Key, Position, is_failing, position_from
+from .queue_counts import is_overdue, overdue_before
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
@@ -28,8 +30,13 @@ QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING, Status.RESERVED})
 #: Asked for like a status: recurring tasks whose last occurrence failed, which wait for the next one.
 FAILING = "failing"
 
-#: The statuses that can be listed, and FAILING.
-Listed = StrEnum("Listed", [*Status.__members__.items(), ("FAILING", FAILING)])  # type: ignore[misc]
+#: Asked for like a status, without others: tasks that should have started, as the status counts them.
+OVERDUE = "overdue"
+
+#: The statuses that can be listed, FAILING and OVERDUE.
+Listed = StrEnum(  # type: ignore[misc]
+    "Listed", [*Status.__members__.items(), ("FAILING", FAILING), ("OVERDUE", OVERDUE)]
+)
 
 
 _TEXT = Kind(form="text", schema={"type": "string", "maxLength": MAX_NAME})
@@ -45,7 +52,7 @@ class FilterFields(TypedDict, total=False):
         Field(
             kind=_STATUSES,
             title="Status",
-            means=f"{', '.join(Listed)}; may be repeated",
+            means=f"{', '.join(Listed)}; may be repeated, {OVERDUE} stands alone",
             unset="those in the queue",
         ),
     ]
@@ -90,10 +97,13 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks to list, and their order. Made by `make_filter`, which checks it.
 
     failing  the statuses of recurring tasks whose last occurrence failed that are listed as well
+    overdue  only tasks that are overdue: see `as_of`
+    moment   the arming record and the time that these are overdue by
     """
 
     statuses: frozenset[Status]
     failing: frozenset[Status]
+    overdue: bool
     action: str | None
     error: str | None
     prefix: str
@@ -104,6 +114,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     latest_first: bool
     limit: int
     start: Position | None
+    moment: tuple[ArmingRecord, datetime] | None = None
 
     def wants(self, key: Key, task: Task) -> bool:
         """Tell whether the task fits the filter; reading the index bounds the time, where it has one."""
@@ -117,6 +128,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def _has_status(self, key: Key, task: Task) -> bool:
         """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
+        if self.moment and not is_overdue(task, *self.moment):
+            return False
         goes_on = task.owes is not None and task.owes.queued is not None
         if isinstance(key, QueueKey) and task.owes and not goes_on:
             return False  # it is listed by its key in the index of the past
@@ -126,6 +139,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
             return status in self.statuses and not (self.failing and task.consecutive_failures)
         failed_at = task.last.finished_at if task.last else task.due
         return status in self.failing and self.after <= failed_at <= self.before
+
+    def as_of(self, record: ArmingRecord, now: datetime) -> Self:
+        """The same filter, of tasks that are overdue at this moment."""
+        before = min(self.before, overdue_before(record, now) - MILLISECOND)
+        return replace(self, before=before, moment=(record, now))
 
     def following(self, cursor: str) -> Self:
         """The same filter, for the page after this cursor. Raises InvalidQuery."""
@@ -147,10 +165,16 @@ def make_filter(
     cursor: str | None = None,
 ) -> Filter:
     """Check the arguments. Raises InvalidQuery with the field and the reason."""
-    statuses, failing = _statuses(status)
+    asked = _asked(status)
+    if OVERDUE in asked and len(asked) > 1:
+        raise InvalidQuery(
+            "status", f"{OVERDUE} stands alone, without {', '.join(sorted(asked - {OVERDUE}))}"
+        )
+    statuses = frozenset(Status(one) for one in asked - {FAILING, OVERDUE})
     return Filter(
-        statuses=statuses,
-        failing=failing,
+        statuses=QUEUED if status is None or OVERDUE in asked else statuses,
+        failing=QUEUED if FAILING in asked else frozenset(),
+        overdue=OVERDUE in asked,
         action=None if action is None else check_text("action", action),
         error=None if error is None else check_text("error", error),
         prefix="" if prefix is None else check_text("prefix", prefix),
@@ -164,24 +188,13 @@ def make_filter(
     )
 
 
-def _statuses(
-    status: Status | str | Iterable[Status | str] | None,
-) -> tuple[frozenset[Status], frozenset[Status]]:
-    """The statuses asked for; and those of the failing tasks, if they are asked for."""
+def _asked(status: Status | str | Iterable[Status | str] | None) -> frozenset[str]:
     if status is None:
-        return QUEUED, frozenset()
+        return frozenset()
     if not isinstance(status, Iterable):
         raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
-    asked = [status] if isinstance(status, str) else list(status)
-    statuses = frozenset(_status(one) for one in asked if one != FAILING)
-    return statuses, QUEUED if FAILING in asked else frozenset()
-
-
-def _status(given: object) -> Status:
-    if isinstance(given, str) and given in set(Status):
-        return Status(given)
-    allowed = ", ".join(Listed)
-    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {allowed}")
+    several = [status] if isinstance(status, str) else status
+    return frozenset(check_choice("status", one, Listed) for one in several)
 
 
 def check_ids(given: object, field: str = "ids") -> tuple[str, ...]:
@@ -207,11 +220,12 @@ def check_cursor(given: object) -> str | None:
     return None if given is None else check_text("cursor", given)
 
 
-def check_choice(field: str, given: object, choices: type[_Choice]) -> _Choice:
-    """One of these values. Raises InvalidQuery."""
-    if isinstance(given, str) and given in set(choices):
-        return choices(given)
-    raise InvalidQuery(field, f"must be one of {', '.join(choices)}, not {quoted(given)}")
+def check_choice(field: str, given: object, choices: Iterable[_Choice]) -> _Choice:
+    """The one of these texts. Raises InvalidQuery."""
+    by_text = {str(one): one for one in choices}
+    if isinstance(given, str) and given in by_text:
+        return by_text[given]
+    raise InvalidQuery(field, f"must be one of {', '.join(by_text)}, not {quoted(given)}")
 
 
 def check_flag(field: str, given: object) -> bool:

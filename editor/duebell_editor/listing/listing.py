@@ -39,9 +39,6 @@ QUICKLY = 5_000
 #: Keys per task: with `most_keys`, only a fifth as many tasks are read in full.
 _KEYS_PER_TASK = 5
 
-#: How many times `most_keys` are read to find a first task: about as long as a person waits.
-_SEARCH = 20
-
 #: Keys that cost as much to read as a small task of a group.
 _KEYS_PER_MEMBER = 4
 
@@ -129,12 +126,14 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     """The page of tasks that the filter asks for: full, unless it is the last.
 
     `most_keys` limits the search for rare tasks in a long index: the page may then hold fewer tasks than were
-    asked for, and its cursor goes on where the search stopped. The search for the first task goes on 20 times
-    as far, and with a prefix to the end. Only after that a page is empty and has a cursor.
+    asked for, and its cursor goes on where the search stopped. The search for the first task goes on to the
+    end: an empty page is the last.
 
     Within a page, tasks of the same moment are ordered by id. A listing of a group goes on by the way that
     made its first page: between pages, only a way of reading keeps to its own order of the same moment.
     """
+    if which.overdue:
+        which = which.as_of(queue.record(), queue.clock())
     group = Group(queue, which) if which.prefix and (not which.start or which.start.by_id) else None
     if group and (group.read_on() or (which.start and group.read_all())):
         return _page_of(group, which)
@@ -152,9 +151,8 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
         if group and seen >= group.read * _KEYS_PER_MEMBER and group.read_on():
             return _page_of(group, which)
         limit = most_keys or sys.maxsize
-        if not found:  # an empty page would look like the end
-            limit = sys.maxsize if which.prefix else limit * _SEARCH
-        if seen >= limit or read >= limit // _KEYS_PER_TASK:
+        # An empty page would look like the end.
+        if found and (seen >= limit or read >= limit // _KEYS_PER_TASK):
             cursor = batch[-1] if next(keys, None) else None
             break
     return _page(found, which, cursor=None if cursor is None else Position.of(cursor))

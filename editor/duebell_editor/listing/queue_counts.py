@@ -171,6 +171,13 @@ def is_under_way(task: Task, record: ArmingRecord, now: datetime) -> bool:
     return is_held and task.status is Status.RUNNING
 
 
+def is_overdue(task: Task, record: ArmingRecord, now: datetime) -> bool:
+    """Tell whether the task should have started; one that owes a follow-up goes on at its next time."""
+    queued = task.owes.queued if task.owes else task.queued
+    is_late = queued is not None and queued < overdue_before(record, now)
+    return is_late and not is_under_way(task, record, now)
+
+
 def read_queue(
     backend: Backend,
     record: ArmingRecord,

@@ -2,7 +2,9 @@
 
 It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
 is set to, the recurrence of a task, the semaphore of a limited action. It leaves out failures: every
-call takes no time, every ring comes, every attempt takes the time of its action and is done. Pure.
+call takes no time, every ring comes, every attempt takes the time of its action and is done. So what waits
+for a limit starts at the place that the semaphore gives it; a run starts it earlier if its guess was wrong.
+Pure.
 """
 
 import heapq
@@ -23,13 +25,11 @@ from duebell_shared.bell.expression import (
     ring_minute,
 )
 from duebell_shared.bell.run_rules import (
-    AN_ATTEMPT,
     IN_SIGHT,
     LEASE,
     LONGEST_WAIT,
     MEASURING,
     MOMENT,
-    MOST_HELD,
     MOST_IN_SIGHT,
     MOST_WITH_PRIORITIES,
     READ_AGAIN,
@@ -37,7 +37,6 @@ from duebell_shared.bell.run_rules import (
     SHORTEST,
     STAYS,
     WATCH,
-    WEIGHT,
     done_in_time,
 )
 from duebell_shared.instants import MILLISECOND, NEVER
@@ -49,7 +48,10 @@ from duebell_shared.tasks.task import Task
 #: The owner of the lanes in the played record: its only run.
 _OWNER = "run"
 
-_KEEP, _NONE, _SECOND = RetentionPolicy(), timedelta(0), timedelta(seconds=1)
+#: How long one run may take; it starts nothing at its end.
+_RUN_LIMIT = timedelta(minutes=5) - RESERVE
+
+_KEEP, _NONE = RetentionPolicy(), timedelta(0)
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,24 +59,24 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
     head_start   how long before a due date the rule rings
     concurrency  how many actions a run has under way at a time
-    run_limit    how long one run may take
     runs         how many runs share what is too much for one
     is_called    whether a run can be called directly where the rule would ring too late
-    limits       the limits of actions, by name
+    limits       the limits of actions that have some, by name
     semaphores   what these have let start so far
     durations    how long an attempt takes, by action
-    otherwise    how long one takes of another action
     """
 
     head_start: timedelta = _NONE
     concurrency: int = 16
-    run_limit: timedelta = timedelta(minutes=5)
     runs: int = 1
     is_called: bool = False
     limits: Mapping[str, Limit] = {}
     semaphores: Mapping[str, Semaphore] = {}
     durations: Mapping[str, timedelta] = {}
-    otherwise: timedelta = _SECOND
+
+    def duration(self, action: str) -> timedelta:
+        """How long an attempt of this action takes; a second if none was measured."""
+        return self.durations.get(action, timedelta(seconds=1))
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,9 +154,9 @@ class Played:
         *,
         now: datetime,
         until: datetime,
-        record: ArmingRecord | None = None,
-        expression: str = SENTINEL,
-        running: Iterable[tuple[datetime, Task]] = (),
+        record: ArmingRecord,
+        expression: str,
+        running: Iterable[tuple[datetime, Task]],
     ) -> None:
         """`running` are the tasks under way, each with its end."""
         self.starts: list[Start] = []
@@ -165,13 +167,12 @@ class Played:
         self._now = now
         self._queue: list[tuple[datetime, int, str, int, _Waiting]] = []
         self._put_back: list[tuple[datetime, int, str, int, _Waiting]] = []
-        self._under_way: list[tuple[datetime, int, _Waiting, datetime]] = []
+        self._under_way: list[tuple[datetime, int, _Waiting]] = []
         self._number = 0
         for task in tasks:
             self._put(entry_of(task))
         self._semaphores = dict(conditions.semaphores)
         self._busy: defaultdict[str, int] = defaultdict(int)
-        record = record or ArmingRecord(lanes=())
         due = min((lane.due for lane in record.lanes), default=NEVER)
         self._record = replace(record, lanes=(Lane(due=due),), head_start=conditions.head_start)
         self._expression = expression
@@ -205,7 +206,7 @@ class Played:
 
     def _play(self, running: list[tuple[datetime, Task]]) -> None:
         for ends_at, task in running:
-            self._push(max(ends_at, self._now), entry_of(task), self._now)
+            self._push(max(ends_at, self._now), entry_of(task))
         self._record = self._record.lowered({0: self._read()})
         self._settle(self._now)
         begins, is_rung = (self._now, False) if running else self._next()
@@ -250,13 +251,10 @@ class Played:
 
     def _run(self) -> None:
         """One run, from now on until it gives its lanes back."""
-        self._stop_at = self._now + self._of.run_limit - min(RESERVE, self._of.run_limit / 5)
+        self._stop_at = self._now + _RUN_LIMIT
         self._places = self._of.concurrency
         self._measured_from, self._ended, self._has_shared = self._now, 0, self._of.runs == 1
-        self._in_run: defaultdict[str, list[_Waiting]] = defaultdict(list)
-        self._held: defaultdict[str, list[tuple[datetime, int, _Waiting]]] = defaultdict(list)
-        self._takes: dict[str, timedelta] = {}
-        self._last_place = self._watch_at = self._shared_at = self._now
+        self._last_place = self._shared_at = self._now
         self._helpers = 0
         while True:
             while True:
@@ -309,9 +307,7 @@ class Played:
                 self._claim(batch)
                 batch = []
         self._claim(batch)
-        next_due = self._head() if self._now < self._stop_at else NEVER
-        self._start_held()
-        return next_due
+        return self._head() if self._now < self._stop_at else NEVER
 
     def _share(self, in_sight: int) -> None:
         """Have further runs take a part of what is too much for this one, once its speed is known."""
@@ -329,35 +325,21 @@ class Played:
     def _wait(self, by: datetime) -> None:
         """Let attempts end until then, or until none is under way."""
         while self._under_way:
-            ends_at = self._under_way[0][0]
-            if self._now >= self._watch_at:
-                self._watch_at += WATCH * ((self._now - self._watch_at) // WATCH + 1)
-            wakes_at = self._watch_at if self._of.head_start and any(self._held.values()) else NEVER
             by = min(by, self._read_by)
-            if min(ends_at, wakes_at) > by:
+            if self._under_way[0][0] > by:
                 self._now = max(self._now, by)
-                self._start_held()
                 return
-            if ends_at <= wakes_at:
-                self._pass_end()
-            else:
-                self._now = wakes_at
-            self._start_held()
+            self._pass_end()
 
     def _pass_end(self) -> None:
         """Go on to the end of the attempt that ends next."""
-        ends_at, _, one, began = heapq.heappop(self._under_way)
+        ends_at, _, one = heapq.heappop(self._under_way)
         self._now = max(self._now, ends_at)
         self._ended += 1
         if one.task:
             self._go_on(one.task)
-        if self._limit_of(one.action):
+        if one.action in self._of.limits:
             self._busy[one.action] -= 1
-            took = ends_at - began
-            mean = self._takes.get(one.action, took)
-            self._takes[one.action] = mean + (took - mean) * WEIGHT
-            if waiting := self._in_run.pop(one.action, None):
-                self._take(one.action, waiting)
 
     def _go_on(self, task: Task) -> None:
         """Put the task's next occurrence, and its follow-up, into the queue."""
@@ -368,7 +350,7 @@ class Played:
             follow_up = _Waiting(queued=queued, priority=0, id=id, action=task.then.action, since=queued)
             self._put(follow_up)
             if self._of.head_start:  # the run watches for tasks that are added
-                self._read_by = min(self._read_by, max(queued, self._watch_at))
+                self._read_by = min(self._read_by, max(queued, self._now + WATCH))
             done = done.follow_up_settled()
         if done.queued is None:
             return
@@ -382,7 +364,7 @@ class Played:
         """Start these, as far as the limits of their actions allow."""
         limited: defaultdict[str, list[_Waiting]] = defaultdict(list)
         for one in batch:
-            if self._limit_of(one.action):
+            if one.action in self._of.limits:
                 limited[one.action].append(one)
             else:
                 self._start(one)
@@ -400,7 +382,7 @@ class Played:
             for one in several:
                 self._start(one)
             return
-        several = sorted([*self._in_run.pop(action, []), *several], key=_order)
+        several = sorted(several, key=_order)
         busy, until = self._busy[action], now + STAYS
         known = self._semaphores.get(action, Semaphore())
         taken = known.renewed("", busy if limit.at_most is not None else 0, until=until).take(
@@ -409,52 +391,23 @@ class Played:
             now=now,
             run="",
             until=until,
-            takes=self._time_of(action),
+            takes=max(self._of.duration(action), SHORTEST),
         )
         self._semaphores[action] = taken.semaphore
-        over = []
+        # A run chooses the time of a place that is too far away by chance, about this one.
+        latest = NEVER if limit.per_second else now + LONGEST_WAIT
         for one, place in zip(several, taken.places, strict=True):
             if place is None:
                 self._start(one)
             else:
-                over.append((one, place))
-        stays = 0 if limit.per_second else self._busy[action]
-        for one, _ in over[:stays]:
-            one.is_held = True
-        self._in_run[action] += [one for one, _ in over[:stays]]
-        # A run chooses the time of a place that is too far away by chance, about this one.
-        latest = NEVER if limit.per_second else now + LONGEST_WAIT
-        for one, place in over[stays:]:
-            self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
+                self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
 
     def _hold(self, one: _Waiting, place: datetime) -> None:
-        """Put it back until then; it is started before, if its limit allows it."""
+        """Put it back until then."""
         one.queued, one.is_held = place, True
         if place <= self._now + STAYS:
             self._last_place = max(self._last_place, place)
         self._put(one)
-        if len(self._held[one.action]) < MOST_HELD:
-            heapq.heappush(self._held[one.action], (one.queued, one.number, one))
-
-    def _start_held(self) -> None:
-        """Start those that wait for limits before their places, as soon as they may."""
-        for action, held in list(self._held.items()):
-            while held and (held[0][0] <= self._now or held[0][1] != held[0][-1].number):
-                heapq.heappop(held)
-            if not held or self._now >= self._stop_at:
-                continue
-            limit, busy = self._of.limits[action], self._busy[action]
-            semaphore = self._semaphores.get(action)
-            if semaphore is None or limit.closed_until(self._now):
-                continue
-            free = semaphore.free(limit, now=self._now, run="", under_way=busy)
-            if not limit.per_second:
-                free += max(free + busy - len(self._in_run[action]), 0)
-            several = [heapq.heappop(held)[-1] for _ in range(min(free, len(held)))]
-            for one in several:
-                one.number = 0  # it leaves its place
-            if several:
-                self._take(action, several)
 
     def _start(self, one: _Waiting) -> None:
         now, task, late = self._now, one.task, self._now - one.since
@@ -475,7 +428,7 @@ class Played:
                 if ended.queued:
                     self._put(entry_of(ended))
                 return
-        ends_at = now + self._of.durations.get(one.action, self._of.otherwise)
+        ends_at = now + self._of.duration(one.action)
         self.starts.append(
             Start(
                 at=now,
@@ -487,23 +440,13 @@ class Played:
                 recurs=task is not None and task.recurrence is not None,
             )
         )
-        self._push(ends_at, one, now)
+        self._push(ends_at, one)
 
-    def _push(self, ends_at: datetime, one: _Waiting, began: datetime) -> None:
+    def _push(self, ends_at: datetime, one: _Waiting) -> None:
         self._number += 1
-        heapq.heappush(self._under_way, (ends_at, self._number, one, began))
-        if self._limit_of(one.action):
+        heapq.heappush(self._under_way, (ends_at, self._number, one))
+        if one.action in self._of.limits:
             self._busy[one.action] += 1
-
-    def _limit_of(self, action: str) -> Limit | None:
-        limit = self._of.limits.get(action)
-        return limit if limit and limit.is_any else None
-
-    def _time_of(self, action: str) -> timedelta:
-        longest = max(
-            (self._now - began for _, _, one, began in self._under_way if one.action == action), default=_NONE
-        )
-        return max(self._takes.get(action, AN_ATTEMPT), longest, SHORTEST)
 
 
 def _order(one: _Waiting) -> tuple[datetime, datetime, str]:

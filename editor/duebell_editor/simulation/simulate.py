@@ -229,7 +229,9 @@ def simulate(
     }
     if wanted:
         head_start = HEAD_START if wanted is Precision.SECOND else timedelta(0)
-    of = replace(conditions, limits={**conditions.limits, **changed_limits}, head_start=head_start)
+    all_limits = {**conditions.limits, **changed_limits}
+    limits_then = {name: one for name, one in all_limits.items() if one.is_any}
+    of = replace(conditions, limits=limits_then, head_start=head_start)
     flattening = _flattening(waiting, now, until) if is_flattened else ()
     spreads |= {one.id: one.spread for one in flattening}
     changed = [_released(_spread(task, spreads, now), changed_limits, now) for task in waiting]
@@ -310,7 +312,7 @@ def _durations(queue: Queue, lanes: int, tasks: Iterable[Task]) -> dict[str, lis
 
 
 def _end(task: Task, of: Conditions) -> datetime:
-    return (task.started_at or task.due) + of.durations.get(task.action, of.otherwise)
+    return (task.started_at or task.due) + of.duration(task.action)
 
 
 def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
@@ -429,7 +431,7 @@ def _by_action(
             starts=len(those),
             late=sum(one * MILLISECOND > STARTS_WITHIN for one in those),
             lateness_max_ms=max(those),
-            duration_ms=of.durations.get(action, of.otherwise) // MILLISECOND,
+            duration_ms=of.duration(action) // MILLISECOND,
             measured=len(took.get(action, ())),
         )
         for action, those in late.items()

@@ -82,7 +82,7 @@ def serve(
             f"--editor-port"
         )
     clear(state)
-    refuse_taken(editor_port, field="editor_port")
+    refuse_taken(editor_port, option="--editor-port")
     kept = state / _ACTIONS
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")
@@ -337,15 +337,13 @@ class Reloader:
         self._before = now
 
     def _reload(self, changed: list[str]) -> None:
-        what = ", ".join(changed) or "the folder of its sources"
         try:
-            is_new = self._stack.reload()
+            self._stack.reload()
         except Exception as error:  # noqa: BLE001 (whatever is wrong with it, the next change is looked for)
             why = str(error) if isinstance(error, DuebellError) else f"{type(error).__name__}: {error}"
             self._say(f"the worker is not reloaded, and the one before goes on: {why}")
         else:
-            as_it_is = f"stays as it is: {what} changed, and makes the version that runs already"
-            self._say(f"the worker {f'is reloaded: {what} changed' if is_new else as_it_is}")
+            self._say(f"the worker is reloaded: {', '.join(changed) or 'the folder of its sources'} changed")
 
 
 def _states_of(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:

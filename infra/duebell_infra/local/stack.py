@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import boto3
 
@@ -118,7 +118,8 @@ class EmbeddedStack:
 
     def deliveries(self) -> list[Delivery]:
         """The deliveries that are declared without code."""
-        variables = self._function()["Environment"]["Variables"]
+        client, name = self.session.client("lambda"), self.settings.table
+        variables = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
         return list(deliveries_in(variables.get(ENVIRONMENT, "")).values())
 
     @property
@@ -137,18 +138,12 @@ class EmbeddedStack:
             return set()
         return {*files.values(), *([requirements] if requirements else [])}
 
-    def reload(self) -> bool:
-        """Deploy the actions as they are now; False if they are what runs already.
+    def reload(self) -> None:
+        """Deploy the actions as they are now. A run that is under way ends with what it began with.
 
-        A run that is under way ends with what it began with. Raises BundleFailed and DeployFailed; then the
-        worker is the one before.
+        Raises BundleFailed and DeployFailed; then the worker is the one before.
         """
-        before = self._function()["CodeSha256"]
         deploy(self.session, self._deployment, say=lambda _: None, synced=self._synced)
-        return bool(self._function()["CodeSha256"] != before)
-
-    def _function(self) -> Any:
-        return self.session.client("lambda").get_function_configuration(FunctionName=self.settings.table)
 
     def _ring_if_missed(self) -> None:
         """Start a run if MiniStack may have missed the rule's minute, or may miss it now.

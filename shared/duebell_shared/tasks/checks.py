@@ -88,8 +88,7 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
                     f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
                 )
         case None:
-            way_out = "give an aware datetime, or a timedelta from now"
-            raise InvalidTask("due", "is missing", way_out=way_out, code="due-missing")
+            raise InvalidTask("due", "is missing: give an aware datetime, or a timedelta from now")
         case _:
             raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
     try:

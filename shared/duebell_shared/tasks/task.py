@@ -405,12 +405,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def check_fields(self) -> None:
         """Raise InvalidTask for fields that do not go together."""
         if self.expires_after is not None and self.recurrence:
-            raise InvalidTask(
-                "expires_after",
-                "goes without a schedule",
-                way_out="there, missed='skip' passes over what is late",
-                code="schedule-expires",
-            )
+            why = "goes without a schedule: there, `skip` of missed runs passes over what is late"
+            raise InvalidTask("expires_after", why)
         if self.batch is not None and self.recurrence:
             raise InvalidTask("batch", "goes without a schedule: a recurring task may never end")
         if self.on_failed or self.then:

@@ -7,6 +7,7 @@ later. A try that is refused has none.
 import base64
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -101,8 +102,11 @@ class Network:
     def __init__(
         self, aws: Aws, settings: Settings, *, page: int = _PAGE, lane_bytes: float = math.inf
     ) -> None:
-        """`aws` says what goes wrong and when, and rings the rule; a lane holds no more than `lane_bytes`."""
-        self.faults = 0
+        """`aws` says what goes wrong and when, and rings the rule; a lane holds no more than `lane_bytes`.
+
+        happened  how often a try that was not answered took effect now, later, never
+        """
+        self.happened: Counter[str] = Counter()
         self.dynamodb = DynamoDb(settings.table, page=page, hiccup=self._hiccup, lane_bytes=lane_bytes)
         self._aws = aws
         self._random = aws.world.random
@@ -159,8 +163,8 @@ class Network:
     def _unanswered(self, process: Process, sent: Try, what: str, may_take_effect: tuple[str, ...]) -> Answer:
         """A try that tells nothing: a time-out, a broken connection, a status of 500 or above."""
         random = self._random
-        self.faults += 1
         takes_effect = "never" if what == "no connection" else random.choice(may_take_effect)
+        self.happened[takes_effect] += 1
         self._aws.trace.append(f"    {what}, takes effect {takes_effect}")
         if takes_effect == "now":
             self._take(sent)
@@ -192,7 +196,6 @@ class Network:
         if not self._aws.refuses():
             return None
         random = self._random
-        self.faults += 1
         what = random.choice(["throttled", "never", "now", "later"])
         self._aws.trace.append(f"    one of many: {what}")
         if what == "throttled":

@@ -47,13 +47,6 @@ def test_a_run_without_an_echo_sets_its_watchdog(
     assert costs.of() == {"reads": 1, "swaps": 4, "puts": 2, "queries": 4, "heads": 0}
 
 
-def test_a_new_head_is_two_writes_beside_the_task_and_one_put_rule(editor: Editor, costs: Costs) -> None:
-    editor.add("act", due=NEXT, id="b")
-    costs.clear()
-    editor.add("act", due=DUE, id="a")
-    assert costs.of("reads", "swaps", "puts") == {"reads": 1, "swaps": 2, "puts": 1}
-
-
 def test_a_run_that_finds_nothing_due_is_as_cheap(
     editor: Editor, worker: Worker, clock: Clock, costs: Costs
 ) -> None:

@@ -187,7 +187,7 @@ function tab([status, name, count]) {
     found !== undefined && found !== null && " ",
     found !== undefined &&
       found !== null &&
-      h(`span.count${status === "failed" && found ? ".bad" : ""}`, {}, counted(found)),
+      h(`span.count${["overdue", "failed"].includes(status) && found ? ".bad" : ""}`, {}, counted(found)),
   );
   press(made, filters.status === status);
   return made;
@@ -195,9 +195,14 @@ function tab([status, name, count]) {
 
 const pick = (status) => setFilters({ status, ...(status === "failed" ? {} : { error: "" }) });
 
-const SEARCH = [ANY, "Any status", () => undefined];
+// Shown only while they are picked: by a search, and by the count of overdue tasks.
+const PICKED = [
+  [ANY, "Any status", () => undefined],
+  ["overdue", "Overdue", (status) => status?.overdue],
+];
 
-const drawTabs = () => refill(byId("tabs"), [...(isById() ? [SEARCH] : []), ...TABS].map(tab));
+const drawTabs = () =>
+  refill(byId("tabs"), [...PICKED.filter(([status]) => status === filters.status), ...TABS].map(tab));
 
 export async function refreshCounts() {
   past = await get("counts");

@@ -39,7 +39,7 @@ const tiles = (status) =>
   h(
     "div.tiles",
     {},
-    tile("overdue", "overdue", status.overdue, "", { when: "overdue" }, "bad"),
+    tile("overdue", "overdue", status.overdue, "", { status: "overdue" }, "bad"),
     tile("failed", "failed", failedIn(status), "", { status: "failed" }, "bad"),
     tile("running", "running", status.running, "", { status: "running" }),
     tile(

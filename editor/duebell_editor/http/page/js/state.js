@@ -27,7 +27,7 @@ const HOUR = 3600000;
 const day = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days);
 const later = (now, hours) => new Date(now.getTime() + hours * HOUR);
 
-// Tasks that should have started are overdue: some minutes later, or at once if the ring for them brought no run.
+// Before this, tasks are overdue, not due tonight: some minutes ago, or now if the ring for them brought no run.
 let isRingMissed = false;
 export function setRingMissed(is) {
   isRingMissed = is;
@@ -42,7 +42,6 @@ function morning(now) {
 
 // [name, first moment, moment behind the last]; null for no bound.
 const COMING = {
-  overdue: ["Overdue", () => null, late],
   tonight: [`Tonight, until 0${constants.morning}:00`, late, morning],
   hour: ["Next hour", (now) => now, (now) => later(now, 1)],
   today: ["Today", (now) => day(now, 0), (now) => day(now, 1)],

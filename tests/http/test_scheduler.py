@@ -1,10 +1,16 @@
-"""Recurring tasks and previews of schedules over HTTP."""
+"""The scheduler over HTTP: schedules, calendars, limits, time zones, and what the doctor repairs."""
 
+from datetime import timedelta
+
+import jsonschema_rs
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import Editor, TaskConflict
+from duebell import Editor, TaskConflict, Worker
+from duebell_shared.backend import Backend
+from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 from tests.http.asking import add
+from tests.support import NOON
 
 
 def test_a_recurring_task_and_its_changes(client: TestClient) -> None:
@@ -104,3 +110,78 @@ def test_an_import_names_the_tasks_that_it_could_not_plan_anew(
     assert answer["failures"] == [
         {"id": "one", "type": "urn:duebell:task-conflict", "detail": "task 'one' is running"}
     ]
+
+
+def test_the_doctor_looks_thoroughly_and_mends(client: TestClient, editor: Editor) -> None:
+    # Given a rule that someone else has set
+    add(client, id="a")
+    editor._backend.rule.ring_at(NOON + timedelta(days=400), within=timedelta(minutes=1))
+    # Then the doctor says so, and mends it
+    assert [one["kind"] for one in client.get("/api/doctor").json()["problems"]] == ["rule_elsewhere"]
+    assert client.post("/api/doctor").json()["healthy"]
+    assert client.get("/api/doctor").json()["problems"] == []
+
+
+@pytest.mark.usefixtures("false_zones")
+def test_times_are_read_by_the_package(client: TestClient) -> None:
+    daily = {"schedule": "0 9 * * *", "timezone": "Europe/Berlin", "start": "2026-12-01T00:00:00Z"}
+    [first] = client.post("/api/preview", json={**daily, "count": 1}).json()["occurrences"]
+    assert first.endswith("T08:00:00.000Z" if first[5:7] in {"01", "02", "11", "12"} else "T07:00:00.000Z")
+    task = client.post("/api/tasks", json={"action": "x", **daily}).json()
+    assert task["due"] == "2026-12-01T08:00:00.000Z"
+    days: dict[str, str | int] = {
+        "start": "2026-12-31T12:00:00Z",
+        "step": "day",
+        "count": 1,
+        "timezone": "Europe/Berlin",
+    }
+    for path in ("timeline", "history"):
+        [bucket] = client.get(f"/api/{path}", params=days).json()["buckets"]
+        assert bucket["start"] == "2026-12-30T23:00:00.000Z"
+
+
+def test_the_time_zones_are_listed(client: TestClient) -> None:
+    found = client.get("/api/timezones").json()
+    assert found == {"tzdata": TZDATA_VERSION, "names": sorted(zone_names())}
+    for zone in ("localtime", "right/UTC", "../zones", "europe/berlin"):
+        answer = client.post("/api/preview", json={"schedule": "0 9 * * *", "timezone": zone})
+        assert answer.status_code == 422
+        assert answer.json()["field"] == "timezone"
+
+
+@pytest.fixture
+def limited(client: TestClient, backend: Backend) -> TestClient:
+    worker = Worker(backend=backend)
+    worker.action("shop/mail", per_second=10)(lambda: None)
+    worker.register()
+    return client
+
+
+def test_a_limit_is_set_and_told(limited: TestClient) -> None:
+    answer = limited.patch("/api/limits/shop%2Fmail", json={"at_most": 5, "per_second": 2})
+    assert answer.status_code == 200
+    limit = answer.json()
+    assert (limit["at_most"], limit["per_second"], limit["paused"]) == (5, 2, False)
+    assert (limit["declared_at_most"], limit["declared_per_second"]) == (None, 10)
+    assert limit["since"]
+    assert limited.get("/api/limits").json() == {"limits": [{**limit, "waiting": 0}]}
+    # As the description of the API has it
+    document = limited.get("/openapi.json").json()
+    schema = document["components"]["schemas"]["ActionLimit"]
+    assert jsonschema_rs.is_valid({**schema, "components": document["components"]}, limit)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"at_most": 1.5}, "at_most"),
+        ({"per_second": 5_000}, "per_second"),
+        ({"closed": "at night"}, "closed"),
+        ({"x": 1}, "x"),
+    ],
+)
+def test_what_cannot_be_a_limit_is_refused_by_name(limited: TestClient, body: object, field: str) -> None:
+    answer = limited.patch("/api/limits/shop%2Fmail", json=body)
+    assert answer.status_code == 422
+    assert field in answer.json()["detail"]
+    assert limited.get("/api/limits").json()["limits"][0]["since"] is None

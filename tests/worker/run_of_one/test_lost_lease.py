@@ -1,17 +1,15 @@
-"""A run of one task that dies, or loses its lease, at any step: the rule's echo brings the next run."""
+"""A run of one task that loses its lease while it gives its lanes back, or before that."""
 
-from collections import Counter
 from datetime import datetime
 
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell import Editor, NotArmed, Retry, Worker
+from duebell import Editor, NotArmed, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.bell.expression import next_ring
 from duebell_worker.run.lease import Lease
 from tests.support import Clock
 from tests.worker.log_lines import Log
@@ -20,93 +18,19 @@ from tests.worker.run_of_one.scene import DUE, MINUTE, SECOND, CountingStore, Ho
 NEXT = DUE + 20 * MINUTE
 
 
-class Died(BaseException):
-    """The process ends here."""
-
-
-class Life:
-    """The starts of each task, by its id."""
-
-    def __init__(self, backend: Backend) -> None:
-        self.starts: dict[str, list[datetime]] = {}
-        self.is_acting = False
-        self._backend = backend
-
-    def worker(self) -> Worker:
-        """A new process."""
-        worker = Worker(backend=self._backend, pool=lambda _: InlinePool())
-        worker.action("act")(lambda _, task: self._start(task.id))
-        worker.action("again")(lambda _, task: self._fail_first(task.id))
-        worker.action("add")(lambda _, task: self._add(task.id))
-        return worker
-
-    def _start(self, id: str) -> None:
-        self.starts.setdefault(id, []).append(self._backend.clock())
-
-    def _fail_first(self, id: str) -> None:
-        self._start(id)
-        if len(self.starts[id]) == 1:
-            raise Retry(after=10 * MINUTE)
-
-    def _add(self, id: str) -> None:
-        self._start(id)
-        self.is_acting = True
-        Editor(backend=self._backend).add("act", due=DUE + 7 * MINUTE, id="added", if_exists="keep")
-        self.is_acting = False
-
-
-def die_at(life: Life, hooked: CountingStore | HookedBell, nth: int, *, before: bool) -> None:
-    """Have the process end at the run's own n-th such step from now on, before it takes effect or after."""
-    left = iter(range(nth))
-
-    def hook(*_: object) -> None:
-        if not life.is_acting and next(left, None) == nth - 1:
-            raise Died
-
-    setattr(hooked, "before" if before else "after", hook)
-
-
-STEPS = [("swap", 1), ("swap", 2), ("swap", 3), ("put", 1)]
-
-
-STEPS_LATE = [("swap", nth) for nth in (2, 3, 4)] + [("put", 1), ("put", 2)]
-
-
-@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize(("step", "nth"), STEPS_LATE, ids=[f"{step}-{nth}" for step, nth in STEPS_LATE])
-def test_in_the_last_minutes_of_an_hour_the_watchdog_that_was_set_brings_it(
-    editor: Editor,
-    backend: Backend,
-    store: CountingStore,
-    bell: HookedBell,
-    clock: Clock,
-    *,
-    step: str,
-    nth: int,
-    before: bool,
-) -> None:
-    life = Life(backend)
-    editor.add("act", due=DUE + 56 * MINUTE, id="due")
-    ring(clock, bell)
-    die_at(life, store if step == "swap" else bell, nth, before=before)
-    with pytest.raises(Died):
-        life.worker().run()
-    for _ in range(9):
-        if next_ring(bell.expression, clock.now) is None:
-            break
-        ring(clock, bell)
-        life.worker().run()
-    assert Counter(len(times) for times in life.starts.values()) == {1: 1}
-    assert editor.list().tasks == ()
-    assert editor.status().healthy
-
-
 # A lease that is lost while the lanes are given back.
 
 
 @pytest.mark.parametrize("only", [None, [1]], ids=["all-lanes", "one-lane"])
 def test_a_lease_that_was_lost_is_said_and_nothing_is_written(
-    editor: Editor, backend: Backend, store: CountingStore, clock: Clock, log: Log, *, only: list[int] | None
+    editor: Editor,
+    worker: Worker,
+    backend: Backend,
+    store: CountingStore,
+    clock: Clock,
+    *,
+    log: Log,
+    only: list[int] | None,
 ) -> None:
     # Given another run, whose clock is minutes ahead, that claims lanes just before they are given back
     editor.add("act", due=DUE, id="due")
@@ -124,7 +48,7 @@ def test_a_lease_that_was_lost_is_said_and_nothing_is_written(
 
     at_release(store, claim)
     # When the run ends
-    report = Life(backend).worker().run()
+    report = worker.run()
     # Then it says so, has changed no lane, and has seen to the other's watchdog
     assert report.lost_lease
     assert len(log.lines("lease_lost")) == 1

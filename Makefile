@@ -61,7 +61,7 @@ audit: $(READY) ## Look for known faults: in the templates with checkov (some 30
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework cloudformation --file infra/template.yaml
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework terraform --directory infra/terraform
 	@test -x $(VENV)/pip-audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/pip-audit && $(VENV)/pip-audit/bin/pip install --quiet pip-audit==2.10.1)
-	$(BIN)/python -m tests.audit $(VENV)/pip-audit/bin/pip-audit $(LOCK)
+	$(VENV)/pip-audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off --requirement $(LOCK)
 
 bundle: $(READY) ## Make the page's script and style sheets of its modules; needs npm. Commit what it writes
 	@test -x $(VENV)/esbuild/node_modules/.bin/esbuild || npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(VENV)/esbuild esbuild@0.28.2

@@ -14,7 +14,6 @@ from threading import Thread
 
 from duebell import DuebellError, Editor, Status, Task
 from duebell.http import serve
-from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local.ministack import refuse_taken
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.stack import EmbeddedStack
@@ -49,10 +48,7 @@ def main() -> int:
 def play(folder: Path, *, once: bool, port: int) -> int:
     """Deploy the stack into `folder`, plan sales, see one task run; the exit status."""
     if not once:
-        try:
-            refuse_taken(port)
-        except EmbeddedStackFailed as error:
-            raise EmbeddedStackFailed(f"{error.reason}: choose another with ARGS='--port N'") from None
+        refuse_taken(port, option="ARGS='--port N'")
     say("deploying the stack on this machine, from the template that goes to AWS")
     with EmbeddedStack(folder, actions="examples.sales.actions:worker", say=say) as stack:
         say("to use the command line meanwhile, in another terminal:  . .venv/bin/activate")

@@ -34,15 +34,7 @@ class WorkerFailed(DeployFailed):
 
 
 class EmbeddedStackFailed(InfraError):
-    """The stack on this machine could not be started or stopped.
-
-    Where another argument is the way out, `field` names it, such as `port`, and `reason` says why.
-    """
-
-    def __init__(self, reason: str, *, field: str = "") -> None:
-        super().__init__(f"{reason}: choose another {field}" if field else reason)
-        self.field = field
-        self.reason = reason
+    """The stack on this machine could not be started or stopped."""
 
 
 class AlreadyRunning(EmbeddedStackFailed):

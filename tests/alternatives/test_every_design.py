@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 from alternatives.comparison.simulate import ROWS, Row
-from alternatives.design import Capabilities, Design, NotOffered, Refused, Task
+from alternatives.design import Capabilities, Design, NotOffered
 from alternatives.duebell_queue import DuebellQueue
 from alternatives.ttl_stream import DelegatingTtlStream
 
-from .stage import DAY, HOUR, MINUTE, Stage
+from .stage import DAY, HOUR, Stage
 
 #: With every design's slowness: three days after the due date a task is done.
 PATIENCE = 3 * DAY
@@ -44,33 +44,6 @@ def test_a_cancelled_task_is_not_done_or_cancelling_is_not_offered(make: Callabl
     stage.passes_until(HOUR + PATIENCE)
     assert stage.done("one") == (0 if offers else 1)
     assert stage.done("other") == 1
-
-
-@every_design
-def test_a_moved_task_is_done_once_and_not_before_its_new_time(make: Callable[..., Design]) -> None:
-    stage = Stage(make)
-    stage.adds("one", 2 * HOUR)
-    moved = Task(id="one", due=stage.begin + HOUR)
-    if not _capabilities(make).move:
-        with pytest.raises(NotOffered, match="one"):
-            stage.does(lambda design: design.move(moved))
-        return
-    stage.does(lambda design: design.move(moved))
-    stage.passes_until(HOUR + PATIENCE)
-    [started] = stage.started("one")
-    assert started >= HOUR
-
-
-@every_design
-def test_a_task_recurs_or_is_refused_with_the_way_out(make: Callable[..., Design]) -> None:
-    stage = Stage(make)
-    if not _capabilities(make).recurring:
-        with pytest.raises(Refused, match=r"one recurs.*: "):
-            stage.adds("one", HOUR, every=HOUR)
-        return
-    stage.adds("one", HOUR, every=HOUR)
-    stage.passes_until(5 * HOUR + 55 * MINUTE)
-    assert stage.done("one") in {4, 5}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])

@@ -58,7 +58,7 @@ def computed() -> Iterator[float]:
 
 
 def of_scale() -> Iterator[float]:
-    """What docs/scale.md computes, which tests/infra/test_scale_page.py holds against its formulas."""
+    """What docs/scale.md computes."""
     write, hour = PRICES["write"].dollars / 1e6, PRICES["write_hour"].dollars / 3600
     yield from (6e6 * write, 6e6 * hour / 0.7)
     for read_units in (64, 2_500):

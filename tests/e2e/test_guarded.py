@@ -17,9 +17,7 @@ from botocore.exceptions import ClientError
 from botocore.session import Session
 
 from duebell import Editor
-from duebell_infra.errors import EmbeddedStackFailed
-from duebell_infra.local import ministack
-from duebell_infra.local.ministack import HOST, MiniStack, free_port, refuse_taken
+from duebell_infra.local.ministack import HOST, MiniStack, free_port
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.state import StateFolder
 from tests.e2e.support import duebell
@@ -148,34 +146,6 @@ def test_another_user_of_the_machine_is_kept_out(open_folder: OpenFolder) -> Non
             assert " 403 " in answered.stdout, answered.stderr
         finally:
             stack.stop()
-
-
-def test_a_stack_that_answers_without_the_key_is_stopped_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a MiniStack that has no guard before it
-    child = tmp_path / "unguarded.py"
-    child.write_text(
-        textwrap.dedent("""
-            import asyncio, sys
-            from hypercorn.asyncio import serve
-            from hypercorn.config import Config
-            from ministack.app import app
-            config = Config()
-            config.bind = [f"fd://{sys.argv[1]}"]
-            asyncio.run(serve(app, config))
-        """)
-    )
-    monkeypatch.setattr(ministack, "_CHILD", child)
-    port = free_port()
-
-    # When it is started, then that fails, and it does not go on
-    with StateFolder(tmp_path / "state") as state:
-        stack = MiniStack(state, port)
-        with pytest.raises(EmbeddedStackFailed, match="answers without the stack's access key"):
-            stack.start()
-        assert not stack.is_running
-    refuse_taken(port)
 
 
 def test_the_command_line_says_what_to_do_without_the_key(stack: EmbeddedStack) -> None:

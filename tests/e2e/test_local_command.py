@@ -1,17 +1,19 @@
-"""`duebell local` as a process: how it starts, what it refuses, how it ends, what it keeps."""
+"""`duebell local` as a process, also in the background: how it starts, refuses, reloads and ends."""
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import urllib.error
 import urllib.request
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from duebell import Editor, Settings
+from duebell import Editor, Settings, Status
+from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local.ministack import HOST, free_port, refuse_taken
 from duebell_infra.local.state import StateFolder
@@ -107,3 +109,124 @@ def is_unlocked(state: Path) -> bool:
             return True
     except EmbeddedStackFailed:
         return False
+
+
+NOW = timedelta(0)
+
+JOBS = """
+import logging
+from pathlib import Path
+from duebell import Worker
+from words import WORD
+
+worker = Worker.from_env()
+
+@worker.action("speak")
+def speak(payload):
+    print("printed", WORD)
+    logging.info("logged %s", WORD)
+    while not Path(payload["gate"]).exists():
+        pass
+
+@worker.recurring("rate(30 days)")
+@worker.action
+def tidy(): ...
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "jobs.py").write_text(JOBS)
+    (folder / "words.py").write_text("WORD = 'first'")
+    return folder
+
+
+def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
+    ports = ("--port", str(free_port()), "--editor-port", str(free_port()))
+    began = duebell("local", "--detach", "--actions", "jobs:worker", *ports, folder=project)
+    try:
+        assert (began.returncode, began.stderr) == (0, "")
+        # It tells what it changed of the recurring tasks that the code declares
+        assert "  sync  add tidy (tidy, rate(30 days))\n" in began.stdout
+        assert duebell("local", "wait", "--timeout", "1", folder=project).returncode == 0
+        # A second one says that it is there, and ends with a status of its own
+        again = duebell("local", "--detach", *ports, folder=project)
+        assert again.returncode == 4
+        assert again.stdout.splitlines() == began.stdout.splitlines()[-4:]
+        assert "runs already, its page at http://127.0.0.1:" in again.stderr
+        # Services reach it with the line that is printed
+        note = LocalStack.read(project / ".duebell")
+        assert note
+        exported = shlex.split(next(line for line in began.stdout.splitlines() if "  export " in line))
+        assert dict(one.split("=", 1) for one in exported[1:]) == note.environment
+        # The command line finds it by its name, also from a folder below
+        (project / "below").mkdir()
+        added = duebell(
+            "--name", "local", "add", "speak", "--in", "1d", "--id", "later", folder=project / "below"
+        )
+        assert (added.returncode, added.stderr) == (0, "")
+    finally:
+        stopped = duebell("local", "stop", folder=project)
+    assert stopped.returncode == 0
+    assert stopped.stdout.startswith("stopped")
+    assert LocalStack.read(project / ".duebell") is None
+    assert "none is running" in duebell("local", "stop", folder=project).stdout
+
+
+def test_the_log_comes_at_once_and_a_change_is_loaded(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(project))
+    monkeypatch.syspath_prepend(project)
+    with local_command(tmp_path / "state", "--actions", "jobs:worker") as command:
+        editor = Editor(Settings(function="duebell"), session=command.session)
+
+        def speak(id: str) -> Path:
+            gate = tmp_path / id
+            editor.add("speak", due=NOW, id=id, payload={"gate": str(gate)})
+            return gate
+
+        # What an action writes is shown while it runs
+        gate = speak("one")
+        wait_for(lambda: "logged first" in command.printed, patience=60)
+        assert "printed first" in command.printed
+        assert editor.get("one").status is Status.RUNNING
+        gate.touch()
+        wait_for(lambda: "id=one action=speak attempt=1 outcome=done" in command.printed, patience=60)
+
+        # A traceback names the file as it is in this folder
+        editor.add("speak", due=NOW, id="wrong", payload={})
+        wait_for(lambda: "id=wrong action=speak attempt=1 outcome=retried" in command.printed, patience=60)
+        failure = editor.get("wrong").failure
+        assert failure
+        assert 'File "jobs.py", line ' in failure.traceback
+        editor.cancel("wrong")
+
+        # A module that cannot be loaded is said, and the one before goes on
+        (project / "words.py").write_text("import no_such_module_anywhere")
+        wait_for(lambda: "is not reloaded" in command.printed, patience=60)
+        assert "no_such_module_anywhere" in command.printed
+        speak("two").touch()
+        wait_for(lambda: editor.get("two").status is Status.DONE, patience=60)
+        wait_for(lambda: command.printed.count("logged first") == 3, patience=60)
+
+        # When the mistake is put back, it is loaded again
+        (project / "words.py").write_text("WORD = 'first'")
+        wait_for(lambda: "is reloaded: words.py changed" in command.printed, patience=60)
+
+        # And what can be loaded is
+        (project / "words.py").write_text("WORD = 'second'")
+        wait_for(lambda: command.printed.count("is reloaded: words.py changed") == 2, patience=60)
+        speak("three").touch()
+        wait_for(lambda: "logged second" in command.printed, patience=60)
+
+        # Recurring tasks that it declares are changed, too, and that is said
+        assert "sync  add tidy (tidy, rate(30 days))" in command.printed
+        (project / "jobs.py").write_text(JOBS.replace("30 days", "5 minutes"))
+        wait_for(lambda: "is reloaded: jobs.py changed" in command.printed, patience=60)
+        said = command.printed.rpartition("sync  change tidy (tidy, rate(5 minutes)), schedule\n")[2]
+        # Once, whatever a run that began meanwhile says in between
+        assert "sync  the rule rings by" in said
+        assert said.count("rings by") == 1

@@ -1,14 +1,21 @@
-"""The whole way of a task, for real: added, rung for, run by the bundled Lambda, in the history, re-armed."""
+"""The whole way of a task, for real: rung for by the rule, to the second, or after a heartbeat."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from msgspec.structs import astuple
 
 from duebell import Editor, InvalidTask, ProblemKind, Status, TaskNotFound, Then, WaitCause
 from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.worker_log import WorkerLog
-from tests.e2e.support import wait_for
+from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.instants import utc_now
+from duebell_shared.settings import Precision
+from tests.e2e.deployer import LATER, Deployer
+from tests.e2e.support import ACTIONS, HERE, wait_for
 from tests.support import SetFor
 
 pytestmark = pytest.mark.e2e
@@ -121,3 +128,49 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     wait_for(is_armed_for_the_head)
     wrong = {problem.kind for problem in editor.status().problems}
     assert wrong <= {ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS}
+
+
+def test_tasks_start_at_their_second_and_never_before(tmp_path: Path) -> None:
+    # Given a scheduler to the second, whose runs are so short that one has to hand over to another
+    parameters = {"Precision": Precision.SECOND, "Timeout": "30"}
+    with EmbeddedStack(tmp_path / "stack", actions=ACTIONS, folder=HERE, parameters=parameters) as stack:
+        editor = Editor(stack.settings, session=stack.session)
+
+        # When tasks are added that are due sooner than a rule could ring
+        dues = [utc_now() + timedelta(seconds=seconds) for seconds in (0, 4.5, 9.25, 18, 33.5, 41)]
+        tasks = [editor.add("succeed", due=due) for due in dues]
+        rings_at = editor.status().rings_at
+        assert rings_at
+
+        # Then each is done, none of them early, and the first ones before the rule could have rung
+        wait_for(lambda: editor.get(tasks[-1].id).status is Status.DONE)
+        done = [editor.get(task.id) for task in tasks]
+        assert all(task.status is Status.DONE and task.lateness_ms is not None for task in done)
+        assert all(task.started_at and task.started_at >= task.due for task in done)
+        assert done[1].started_at
+        assert done[1].started_at < rings_at
+        # By more than one run, each the successor of the one before
+        assert len({task.run for task in done}) > 1
+
+
+def test_a_heartbeat_repairs_a_rule_that_was_parked_by_hand(deployer: Deployer) -> None:
+    events: Any = deployer.session.client("events")
+    # Given a stack without a heartbeat, which has no second rule
+    deployer.deploy()
+    with pytest.raises(ClientError, match="ResourceNotFound"):
+        events.describe_rule(Name=f"{deployer.name}-heartbeat")
+    # And one with it
+    editor = deployer.deploy(Heartbeat="hourly")
+    rule = events.describe_rule(Name=f"{deployer.name}-heartbeat")
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 hour)", "ENABLED")
+    editor.add("succeed", due=LATER, id="later")
+    assert deployer.rule == SetFor(LATER)
+    # When somebody parks the rule, and the heartbeat comes: each minute here, as nobody waits an hour
+    events.put_rule(Name=deployer.name, ScheduleExpression=SENTINEL, State="ENABLED")
+    events.put_rule(Name=f"{deployer.name}-heartbeat", ScheduleExpression="rate(1 minute)", State="ENABLED")
+    # Then the worker sets it right
+    wait_for(lambda: deployer.rule == SetFor(LATER))
+    # And without the heartbeat the second rule goes
+    deployer.deploy(Heartbeat="off")
+    with pytest.raises(ClientError, match="ResourceNotFound"):
+        events.describe_rule(Name=f"{deployer.name}-heartbeat")

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from duebell import ProblemKind, Status
-from duebell_infra.errors import BundleFailed, WorkerFailed
 from tests.e2e.deployer import LATER, Deployer
 from tests.support import SetFor
 
@@ -58,24 +57,3 @@ def test_there_and_back(deployer: Deployer, versions: list[Path]) -> None:
     assert deployer.rule == SetFor(LATER)
     wrong = {problem.kind for problem in editor.status().problems}
     assert wrong <= {ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS}
-
-
-def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions: list[Path]) -> None:
-    first, second = versions
-    editor = deployer.deploy(folder=first, actions="versioned:worker")
-    (second / "versioned.py").write_text("raise RuntimeError('broken')\nworker = None\n")
-    editor.add("which", due=LATER, id="later")
-    editor.add("which", due=SOON, id="held up")
-    with pytest.raises(BundleFailed, match="broken"):
-        deployer.deploy(folder=second, actions="versioned:worker")
-    with pytest.raises(WorkerFailed, match="broken"):
-        deployer.deploy(folder=second, actions="versioned:worker", imported=False)
-    with pytest.raises(AssertionError, match="broken"):
-        deployer.run()
-    assert editor.get("held up").status is Status.SCHEDULED
-    assert editor.status().rings_at
-
-    deployer.deploy(folder=first, actions="versioned:worker")
-
-    assert deployer.why_failed(editor, "held up") == "version 1"
-    assert deployer.rule == SetFor(LATER)

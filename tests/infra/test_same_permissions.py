@@ -1,9 +1,9 @@
-"""CloudFormation and Terraform allow the same, on the same."""
+"""CloudFormation and Terraform allow the same, on the same: roles, queues, versions of the worker."""
 
 from typing import Any
 
 from tests.infra.both import properties
-from tests.infra.policies import ACCOUNT, statements_of, worker_document
+from tests.infra.policies import ACCOUNT, granted, statements_of, worker_document
 from tests.support import REGION
 
 
@@ -174,3 +174,105 @@ def _ours(document: Any) -> dict[str, set[str]]:
         actions = statement["Action"]
         found[statement["Sid"]] = {actions} if isinstance(actions, str) else set(actions)
     return found
+
+
+QUEUES = {
+    "LostRings": "lost_rings",
+    "FailedRuns": "failed_runs",
+    "IntakeQueue": "intake",
+    "IntakeDeadLetters": "intake_dead_letters",
+}
+
+
+def test_a_message_is_hidden_for_six_times_the_longest_run_and_the_batch_window(
+    template: Any, module: Any
+) -> None:
+    # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+    window = properties(template, "IntakeMapping")["MaximumBatchingWindowInSeconds"]
+    parameters = template["Parameters"]
+    hidden = parameters["IntakeVisibility"]["Default"]
+    assert int(hidden) == 6 * int(parameters["Timeout"]["Default"]) + window
+    assert properties(template, "IntakeQueue")["VisibilityTimeout"] == {"Ref": "IntakeVisibility"}
+    theirs = module["resource"]["aws_sqs_queue"]["intake"]["visibility_timeout_seconds"]
+    assert theirs == f"${{6 * var.timeout + {window}}}"
+
+
+def test_a_message_that_kills_every_run_becomes_a_dead_letter_before_it_expires(template: Any) -> None:
+    ours = properties(template, "IntakeQueue")
+    longest = 6 * int(template["Parameters"]["Timeout"]["MaxValue"]) + 1
+    tries = ours["RedrivePolicy"]["maxReceiveCount"]
+    kept = properties(template, "IntakeDeadLetters")["MessageRetentionPeriod"]
+    assert tries * longest < ours["MessageRetentionPeriod"] < kept
+
+
+def test_no_queue_takes_a_call_without_tls(template: Any, module: Any) -> None:
+    denied = {}
+    for one in template["Resources"].values():
+        if one["Type"] == "AWS::SQS::QueuePolicy":
+            for statement in one["Properties"]["PolicyDocument"]["Statement"]:
+                if statement["Effect"] == "Deny":
+                    for queue in one["Properties"]["Queues"]:
+                        denied[queue.get("Ref") or queue["Fn::If"][1]["Ref"]] = statement
+    assert set(denied) == set(QUEUES)
+    for statement in denied.values():
+        assert (statement["Principal"], statement["Action"]) == ("*", "sqs:*")
+        assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+    documents = module["data"]["aws_iam_policy_document"]
+    [theirs] = documents["tls_only"]["statement"]
+    assert (theirs["effect"], theirs["actions"]) == ("Deny", ["sqs:*"])
+    assert theirs["condition"] == [{"test": "Bool", "variable": "aws:SecureTransport", "values": ["false"]}]
+    assert documents["lost_rings"]["source_policy_documents"] == [
+        "${data.aws_iam_policy_document.tls_only.json}"
+    ]
+    for name in set(QUEUES.values()) - {"lost_rings"}:
+        queue = module["resource"]["aws_sqs_queue"][name]
+        assert queue["policy"] == "${data.aws_iam_policy_document.tls_only.json}"
+    # Whoever lets others send to the intake gives its queue another policy.
+    assert module["resource"]["aws_sqs_queue"]["intake"]["lifecycle"] == [{"ignore_changes": ["policy"]}]
+
+
+NONE = {"Ref": "AWS::NoValue"}
+
+
+def test_all_that_call_or_wake_the_worker_do_so_by_the_alias(template: Any) -> None:
+    worker = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${Name}"
+
+    def by_alias(then: Any, otherwise: Any) -> dict[str, Any]:
+        return {"Fn::If": ["StartsFromSnapshot", then, otherwise]}
+
+    [target] = properties(template, "Rule")["Targets"]
+    assert target["Arn"] == by_alias({"Fn::Sub": f"{worker}:live"}, {"Fn::Sub": worker})
+    called = properties(template, "Permission")["FunctionName"]
+    assert called == by_alias({"Ref": "Alias"}, {"Ref": "Function"})
+    name = {"Fn::Select": [7, {"Fn::Split": [":", {"Ref": "Alias"}]}]}
+    assert properties(template, "Retries")["Qualifier"] == by_alias(name, "$LATEST")
+    variables = properties(template, "Function")["Environment"]["Variables"]
+    assert variables["DUEBELL_FUNCTION"] == by_alias({"Fn::Sub": "${Name}:live"}, {"Ref": "Name"})
+    output = template["Outputs"]["FunctionName"]["Value"]
+    assert output == by_alias({"Fn::Sub": "${Function}:live"}, {"Ref": "Function"})
+
+
+def test_editors_and_worker_may_call_it_only_where_it_is(template: Any) -> None:
+    there = ("lambda:InvokeFunction", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:duebell:live")
+    for document in (
+        properties(template, "EditorPolicy")["PolicyDocument"],
+        worker_document(template["Resources"]),
+    ):
+        assert there not in granted(statements_of(document))
+        assert there in granted(statements_of(document, {"StartsFromSnapshot": {}}))
+
+
+def test_another_key_makes_another_version_of_another_function(template: Any) -> None:
+    # Lambda publishes no version of a function that is as it was, so the key is in both.
+    function, version = properties(template, "Function"), properties(template, "Version")
+    assert function["SnapStart"] == {"Fn::If": ["StartsFromSnapshot", {"ApplyOn": "PublishedVersions"}, NONE]}
+    assert function["Environment"]["Variables"]["DUEBELL_VERSION_KEY"] == {
+        "Fn::If": ["StartsFromSnapshot", {"Ref": "VersionKey"}, NONE]
+    }
+    assert version["Description"] == {"Ref": "VersionKey"}
+    alias = properties(template, "Alias")
+    assert (alias["Name"], alias["FunctionVersion"]) == ("live", {"Fn::GetAtt": ["Version", "Version"]})
+    for name in ("Version", "Alias"):
+        assert template["Resources"][name]["Condition"] == "StartsFromSnapshot"
+        assert "DeletionPolicy" not in template["Resources"][name]  # a version that was replaced is deleted

@@ -1,4 +1,4 @@
-"""The state folder: one stack at a time, and nothing in it that another user could read, write or plant."""
+"""The state folder and the session of a stack: nothing that another user or the environment could plant."""
 
 import os
 import stat
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from duebell_infra.errors import EmbeddedStackFailed
+from duebell_infra.local.ministack import REGION, embedded_session
 from duebell_infra.local.state import StateFolder
 
 
@@ -105,3 +106,25 @@ def test_a_link_and_a_pipe_are_not_read_but_replaced(folder: Path, tmp_path: Pat
     (folder / "key").unlink()
     os.mkfifo(folder / "key", 0o600)
     assert len(key_in(folder)) == 39
+
+
+HERE = "http://127.0.0.1:4599"
+KEY = "DUEBELL1234"
+
+
+def test_the_environment_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://elsewhere.invalid")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://elsewhere.invalid")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "mine")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid:3128")
+
+    session = embedded_session(HERE, KEY)
+    client = session.client("dynamodb")
+
+    assert (client.meta.endpoint_url, client.meta.region_name) == (HERE, REGION)
+    assert getattr(client.meta.config, "proxies", None) == {}
+    assert (credentials := session.get_credentials())
+    # The key is the token, too: MiniStack gives functions its own token, and wants the same from all
+    assert (credentials.access_key, credentials.token) == (KEY, KEY)

@@ -10,7 +10,7 @@ from cfnlint.decode import decode  # type: ignore[import-untyped]
 from duebell_infra.verify import Result
 from duebell_shared.settings import Settings
 from tests.infra.policies import Guarded, Statements, granted, statements_of
-from tests.infra.test_documented_policies import PAGE
+from tests.infra.test_policies import PAGE
 from tests.support import Clock
 from tests.verify.account import Account, all_ok
 

@@ -11,7 +11,7 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import examples
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_infra.deploy.options import ACTIONS, Deliver, NoDeliver, Requirements, deliveries_given
-from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
+from duebell_infra.errors import AlreadyRunning
 from duebell_shared.settings import Precision
 
 app = typer.Typer(
@@ -85,11 +85,6 @@ def local(
         if (running := LocalStack.read(state)) and running.environment:
             _say_ways_in(state, running)
         raise typer.Exit(Exit.CONFLICT) from error
-    except EmbeddedStackFailed as error:
-        if not error.field:
-            raise
-        option = f"--{error.field.replace('_', '-')}"
-        raise EmbeddedStackFailed(f"{error.reason}: choose another with {option}") from error
 
 
 @app.command(epilog=examples("local wait --timeout 120"))

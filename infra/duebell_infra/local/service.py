@@ -82,7 +82,7 @@ def serve(
             f"--editor-port"
         )
     clear(state)
-    refuse_taken(editor_port, field="editor_port")
+    refuse_taken(editor_port, option="--editor-port")
     kept = state / _ACTIONS
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")

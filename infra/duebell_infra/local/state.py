@@ -79,12 +79,16 @@ def _make_private(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if os.fstat(descriptor).st_uid != os.geteuid():
-            why = f"the state folder {folder} belongs to another user, who could run code as you"
-            raise EmbeddedStackFailed(why, field="state")
+            raise EmbeddedStackFailed(
+                f"the state folder {folder} belongs to another user, who could run code as you: choose "
+                f"another with --state"
+            )
         os.fchmod(descriptor, stat.S_IRWXU)
         if os.fstat(descriptor).st_mode & _FOR_OTHERS:
-            why = f"other users can read the state folder {folder}, and its file system cannot change that"
-            raise EmbeddedStackFailed(why, field="state")
+            raise EmbeddedStackFailed(
+                f"other users can read the state folder {folder}, and its file system cannot change that: "
+                f"choose another with --state"
+            )
     finally:
         os.close(descriptor)
 

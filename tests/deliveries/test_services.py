@@ -302,20 +302,3 @@ def test_how_an_ecs_task_cannot_be_run_is_refused(worker: Worker, run: Any, wron
         worker.deliver("report", to=TASK_DEFINITION, run=run)
     with pytest.raises(InvalidSettings, match="run: is for task definitions only"):
         worker.deliver("report", to="https://example.com", run=RUN)
-
-
-def test_each_occurrence_of_a_recurring_task_has_a_key_of_its_own(
-    worker: Worker, editor: Editor, clock: Clock
-) -> None:
-    sqs, url, arn = make_queue("orders.fifo", FifoQueue="true")
-    worker.deliver("report", to=arn, form="envelope")
-    editor.add("report", schedule="rate(1 hour)", id="hourly")
-    for _ in range(2):
-        run_at(worker, clock)
-    keys = []
-    while messages := sqs.receive_message(QueueUrl=url, AttributeNames=["All"]).get("Messages"):
-        for one in messages:
-            keys.append(one["Attributes"]["MessageDeduplicationId"])
-            assert json.loads(one["Body"])["recurring"] is True
-            sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
-    assert len(set(keys)) == len(keys) == 2

@@ -13,9 +13,10 @@ from duebell_shared.settings import Settings
 from duebell_worker.process import Process
 from tests.support import Clock, minute_of
 from tests.worker.called import Called
+from tests.worker.hooked_store import HookedStore
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import Other, WatchedStore, in_lane
+from tests.worker.two_runs.scene import Other, in_lane
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -31,7 +32,7 @@ class Hosted:
 
     def __init__(self, clock: Clock, stage: Stage, log: Log) -> None:
         self.clock, self.stage, self.log = clock, stage, log
-        self.bell, self.store = Bell(), WatchedStore()
+        self.bell, self.store = Bell(), HookedStore()
         # Of a worker that has precision "minute": a process starts tasks to the second all the same.
         settings = Settings(lanes=4, parallel_runs=1, metrics=True)
         rule = Rule("duebell", self.bell.client, clock=clock, sleep=self._sleep)

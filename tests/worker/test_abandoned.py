@@ -27,30 +27,6 @@ def story_of(worker: Worker, stage: Stage, *, seconds: float) -> list[str]:
     return story
 
 
-def test_a_task_left_running_is_run_again_as_its_next_attempt(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock
-) -> None:
-    # Given a run that died with a task under way
-    attempts = []
-
-    @worker.action("act")
-    def act(payload: object, task: Task) -> None:
-        attempts.append(task.attempt)
-
-    editor.add("act", due=NOON, id="a")
-    die_while_running(backend, clock, "a")
-    assert editor.get("a").status is Status.RUNNING
-
-    # When its watchdog wakes another
-    report = worker.run()
-
-    # Then the task is run a second time, and is done
-    assert (report.done, attempts) == (1, [2])
-    task = editor.get("a")
-    assert (task.status, task.attempt, task.run) == (Status.DONE, 2, report.run)
-    assert task.lateness_ms == 120_000
-
-
 def test_tasks_left_running_are_run_after_all_others_and_one_at_a_time(
     editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
 ) -> None:

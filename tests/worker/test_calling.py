@@ -1,6 +1,5 @@
 """Direct calls of the worker: for what is due sooner than the rule rings, and for what a run has to leave."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import boto3
@@ -16,6 +15,7 @@ from duebell_shared.settings import Precision, Settings
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
+from tests.worker.hooked_store import HookedStore
 from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage
 
@@ -133,21 +133,9 @@ def test_a_run_whose_time_is_up_calls_its_successor(
 # Where a call is easily one too many, or missing.
 
 
-class ContendedStore(MemoryStore):
-    """A queue whose record someone else changes, once, when a direct call is just being noted in it."""
-
-    meanwhile: Callable[[], object] | None = None
-
-    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        if new.called_at and (happens := self.meanwhile):
-            self.meanwhile = None
-            happens()
-        return super().swap_record(old, new)
-
-
 @pytest.fixture
-def store() -> ContendedStore:
-    return ContendedStore()
+def store() -> HookedStore:
+    return HookedStore()
 
 
 @pytest.fixture
@@ -197,18 +185,20 @@ def test_while_the_rule_is_disabled_a_run_has_no_successor(
 
 
 def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
-    clock: Clock, called: Called, store: ContendedStore, bell: Bell
+    clock: Clock, called: Called, store: HookedStore, bell: Bell
 ) -> None:
     # Given a run that holds one lane, and renews its lease while a call is being noted
     backend = scheduler(clock, called, store=store, bell=bell)
     editor = Editor(backend=backend)
     Lease.claim(backend.armer, "run", clock, only=[0]).arm()
 
-    def renew() -> None:
-        clock.advance(SECOND)
-        backend.armer.change(lambda record: record.renewed("run", until=clock() + LEASE))
+    def renew(new: ArmingRecord) -> None:
+        if new.called_at:
+            store.on_write = lambda _: None
+            clock.advance(SECOND)
+            backend.armer.change(lambda record: record.renewed("run", until=clock() + LEASE))
 
-    store.meanwhile = renew
+    store.on_write = renew
     # When something is added to the other that is due at once
     editor.add("act", due=timedelta(0), id=in_lane(editor, 1))
     # Then a run is called for it all the same
@@ -216,7 +206,7 @@ def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
 
 
 def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
-    clock: Clock, called: Called, store: ContendedStore, bell: Bell
+    clock: Clock, called: Called, store: HookedStore, bell: Bell
 ) -> None:
     # Given a run that has handed a lane over, with more due in it, and the next one is still to come
     backend = scheduler(clock, called, store=store, bell=bell)
@@ -235,7 +225,7 @@ def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
 
 
 def test_who_is_called_by_a_clock_that_is_a_little_ahead_waits_for_what_is_due(
-    called: Called, store: ContendedStore, bell: Bell
+    called: Called, store: HookedStore, bell: Bell
 ) -> None:
     # Given an editor whose clock is a second ahead of the worker's
     editors, workers = Clock(NOON + SECOND), Clock()

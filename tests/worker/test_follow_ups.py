@@ -72,20 +72,6 @@ def scene(editor: Editor, worker: Worker) -> Scene:
     return Scene(editor, worker)
 
 
-def test_a_task_that_is_done_has_its_follow_up(scene: Scene) -> None:
-    # Given a task with a follow-up an hour later
-    scene.editor.add("act", due=NOON, id="a", then=Then("hear", {"order": 42}, after=HOUR))
-
-    # When it has run
-    scene.run()
-
-    # Then it is done, and the follow-up waits
-    assert scene.editor.get("a").status is Status.DONE
-    follow_up = scene.editor.get("a/then")
-    assert (follow_up.status, follow_up.due) == (Status.SCHEDULED, NOON + HOUR)
-    assert follow_up.payload == {"order": 42}
-
-
 def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: Clock) -> None:
     # Given a task whose two attempts fail
     scene.error = ValueError("no such sale")
@@ -111,19 +97,6 @@ def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: 
     }
     assert scene.editor.get("a").status is Status.FAILED
     assert scene.editor.get("a/failed").status is Status.DONE
-
-
-def test_no_follow_up_for_the_other_result(scene: Scene) -> None:
-    # Given one that is done, with `on_failed`, and one that fails, with `then`
-    scene.editor.add("guarded", due=NOON, id="good")
-    scene.editor.add("act", due=NOON, id="bad", payload={}, then=Then("hear"))
-    scene.run()
-    scene.error = Abort("never")
-    scene.editor.add("act", due=NOON, id="bad-2", then={"action": "hear"})
-    scene.run()
-
-    # Then only the one that is done has its follow-up
-    assert scene.ids == ["bad/then"]
 
 
 def test_the_action_says_who_hears_of_failures_unless_the_task_does(scene: Scene) -> None:

@@ -1,6 +1,6 @@
 """The moment in which a run hands lanes over: what happens just then is neither lost nor done twice."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -8,30 +8,16 @@ from typing import Any
 import pytest
 
 from duebell import Editor, Worker
-from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.hooked_store import HookedStore
 from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-
-
-class WatchedStore(MemoryStore):
-    """A queue in memory that says when a head was read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.on_head: Callable[[int], object] = lambda _: None
-
-    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        head = super().head(lane, skipping=skipping)
-        self.on_head(lane)
-        return head
 
 
 class Started(Called):
@@ -58,8 +44,8 @@ def started() -> Started:
 
 
 @pytest.fixture
-def store() -> WatchedStore:
-    return WatchedStore()
+def store() -> HookedStore:
+    return HookedStore()
 
 
 @pytest.fixture
@@ -69,7 +55,7 @@ def most() -> int:
 
 
 @pytest.fixture
-def backend(clock: Clock, store: WatchedStore, started: Started, most: int) -> Backend:
+def backend(clock: Clock, store: HookedStore, started: Started, most: int) -> Backend:
     backend = memory_backend(clock, store, parallel_runs=most)
     started.read = backend.armer.read
     return started.by(backend)
@@ -111,7 +97,7 @@ def test_lanes_are_free_and_rung_for_before_the_runs_for_them_are_started(
 
 
 def test_what_is_added_while_lanes_are_handed_over_is_not_lost(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, started: Started
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, started: Started
 ) -> None:
     # Given a run with much to do in one lane and nothing in the others, to which an editor adds
     add(editor, *in_lane(editor, 0, 120))
@@ -155,7 +141,7 @@ def test_a_lane_is_handed_over_due_at_its_head_whatever_came_and_went(
 
 
 def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_them_yet(
-    editor: Editor, worker: Worker, store: WatchedStore, started: Started
+    editor: Editor, worker: Worker, store: HookedStore, started: Started
 ) -> None:
     # Given a table that does not answer when lanes are to be handed over
     add(editor, *(f"task-{number}" for number in range(120)))

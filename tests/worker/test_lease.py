@@ -11,7 +11,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock, SetFor
-from tests.worker.dead import die
 from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage
 
@@ -42,25 +41,6 @@ def test_lanes_that_another_run_holds_are_left_alone_and_its_watchdog_is_armed(
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
     assert report.rings_at == NOON + LEASE
     assert expression(events) == SetFor(NOON + timedelta(minutes=2))
-
-
-def test_a_dead_runs_lanes_are_taken_over_after_its_lease(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock
-) -> None:
-    # Given a run that died with a task due
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    die(backend)
-
-    # When its lease is all but over, nothing is taken
-    clock.advance(LEASE - timedelta(milliseconds=1))
-    assert worker.run().lanes == 0
-
-    # When it is over, the task is run
-    clock.advance(timedelta(milliseconds=1))
-    report = worker.run()
-    assert (report.lanes, report.done) == (4, 1)
-    assert backend.armer.read().lanes_of("dead") == ()
 
 
 def test_the_lease_is_renewed_at_half_and_the_rule_follows(

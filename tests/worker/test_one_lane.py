@@ -11,9 +11,9 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.places import lane_of
 from tests.support import NOON, Clock
+from tests.worker.hooked_store import READS, WRITES, HookedStore
 from tests.worker.log_lines import Log
 from tests.worker.memory import memory_backend
-from tests.worker.refusing_store import READS, WRITES, RefusingStore
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -22,8 +22,8 @@ OUT = 3
 
 
 @pytest.fixture
-def store() -> RefusingStore:
-    return RefusingStore()
+def store() -> HookedStore:
+    return HookedStore()
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def lanes() -> int:
 
 
 @pytest.fixture
-def backend(clock: Clock, store: RefusingStore, lanes: int) -> Backend:
+def backend(clock: Clock, store: HookedStore, lanes: int) -> Backend:
     return memory_backend(clock, store, lanes=lanes)
 
 
@@ -73,7 +73,7 @@ def add(editor: Editor, *ids: str) -> None:
 def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
     editor: Editor,
     worker: Worker,
-    store: RefusingStore,
+    store: HookedStore,
     called: list[str],
     *,
     verbs: frozenset[str],
@@ -96,7 +96,7 @@ def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
 
 
 def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_lasted(
-    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock
+    editor: Editor, worker: Worker, store: HookedStore, clock: Clock
 ) -> None:
     # Given a task in a lane that nobody can read for hours
     [id] = ids_in(OUT, 1)
@@ -126,7 +126,7 @@ def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_
 
 
 def test_what_is_added_to_a_lane_that_rests_is_rung_for(
-    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock
+    editor: Editor, worker: Worker, store: HookedStore, clock: Clock
 ) -> None:
     # Given a lane that rests for half an hour
     first, second = ids_in(OUT, 2)
@@ -142,7 +142,7 @@ def test_what_is_added_to_a_lane_that_rests_is_rung_for(
 
 
 def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
-    editor: Editor, worker: Worker, backend: Backend, store: RefusingStore, clock: Clock
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, clock: Clock
 ) -> None:
     add(editor, *ids_in(OUT, 1))
     store.refuse({OUT})
@@ -157,21 +157,8 @@ def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
     assert backend.armer.read().last_run.resting == (resting,)  # type: ignore[union-attr]
 
 
-def test_a_lane_that_rested_before_is_looked_at_after_the_others(
-    editor: Editor, worker: Worker, store: RefusingStore, called: list[str]
-) -> None:
-    [late], [soon] = ids_in(OUT, 1), ids_in(OUT + 1, 1)
-    add(editor, late)
-    store.refuse({OUT}, READS)
-    worker.run()
-    store.refuse(())
-    add(editor, soon)
-    worker.run()
-    assert called == [soon, late]
-
-
 def test_one_call_that_is_not_answered_makes_no_lane_rest(
-    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock, log: Log
+    editor: Editor, worker: Worker, store: HookedStore, clock: Clock, log: Log
 ) -> None:
     add(editor, *ids_in(OUT, 1))
     store.refuses = lambda verb, lane: verb == "claim" and lane == OUT and store.calls["claim", OUT] < 3
@@ -185,7 +172,7 @@ def test_one_call_that_is_not_answered_makes_no_lane_rest(
 
 
 def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is_called_once(
-    editor: Editor, worker: Worker, store: RefusingStore, called: list[str]
+    editor: Editor, worker: Worker, store: HookedStore, called: list[str]
 ) -> None:
     # Given a lane that takes the first two outcomes of one of its tasks for none
     ids = ids_in(OUT, 3)
@@ -200,7 +187,7 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is
 
 
 def test_an_outcome_that_is_never_written_is_for_the_next_run(
-    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock, *, called: list[str], log: Log
+    editor: Editor, worker: Worker, store: HookedStore, clock: Clock, *, called: list[str], log: Log
 ) -> None:
     [id], others = ids_in(OUT, 1), ids_in(OUT + 1, 2)
     add(editor, id, *others)
@@ -218,7 +205,7 @@ def test_an_outcome_that_is_never_written_is_for_the_next_run(
 
 @pytest.mark.parametrize("verbs", [READS, {"claim"}, {"save"}], ids=["reads", "claims", "outcomes"])
 def test_what_is_refused_for_all_lanes_ends_the_run_with_that_error_and_the_lanes_are_given_back(
-    editor: Editor, worker: Worker, backend: Backend, store: RefusingStore, verbs: frozenset[str]
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, verbs: frozenset[str]
 ) -> None:
     add(editor, *(f"task-{number}" for number in range(40)))
     store.refuse(range(8), verbs)
@@ -230,7 +217,7 @@ def test_what_is_refused_for_all_lanes_ends_the_run_with_that_error_and_the_lane
 
 
 def test_a_head_that_cannot_be_read_loses_nothing(
-    editor: Editor, worker: Worker, backend: Backend, store: RefusingStore, clock: Clock
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, clock: Clock
 ) -> None:
     now, later = ids_in(OUT, 2)
     editor.add("act", due=NOON, id=now)
@@ -247,7 +234,7 @@ def test_a_head_that_cannot_be_read_loses_nothing(
 
 @pytest.mark.parametrize("lanes", [64])
 def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(
-    editor: Editor, worker: Worker, store: RefusingStore
+    editor: Editor, worker: Worker, store: HookedStore
 ) -> None:
     add(editor, "one", "two")
     store.calls.clear()

@@ -61,13 +61,7 @@ def test_what_one_run_cannot_do_in_time_is_shared(
     assert len(left) + report.done == 120
     assert report.rings_at
     assert backend.clock() < report.rings_at <= backend.clock() + 2 * MINUTE
-
-
-def test_each_run_takes_the_lanes_it_was_given_and_all_is_done(
-    editor: Editor, backend: Backend, called: Called, stage: Stage
-) -> None:
-    add(editor, 120)
-    slow(backend, stage).run(time_left=10 * MINUTE)
+    # When they come, then each takes the lanes that it was given, and all is done
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
     for event in [event for event in called.events if event["duebell"]]:
         answer = slow(backend, stage).handler(event, cast("Any", context))
@@ -151,6 +145,3 @@ def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: 
     add(editor, 120)
     assert slow(backend, stage).run().done == 120
     assert handed_over(called) == []
-
-
-# The arithmetic.

@@ -44,7 +44,7 @@ def load(name: str) -> Worker:
     """
     worker = _named(name) if name else Worker.from_env()
     worker.add_declared_deliveries()
-    if name and not worker.has_actions:
+    if name and not worker._actions:  # noqa: SLF001 (its own package)
         way_out = "import the modules that hold them there"
         emit("no_actions", level=logging.WARNING, worker=name, way_out=way_out)
     return worker
@@ -85,9 +85,8 @@ def given_environment() -> dict[str, str]:
 def connected_backend() -> Backend:
     """The backend of the environment, for a process that keeps it to its end. Raises InvalidSettings.
 
-    The clients are made of a hundred thousand objects, none of them garbage. Python would look for garbage in
-    all of them, several times: a tenth of a cold start. So it does not look meanwhile, and passes over them
-    later.
+    The clients are made of a hundred thousand objects. To look for garbage among them takes a tenth of a cold
+    start, and there is none. So Python does not look meanwhile, and passes over them later.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -117,7 +116,7 @@ def _is_for_snapshot() -> bool:
 def prepare_snapshot() -> None:
     """Make the clients and import the user's module, so that they are in the snapshot. Calls nothing.
 
-    What fails here, the first invocation tries again and reports. There the rule is armed for another try.
+    What fails here, the first invocation tries again and reports.
     """
     try:
         os.environ.update(given_environment())

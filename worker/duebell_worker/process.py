@@ -41,7 +41,6 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """The health of a process. Times are UTC.
 
     is_well    whether it read or wrote the arming record not long ago
-    state      what it does
     looked_at  when it read or wrote the record last; None if it never did
     run        the id of the run that is under way
     error      the error of its last call, if that failed
@@ -153,7 +152,6 @@ class Process:
             self.drain()
 
     def note_contact(self) -> None:
-        """Note that the arming record was read or written now."""
         self._looked_at = self._now()
         self.note_lost_places()
 

@@ -260,11 +260,6 @@ class Worker:
         """The deliveries that are registered."""
         return tuple(action.delivery for action in self._actions.values() if action.delivery)
 
-    @property
-    def has_actions(self) -> bool:
-        """Tell whether there are actions or deliveries, beside duebell's own."""
-        return any(not is_reserved(name) for name in self._actions)
-
     def add_declared_deliveries(self) -> None:
         """Register the deliveries that DUEBELL_DELIVERIES declares, once. Raises InvalidSettings."""
         text = "" if self._has_declared_deliveries else os.environ.get(_DELIVERIES, "")

@@ -11,7 +11,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell as AnyBell
 from duebell_shared.bell.expression import next_ring
 from tests.support import NOON, Clock
-from tests.worker.refusing_store import RefusingStore
+from tests.worker.hooked_store import HookedStore
 
 SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -22,7 +22,7 @@ DUE = NOON + HOUR
 NEXT = DUE + 2 * HOUR
 
 
-class CountingStore(RefusingStore):
+class CountingStore(HookedStore):
     """Counts the reads and writes of the record; something can happen just before a write, or after it.
 
     The first write for which `loses_answer` takes effect, and is refused when the SDK tries it again.

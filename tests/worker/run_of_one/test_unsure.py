@@ -13,8 +13,8 @@ from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.hooked_store import HookedStore
 from tests.worker.memory import memory_backend
-from tests.worker.refusing_store import RefusingStore
 from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, SECOND, CountingStore, HookedBell, in_lane, ring
 from tests.worker.stage import Stage
 
@@ -22,7 +22,7 @@ from tests.worker.stage import Stage
 PAGE = 25
 
 
-class OddStore(RefusingStore):
+class OddStore(HookedStore):
     """Does not answer the second page of a lane, or a change that takes effect, once."""
 
     def __init__(self) -> None:

@@ -9,18 +9,18 @@ from duebell_shared.backend import Backend
 from duebell_shared.settings import Precision
 from tests.support import Clock
 from tests.worker.called import Called
+from tests.worker.hooked_store import HookedStore
 from tests.worker.memory import memory_backend
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import WatchedStore
 
 
 @pytest.fixture
-def store() -> WatchedStore:
-    return WatchedStore()
+def store() -> HookedStore:
+    return HookedStore()
 
 
 @pytest.fixture
-def backend(clock: Clock, store: WatchedStore, called: Called) -> Backend:
+def backend(clock: Clock, store: HookedStore, called: Called) -> Backend:
     return called.by(memory_backend(clock, store, parallel_runs=1, precision=Precision.SECOND))
 
 

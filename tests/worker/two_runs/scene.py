@@ -1,6 +1,6 @@
 """Two runs that wait to the second, and a store in which something happens between their steps."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -8,38 +8,14 @@ from msgspec.structs import replace
 from duebell import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lease import Lease
 from tests.support import Clock
+from tests.worker.hooked_store import HookedStore
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 #: How long a run that waits may take to see what is in the arming record.
 LOOK = timedelta(seconds=0.25)
-
-
-class WatchedStore(MemoryStore):
-    """A queue in memory; something can happen when the record or a head is read, or the record written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.on_read: Callable[[], object] = lambda: None
-        self.on_head: Callable[[], object] = lambda: None
-        self.on_write: Callable[[ArmingRecord], object] = lambda _: None
-
-    def read_record(self) -> ArmingRecord | None:
-        self.on_read()
-        return super().read_record()
-
-    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        head = super().head(lane, skipping=skipping)
-        self.on_head()
-        return head
-
-    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        self.on_write(new)
-        return super().swap_record(old, new)
 
 
 class Other:
@@ -61,16 +37,16 @@ class Other:
         assert self.lease.release(heads, unless_due_within=MINUTE, to_taker=True) is None
 
     @property
-    def _store(self) -> WatchedStore:
-        assert isinstance(self._backend.store, WatchedStore)
+    def _store(self) -> HookedStore:
+        assert isinstance(self._backend.store, HookedStore)
         return self._backend.store
 
 
-def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable[[], None]:
+def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable[..., None]:
     """Do this once, when it is that time or later."""
     done: list[bool] = []
 
-    def act() -> None:
+    def act(*_: object) -> None:
         if clock.now >= moment and not done:
             done.append(True)
             what()

@@ -8,12 +8,13 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
+from tests.worker.hooked_store import HookedStore
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
+from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, in_lane, once
 
 
 def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, *, clock: Clock, called: Called
 ) -> None:
     # Given a run that waits for a task, beside another that does
     due = NOON + 100 * SECOND
@@ -34,7 +35,7 @@ def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
 
 
 def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, stage: Stage
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, *, clock: Clock, stage: Stage
 ) -> None:
     other = Other(backend, 0, 1)
     worker.action("long")(lambda: stage.sleep(30))
@@ -57,7 +58,7 @@ def test_what_is_due_is_started_before_lanes_are_given(
     editor: Editor,
     worker: Worker,
     backend: Backend,
-    store: WatchedStore,
+    store: HookedStore,
     *,
     clock: Clock,
     starts: list[datetime],
@@ -81,7 +82,7 @@ def test_what_is_due_is_started_before_lanes_are_given(
 
 
 def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(
-    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
+    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, *, clock: Clock, called: Called
 ) -> None:
     # Given a run whose time ends before a task is due, or while it is
     other = Other(backend, 0, 1)

@@ -8,7 +8,8 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.two_runs.scene import MINUTE, SECOND, Other, WatchedStore, in_lane, once
+from tests.worker.hooked_store import HookedStore
+from tests.worker.two_runs.scene import MINUTE, SECOND, Other, in_lane, once
 
 
 def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
@@ -32,7 +33,7 @@ def test_a_run_that_waits_takes_lanes_over_and_starts_what_is_due_in_them(
     editor: Editor,
     worker: Worker,
     backend: Backend,
-    store: WatchedStore,
+    store: HookedStore,
     *,
     clock: Clock,
     starts: list[datetime],
@@ -53,7 +54,7 @@ def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
     editor: Editor,
     worker: Worker,
     backend: Backend,
-    store: WatchedStore,
+    store: HookedStore,
     *,
     clock: Clock,
     starts: list[datetime],
@@ -73,7 +74,7 @@ def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
 
 
 def test_a_run_that_is_alone_writes_nothing_about_taking_over(
-    editor: Editor, worker: Worker, store: WatchedStore, starts: list[datetime]
+    editor: Editor, worker: Worker, store: HookedStore, starts: list[datetime]
 ) -> None:
     written: list[ArmingRecord] = []
     store.on_write = written.append

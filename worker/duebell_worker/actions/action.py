@@ -140,9 +140,7 @@ class Action(Generic[_P, _R]):
         return self.function(*args, **kwargs)
 
     def handle(self, task: Task) -> object:
-        """Call the function for this task, and return its result.
-
-        Raises InvalidPayload, and whatever the function raises.
+        """Call the function for this task, and return its result. Raises InvalidPayload, and what it raises.
 
         A coroutine is cancelled at the time-out. Then it raises TimedOut.
         """
@@ -172,7 +170,6 @@ class Action(Generic[_P, _R]):
 
     @property
     def converts(self) -> bool:
-        """True if the payload's type may convert what does not fit its schema."""
         return may_convert(self._parameters.payload_type)
 
     @cached_property

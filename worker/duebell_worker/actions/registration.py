@@ -122,8 +122,7 @@ class Registration:
     def begin(self) -> None:
         """Before the code is imported: unless this version is known to start, mark it, and arm the rule.
 
-        The process may exit, hang or run out of memory, and then nothing in it arms the rule any more. The
-        rule's echo starts the next process, and that arms it here.
+        The process may exit, hang or run out of memory. The rule's echo starts the next one, which arms it.
         """
         if self._record and self._record.has_started(self._mark.version):
             return

@@ -75,10 +75,7 @@ class RunContext:
     places    how many tasks may be under way at a time, in `pool`
     wake      its start, by which the parts of lateness are told
     ends      its `stop_at` and `leave_at`, unless a long-running process is its host
-    metrics   None when no metrics are wanted
-    deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
-              action is a delivery
-    host      the long-running process that it belongs to; None for an invocation's, or one by hand
+    metrics, deliver, host  None when no metrics are wanted, no action is a delivery, it is of no process
     overrunning  the attempts of this process that went on after their time-out or after their run; some may
                  have returned
 
@@ -116,26 +113,19 @@ class RunContext:
 
     @cached_property
     def now(self) -> Callable[[], datetime]:
-        """The clock that the run goes by."""
         return self.backend.clock
 
     @property
     def waits_for_due(self) -> bool:
-        """True if the run stays for tasks that are due soon.
-
-        That of a long-running process does; else with precision "second", within a time limit.
-        """
-        if self.host:
-            return True
-        return bool(self.backend.settings.head_start) and self.stop_at is not None
+        """True if the run stays for tasks that are due soon: in a process, or with precision "second"."""
+        to_the_second = bool(self.backend.settings.head_start) and self.stop_at is not None
+        return to_the_second or self.host is not None
 
     @property
     def is_out_of_time(self) -> bool:
-        """True if no task may be started any more."""
         return self.stop_at is not None and self.now() >= self.stop_at
 
     def log(self, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
-        """Log an event of this run."""
         emit(event, level=level, run=self.id, **fields)
 
     def warn(self, event: str, error: Exception, **fields: Any) -> None:

@@ -45,8 +45,7 @@ class Limiter:
     """Takes the attempts of limited actions from their claim on.
 
     is_any    whether an action has limits, or had some
-    start     is called with those that may be started
-    put_back  is called with those that have ended so
+    start, put_back  are called with those that may be started, and with those that have ended so
     skip      is called with the key of a task that is not due, which this run claims no more before it is
     """
 
@@ -86,8 +85,8 @@ class Limiter:
     def refresh(self, record: ArmingRecord) -> Mapping[datetime, str]:
         """Read the limits if they have changed. Returns the times of parked tasks that are due now.
 
-        Permits that no task of this run waits for are given back. Raises AwsError and NotDeployed if the
-        limits were never read: it may be that an action is paused.
+        Gives unused permits back. Raises AwsError and NotDeployed if the limits were never read: an action
+        may be paused.
         """
         if self.is_outdated(record):
             try:
@@ -131,10 +130,7 @@ class Limiter:
         return max(semaphore.opens_at(limit, now), now)
 
     def lines(self) -> Mapping[str, datetime]:
-        """The actions whose limits were changed while tasks waited, with the ends of their lines then.
-
-        Reads the semaphores of those that this run does not know yet.
-        """
+        """The actions whose limits were changed while tasks waited, with the ends of their lines then."""
         lines = self._limits.lines(self._context.now()) if self._limits else {}
         for action in lines.keys() - self._semaphores.keys():
             try:
@@ -177,10 +173,7 @@ class Limiter:
                     self._change(action, None)
 
     def close(self) -> None:
-        """Give back the permits that are left, so that other runs need not wait for the end of the lease.
-
-        What waits in the run is started by others, as this one has left it or lost its lease.
-        """
+        """Give back the permits that are left: other runs need not wait for the end of the lease."""
         self._is_closed = True
         for action, semaphore in list(self._semaphores.items()):
             if semaphore and self._context.id in semaphore.permits:
@@ -299,10 +292,7 @@ class Limiter:
         return latest - LONGEST_WAIT * self._context.random.uniform(0, 0.5)
 
     def _go(self, action: str, attempts: _Attempts) -> None:
-        """Start these attempts, unless the lease was lost meanwhile.
-
-        Another run, whose clock is ahead, may have claimed the lanes before the lease ends by this clock.
-        """
+        """Start these attempts, unless the lease was lost meanwhile, maybe to a run whose clock is ahead."""
         if self._is_closed or not self._lease.is_held():
             for attempt in attempts:
                 attempt.set_over(None)

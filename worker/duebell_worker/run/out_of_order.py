@@ -6,8 +6,8 @@ remembers the tasks that it has put back, and starts the first of them as soon a
 change of limits it also finds those that other runs have put back. If the run dies, their places still hold.
 
 A claim finds that a task is reserved, left running by a run, or owes a follow-up. Reserved tasks are left or
-dropped. Follow-ups are added: the run that ended the task died before it had done so, or could not. A task
-that a run left running is claimed as running, one at a time, as it may have killed its process.
+dropped, and follow-ups are added. What a run left running is claimed as running, one at a time, as it may
+have killed its process.
 """
 
 import heapq
@@ -42,10 +42,7 @@ class HeldTasks:
         self._died: Mapping[str, datetime] = {}
 
     def remember(self, task: Task) -> None:
-        """Remember the task if it waits for its action's limit.
-
-        One that came due by a clock that is ahead is not due here yet.
-        """
+        """Remember the task if it waits for its action's limit, and is due by this clock."""
         if task.limited_since and task.limited_since <= self._context.now():
             keys = self._keys.setdefault(task.action, [])
             if len(keys) < MOST_HELD:
@@ -75,7 +72,7 @@ class HeldTasks:
     def find_left_running(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
         """Find what runs had started before its place when they died, once after each claim of lanes.
 
-        They are at the head of the line; those behind many tasks of other actions are found at their places.
+        It is at the head of the line; behind many tasks of other actions it is found at its place.
         """
         if not died or died is self._died or not self._limiter.is_any:
             return
@@ -87,7 +84,6 @@ class HeldTasks:
                 self._attempts.not_claimed.append(key)
 
     def take(self) -> Iterator[QueueKey]:
-        """Take as many as may be started by now, as far as this run knows."""
         for action in self._actions():
             keys = self._keys[action]
             for _ in range(min(self._limiter.free(action), len(keys))):
@@ -134,10 +130,7 @@ class Unclaimed:
         self._next_at = NEVER  # when the next one is started, even if that is still under way
 
     def settle(self) -> bool:
-        """Read the tasks, once each; leave or drop the reserved ones, and add the follow-ups that are due.
-
-        Returns whether there were any, or others that need no claim.
-        """
+        """Read the tasks, once each, and see to those that need no claim. Returns whether there were any."""
         new = [key for key in self._keys if key not in self._left_running]
         found = self._lanes.tasks_of(new)
         settled = self._settled(found)
@@ -148,9 +141,8 @@ class Unclaimed:
     def start_next(self, may_start: Callable[[QueueKey], bool]) -> bool:
         """Start the next task that was left running, if it may be started; tell whether it is.
 
-        Those with the fewest attempts are first: one that kills its process each time has more, and would
-        keep the others waiting until they are used up. One that is alone is not read before: most often a run
-        has died, and a read for each would cost more.
+        Those with the fewest attempts are first: one that kills its process each time would keep the others
+        waiting until it is used up. One that is alone is not read before: that would cost a read.
         """
         while self._keys:
             if self._keys[1:] and self.settle():
@@ -165,10 +157,7 @@ class Unclaimed:
         return False
 
     def skip_refused(self) -> None:
-        """Skip the task that was started last, if it could not be claimed as running either.
-
-        It was changed by someone else this moment, or cannot be run by this version. It is read again soon.
-        """
+        """Skip the task that was started last, if it could not be claimed as running either."""
         key, self._started = self._started, None
         if key is None or key not in self._keys:
             return
@@ -178,12 +167,7 @@ class Unclaimed:
             self._lanes.trouble.skip(key)
 
     def go_on(self, may_start: Callable[[QueueKey], bool]) -> None:
-        """See to these tasks while others are under way.
-
-        Problem: an action may take minutes, and in a long-running process hours. Until it ends, a reserved
-        task would be neither run nor dropped, and those that were left running would wait as well. Solution:
-        reserved tasks are seen to after each read, and a process also starts those that were left running.
-        """
+        """See to these tasks while others are under way: an action may take minutes, in a process hours."""
         if not self._keys:
             return
         self.settle()
@@ -195,8 +179,7 @@ class Unclaimed:
     def _settled(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
         """See to those of these tasks that need no claim; return their keys.
 
-        A task that can be claimed as scheduled now was confirmed meanwhile, and is claimed with the next read
-        of its lane.
+        One that was confirmed meanwhile is claimed with the next read of its lane.
         """
         now = self._context.now()
         reserved = {key: task for key, task in found.items() if task.status is Status.RESERVED}
@@ -226,9 +209,6 @@ class Unclaimed:
 
 
 def _again_at(task: Task, now: datetime) -> datetime:
-    """The time to read a reserved task again: in a quarter of the time that its transaction has taken so far.
-
-    Not after the end of its reservation.
-    """
+    """The time to read a reserved task again: after a quarter of the time that its transaction has taken."""
     wait = max(min((now - task.created_at) / 4, _LONGEST), _SHORTEST)
     return min(now + wait, task.expires_at or now)

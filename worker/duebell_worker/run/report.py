@@ -105,7 +105,6 @@ class Tally:
         return self._outcomes.total()
 
     def results(self) -> dict[str, Any]:
-        """Return the counts and the lateness, by the names of `RunReport`."""
         started = self.attempts - self._outcomes[Outcome.LIMITED]
         mean = round(self._late_sum / started) if started else None
         counts = {str(outcome): self._outcomes[outcome] for outcome in Outcome}

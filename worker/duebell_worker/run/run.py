@@ -159,10 +159,7 @@ class _Run:
             self._unclaimed.go_on(self._may_start_abandoned)
 
     def _start_due(self) -> datetime:
-        """Start the tasks that are due now, earliest first, but higher priorities before lower ones in sight.
-
-        Returns when the lanes must be read again.
-        """
+        """Start what is due now, by priority and due date; return when to read the lanes again."""
         if not self._attempts:
             self._shares.measure_from_now()
         self._attempts.record_again()
@@ -272,8 +269,6 @@ class _Run:
     def _release(self) -> datetime | None:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
 
-        With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
-        more to do than it has places for: then a successor of its own is needed.
         Returns when the lanes must be read, if they are still held.
         """
         self._attempts.record_again()
@@ -281,9 +276,7 @@ class _Run:
         if (known := self._known_heads()) and self._give_back(known, unless_added=True) is None:
             return None
         quiet = self._lease.clear()
-        # Problem: an action may have been resumed since the lanes were read.
-        # Its parked tasks wait for tomorrow.
-        # Solution: the limits are read again, so that those tasks count as due.
+        # An action may have been resumed since the lanes were read. Then its parked tasks are due.
         if self._limiter.is_outdated(self._lease.seen):
             self._lanes.released = self._limiter.refresh(self._lease.seen)
         return self._give_back(
@@ -308,7 +301,11 @@ class _Run:
         return heads
 
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
-        """Give the lanes back at these heads, or keep them; returns as `_release`."""
+        """Give the lanes back at these heads, or keep them; returns as `_release`.
+
+        With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
+        more to do than it has places for: then a successor of its own is needed.
+        """
         heads = self._held.heads_with(heads)
         if self._measures:  # the sizes that answers to writes have told
             self._sizes |= self._backend.store.lane_sizes()

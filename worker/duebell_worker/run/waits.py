@@ -4,10 +4,9 @@ While it waits, a run keeps its lease, takes in the attempts that end, and watch
 tasks that are added, and for other runs that wait as well. With more due than it can do in time, it hands
 shares of its lanes to further runs.
 
-Problem: several runs that shared a burst would each wait for what is due soon in its own lanes, as long as
-tasks keep coming, and each of them is paid for. Solution: the first of them that has room says in the arming
-record that it takes lanes over. Each of the others gives it its lanes when it has nothing to do but wait, or
-when its time is over.
+Problem: several runs that shared a burst would each wait for what is due soon in its own lanes, and each of
+them is paid for. Solution: the first of them that has room says in the arming record that it takes lanes
+over. Each of the others gives it its lanes when it only waits, or when its time is over.
 """
 
 import logging
@@ -140,10 +139,7 @@ class Waits:
         return self._wait(lambda: self._attempts.has_place or self._attempts.has_lost_all, by, watches=False)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
-        """Wait until nothing is under way; False if something still is at `by`.
-
-        A run that waits for due dates also returns False when a task was added that is due before.
-        """
+        """Wait until nothing is under way; False if something still is at `by`, or a task is due before."""
         return self._wait(lambda: not self._attempts, by)
 
     def wait_for_due(self, due: datetime) -> None:
@@ -293,10 +289,7 @@ class Shares:
         self._measured_from = self._context.now(), self._attempts.tally.attempts
 
     def change_lanes(self) -> bool:
-        """Choose lanes to hand over if this run needs help, or hand over those chosen before.
-
-        Returns whether the run must read its lanes anew.
-        """
+        """Choose or hand over lanes if this run needs help; True if it must read its lanes anew."""
         return self._choose() or self.hand_over()
 
     def _choose(self) -> bool:

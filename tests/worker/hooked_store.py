@@ -1,4 +1,4 @@
-"""A queue in memory that does not answer calls for some lanes."""
+"""A queue in memory that does not answer some calls, and in which something happens at others."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from duebell_infra.testing import MemoryStore
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError
 from duebell_shared.parallel import result_or_error
 from duebell_shared.tasks.status import Status
@@ -16,14 +17,20 @@ READS = frozenset({"queued", "head", "count"})
 WRITES = frozenset({"claim", "save"})
 
 
-class RefusingStore(MemoryStore):
-    """`refuses(verb, lane)` says which calls are not answered; `calls` counts all, by verb and lane."""
+class HookedStore(MemoryStore):
+    """`refuses(verb, lane)` says which calls are not answered; `calls` counts all, by verb and lane.
+
+    Something can happen before the record is read or written, and after a head was read.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[tuple[str, int]] = Counter()
         self.error: type[AwsError] = AwsUnavailable
         self.refuses: Callable[[str, int], bool] = lambda _verb, _lane: False
+        self.on_read: Callable[[], object] = lambda: None
+        self.on_write: Callable[[ArmingRecord], object] = lambda _: None
+        self.on_head: Callable[[int], object] = lambda _: None
 
     def refuse(self, lanes: Collection[int], verbs: Collection[str] = READS | WRITES) -> None:
         """Do not answer these calls for these lanes from now on, and answer all others."""
@@ -35,7 +42,17 @@ class RefusingStore(MemoryStore):
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         self._call("head", lane)
-        return super().head(lane, skipping=skipping)
+        head = super().head(lane, skipping=skipping)
+        self.on_head(lane)
+        return head
+
+    def read_record(self) -> ArmingRecord | None:
+        self.on_read()
+        return super().read_record()
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        self.on_write(new)
+        return super().swap_record(old, new)
 
     def count(self, lane: int, **bounds: Any) -> int:
         self._call("count", lane)

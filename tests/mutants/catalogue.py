@@ -9,7 +9,7 @@ from typing import NamedTuple
 __all__ = ["MUTANTS", "Mutant"]
 
 _ADDED_TO = "tests/worker/test_giving_back.py -k something_was_added"
-_ARMER = "tests/shared -k 'armer or arming_steps or verify or heads'"
+_ARMER = "tests/shared -k 'armer or heads'"
 _ARMING = "tests/shared -k 'arming or calling or ring_minute'"
 _CALLING = "tests/worker/test_calling.py"
 _DELIVERIES = "tests/deliveries -m 'not slow'"
@@ -34,7 +34,7 @@ _RUN_OF_ONE = "tests/worker/run_of_one"
 _SCENARIO = "tests/test_seed_scenario.py tests/test_call_counts.py"
 _SHARING = "tests/worker/test_sharing.py tests/worker/test_handing_over.py"
 _STORE = "tests/store -m 'not e2e'"
-_TABLE = "tests/shared/test_lost_answers.py tests/shared/test_table.py"
+_TABLE = "tests/shared/test_table.py"
 _TAKING_OVER = "tests/worker/two_runs"
 _TRANSACT = "tests/store/test_transact.py -m 'not e2e'"
 _TRANSACTIONS = "tests/editor -k 'transaction or reserving'"

@@ -216,6 +216,8 @@ def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(inbox
     inbox.take(record({**ADD, "id": "a"}, "m-2"))
     inbox.take(record(cancel, received=10))
     assert inbox.editor.get("a").status is Status.CANCELLED
+    # And one that is cancelled already is done
+    inbox.take(record(cancel, "m-3"))
     # Or there is none
     inbox.take(record({**cancel, "id": "b"}, received=10))
     [(_, told)] = inbox.queues.dead()

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from duebell import InvalidSettings, Settings, TaskNotFound
-from duebell_editor.intake import Rights
 from tests.intake.conftest import Inbox
 
 ADD: dict[str, Any] = {"action": "remind", "in": 60, "id": "shop-1"}
@@ -15,7 +14,7 @@ PUSH = ADD | {"if_exists": "push"}
 def take(inbox: Inbox, entry: dict[str, Any], **environment: str) -> list[str | None]:
     """The fields that the dead letters name."""
     given = {f"DUEBELL_INTAKE_{name.upper()}": value for name, value in environment.items()}
-    inbox.intake._rights = Rights.of(Settings.from_env(given))
+    inbox.intake._settings = Settings.from_env(given)
     inbox.take(entry)
     return list(inbox.wrong().values())
 

@@ -60,9 +60,9 @@ BAD_EXPRESSIONS = {
     "at()": "'' is no date and time",
     "at(2027-01-01T00:00:00Z)": "leave the offset out, and give the time zone beside it",
     "at(2020-01-01T00:00:00)": "never comes before the year 2200, and after 2026-11-21",
-    "at(1969-12-31T23:59:59)": "at(1969-12-31T23:59:59) is over: give a time to come, or a due date",
+    "at(1969-12-31T23:59:59)": "at(1969-12-31T23:59:59) is not within 1970 to 2199",
     "at(2199-12-31T23:59:30)": "at(2199-12-31T23:59:30) in UTC never comes before the year 2200",
-    "at(2300-01-01T00:00:00)": "is after 2199, the last year a rule can ring in",
+    "at(2300-01-01T00:00:00)": "is not within 1970 to 2199",
 }
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell import InvalidQuery, InvalidTask, Status, Task, TaskNotFound, Then, Worker
-from duebell.testing import Rehearsal
+from duebell import InvalidQuery, InvalidTask, Task, TaskNotFound, Then
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -76,23 +75,3 @@ def test_what_cannot_be_backfilled_is_refused(
     with pytest.raises(error, match=words):
         scheduler.editor.backfill(**{"id": "report", "start": FIRST, "end": NOON, **given})
     assert len(scheduler.editor.list().tasks) == 3
-
-
-def test_an_action_is_told_the_nominal_time_in_a_rehearsal() -> None:
-    # Given
-    worker = Worker()
-    told = []
-
-    @worker.action("report")
-    def run(payload: Any, task: Task) -> None:
-        told.append((task.due, payload))
-
-    rehearsal = Rehearsal(worker)
-    rehearsal.editor.add("report", schedule="0 12 * * *", id="report", payload={"n": 1})
-    # When
-    found = rehearsal.editor.backfill("report", rehearsal.now - timedelta(days=3), rehearsal.now)
-    rehearsal.let_time_pass(timedelta(minutes=5))
-    # Then
-    assert sorted(told) == [(due, {"n": 1}) for due in found.dues]
-    assert len(told) == 3
-    assert {task.status for task in rehearsal.editor.find("report@").tasks} == {Status.DONE}

@@ -167,15 +167,7 @@ def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:
 
 @pytest.mark.parametrize(
     ("stored", "read"),
-    [
-        ({"S": "anna"}, "anna"),
-        ({"S": ""}, None),
-        ({"S": "x" * 500}, "x" * 127 + "…"),
-        ({"S": "a\x1bb"}, "a?b"),
-        ({"N": "5"}, None),
-        ({"M": {}}, None),
-        ({"NULL": True}, None),
-    ],
+    [({"S": ""}, None), ({"S": "x" * 500}, "x" * 127 + "…"), ({"S": "a\x1bb"}, "a?b"), ({"M": {}}, None)],
 )
 def test_what_is_none_in_the_table_does_the_task_no_harm(
     scheduler: Scheduler, stored: dict[str, Any], read: str | None

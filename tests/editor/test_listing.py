@@ -114,7 +114,7 @@ PLACES: list[list[object]] = [
         ({"limit": True}, "limit: must be 1 to 1000, not True"),
         ({"limit": 10**400}, "limit: must be 1 to 1000, not 1000"),
         ({"status": 3}, "status: must be text, or several in a list, not 3"),
-        ({"status": ["done", "ready"]}, "status: 'ready' is not a valid Status; it is one of scheduled, run"),
+        ({"status": ["done", "ready"]}, "status: must be one of scheduled, running, paused, reserved, "),
         ({"status": ["overdue", "failing"]}, "status: overdue stands alone, without failing"),
         ({"prefix": 7}, "prefix: must be text, not int"),
         ({"latest_first": "maybe"}, "latest_first: must be True or False, not 'maybe'"),

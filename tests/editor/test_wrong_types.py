@@ -10,8 +10,6 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from duebell import Calendar, DuebellError, Editor, InvalidInput, Missed, Status
 from duebell_shared.quoting import MOST_QUOTED
@@ -151,24 +149,3 @@ def test_a_value_of_any_kind_is_taken_or_refused_by_name(
                 assert scheduler.snapshot() == before
                 assert len(str(error)) < 600
                 assert "y" * (MOST_QUOTED + 1) not in str(error)
-
-
-KINDS = st.sampled_from(ODD)
-ADDED = dict.fromkeys(parameters("add"), KINDS)
-
-
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.fixed_dictionaries({}, optional=ADDED), st.sampled_from(["one", "recurring"]))
-def test_several_odd_values_at_once_are_refused_too(arguments: dict[str, Any], id: str) -> None:
-    scheduler = Scheduler.start()
-    scheduler.editor.add("act", due=HOUR, id="one")
-    scheduler.editor.add("act", schedule="rate(2 hours)", id="recurring")
-    editor, due = scheduler.editor, {} if "schedule" in arguments else {"due": HOUR}
-    list(refusals(lambda: editor.add(**{"action": "act", **due, **arguments})))
-    list(refusals(lambda: editor.add_many([{"action": "act", **due, **arguments}])))
-    changes = {name: value for name, value in arguments.items() if name in parameters("update")}
-    list(refusals(lambda: editor.update(**{**changes, "id": id})))
-    # What there is then can be read and shown
-    assert editor.list(limit=1000).tasks
-    assert editor.status().lanes
-    assert Scheduler.start().editor.import_tasks(editor.export_tasks()).failures == ()

@@ -252,6 +252,8 @@ def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(
     intake.take([record({**ADD, "id": "a"}, "m-2")])
     assert again(intake.take([record(cancel, received=10)])) == []
     assert editor.get("a").status is Status.CANCELLED
+    # And one that is cancelled already is done
+    assert again(intake.take([record(cancel, "m-3")])) == []
     # Or there is none
     assert again(intake.take([record({**cancel, "id": "b"}, received=10)])) == []
     [(_, told)] = queues.dead()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell import Editor, InvalidSettings, Settings, TaskNotFound
-from duebell_editor.intake import Intake, Rights
+from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel
 from tests.intake.conftest import Queues, record
@@ -19,11 +19,9 @@ ADD = {"action": "remind", "in": 60, "id": "shop-1"}
 def take(backend: Backend, editor: Editor, queues: Queues, clock: Clock) -> Callable[..., list[str]]:
     def take(entry: dict[str, Any], **environment: str) -> list[str]:
         """The fields that the dead letters name."""
-        rights = Rights.of(
-            Settings.from_env({f"DUEBELL_INTAKE_{k.upper()}": v for k, v in environment.items()})
-        )
+        settings = Settings.from_env({f"DUEBELL_INTAKE_{k.upper()}": v for k, v in environment.items()})
         assert backend.client
-        intake = Intake(editor, backend.client, rights=rights, clock=clock, parallel=Parallel(1))
+        intake = Intake(editor, backend.client, settings=settings, clock=clock, parallel=Parallel(1))
         assert intake.take([record(entry)]) == {"batchItemFailures": []}
         return [attributes["duebell-field"] for _, attributes in queues.dead()]
 

@@ -8,11 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_editor.listing import listing
-from duebell_editor.listing.filters import QUEUED, Filter
+from duebell_editor.listing.filters import QUEUED, Filter, check_choice
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
 from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
 
@@ -48,12 +47,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_verb(given: object) -> Verb:
     """The verb of this name. Raises InvalidQuery unless it can be applied to many tasks."""
-    verbs = [verb for verb in Verb if verb.rule.for_many]
-    if isinstance(given, str) and given in set(verbs):
-        return Verb(given)
-    raise InvalidQuery(
-        "verb", f"{quoted(given)} cannot be done to many tasks: it is one of {', '.join(verbs)}"
-    )
+    return check_choice("verb", given, [verb for verb in Verb if verb.rule.for_many])
 
 
 def select_found(queue: Queue, which: Filter) -> Selection:

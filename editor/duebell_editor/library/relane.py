@@ -68,12 +68,7 @@ class Relaned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> Relaned:
-    """Give the queue this many lanes, and move the waiting tasks; `progress` is called with lines to show.
-
-    No task is started meanwhile: until the running actions have ended and all tasks are moved. Repeat an
-    interrupted relane with the same number. Raises InvalidSettings for fewer lanes or too many, TaskConflict
-    while another process does this or a run does not leave, AwsError, NotArmed, NotDeployed.
-    """
+    """Do what `Editor.relane` does."""
     record = backend.armer.read()
     before = len(record.lanes)
     if type(lanes) is not int or not before <= lanes <= MAX_LANES:
@@ -198,9 +193,18 @@ class _Relaner:
         """Move the tasks that are misplaced now, in groups. Returns the errors."""
         errors: list[DuebellError] = []
         keys = self._misplaced()
-        while some := self._next_keys(keys, errors):
+        while True:
+            try:
+                some = list(itertools.islice(keys, _GROUP * _GROUPS))
+            except AwsError as error:
+                return [*errors, error]
+            if not some:
+                return errors
             groups = [some[first : first + _GROUP] for first in range(0, len(some), _GROUP)]
-            for group, outcomes in zip(groups, self._backend.parallel(self._relocate, groups), strict=True):
+            moves = self._backend.parallel(
+                lambda group: self._store.relocate(group, lanes=self._lanes, now=self._clock()), groups
+            )
+            for group, outcomes in zip(groups, moves, strict=True):
                 if isinstance(outcomes, DuebellError):
                     errors.append(outcomes)
                     continue
@@ -211,30 +215,13 @@ class _Relaner:
                         errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
             self._renew(some)
             self._progress(f"{self._moved:,} tasks moved")
-        return errors
-
-    def _next_keys(self, keys: Iterator[QueueKey], errors: list[DuebellError]) -> list[QueueKey]:
-        try:
-            return list(itertools.islice(keys, _GROUP * _GROUPS))
-        except AwsError as error:
-            errors.append(error)
-            return []
-
-    def _relocate(self, keys: Sequence[QueueKey]) -> list[bool | DuebellError]:
-        return self._store.relocate(keys, lanes=self._lanes, now=self._clock())
 
     def _misplaced(self) -> Iterator[QueueKey]:
         """The keys of tasks that wait, run or are paused in another lane than that of their id."""
         lanes = range(max(self._armer.read().earlier, default=0))
-        keys = itertools.chain(
-            heapq.merge(*map(self._store.queued, lanes)),
-            itertools.chain.from_iterable(map(self._paused, lanes)),
-        )
-        return (
-            key
-            for key in keys
-            if lane_of(key.id, self._lanes) != key.lane and (key.lane, key.id) not in self._left
-        )
+        for key in itertools.chain(heapq.merge(*map(self._store.queued, lanes)), *map(self._paused, lanes)):
+            if lane_of(key.id, self._lanes) != key.lane and (key.lane, key.id) not in self._left:
+                yield key
 
     def _paused(self, lane: int) -> Iterator[QueueKey]:
         try:

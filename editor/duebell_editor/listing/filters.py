@@ -193,14 +193,8 @@ def _asked(status: Status | str | Iterable[Status | str] | None) -> frozenset[st
         return frozenset()
     if not isinstance(status, Iterable):
         raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
-    return frozenset(_listed(one) for one in ([status] if isinstance(status, str) else status))
-
-
-def _listed(given: object) -> str:
-    if isinstance(given, str) and given in set(Listed):
-        return str(given)
-    allowed = ", ".join(Listed)
-    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {allowed}")
+    several = [status] if isinstance(status, str) else status
+    return frozenset(check_choice("status", one, Listed) for one in several)
 
 
 def check_ids(given: object, field: str = "ids") -> tuple[str, ...]:
@@ -226,11 +220,12 @@ def check_cursor(given: object) -> str | None:
     return None if given is None else check_text("cursor", given)
 
 
-def check_choice(field: str, given: object, choices: type[_Choice]) -> _Choice:
-    """One of these values. Raises InvalidQuery."""
-    if isinstance(given, str) and given in set(choices):
-        return choices(given)
-    raise InvalidQuery(field, f"must be one of {', '.join(choices)}, not {quoted(given)}")
+def check_choice(field: str, given: object, choices: Iterable[_Choice]) -> _Choice:
+    """The one of these texts. Raises InvalidQuery."""
+    by_text = {str(one): one for one in choices}
+    if isinstance(given, str) and given in by_text:
+        return by_text[given]
+    raise InvalidQuery(field, f"must be one of {', '.join(by_text)}, not {quoted(given)}")
 
 
 def check_flag(field: str, given: object) -> bool:

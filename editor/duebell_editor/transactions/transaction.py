@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
@@ -20,15 +20,7 @@ from .task_writes import TransactionItem
 if TYPE_CHECKING:
     from boto3.dynamodb.conditions import ConditionBase
 
-
-class MakesItems(Protocol):
-    """Makes the writes that change tasks: see Editor."""
-
-    def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem: ...
-    def move_item(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> TransactionItem: ...
-    def update_item(
-        self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]
-    ) -> TransactionItem: ...
+    from duebell_editor.library.editor import Editor
 
 
 class Transaction:
@@ -51,7 +43,7 @@ class Transaction:
 
     def __init__(
         self,
-        editor: MakesItems,
+        editor: "Editor",
         backend: Backend,
         check: Callable[[NewTask], Task],
         reserve: Callable[[Task], Task],

@@ -13,25 +13,6 @@ from duebell_shared.queue.places import lane_of
 from duebell_shared.settings import MAX_LANES
 from tests.editor.memory import Scheduler
 
-__all__ = [
-    "FROM",
-    "HOUR",
-    "LEASE",
-    "MINUTE",
-    "STEPS",
-    "TO",
-    "StepByStep",
-    "claims",
-    "fill",
-    "filled",
-    "misplaced",
-    "newcomer",
-    "record_of",
-    "seen_by",
-    "stale",
-    "waiting",
-]
-
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 LEASE = 2 * MINUTE
 FROM, TO = 4, 8

@@ -186,8 +186,8 @@ def test_deliveries_that_cannot_be_right_are_refused(stack: Stack) -> None:
 
 
 def test_a_service_is_let_add_tasks(stack: Stack) -> None:
-    made = Fn.import_value("days")  # known to CloudFormation alone
-    parameters: dict[str, Any] = {"History": "failed", "RetentionDays": made, "MemorySize": 512}
+    days = Fn.import_value("days")  # known to CloudFormation alone
+    parameters: dict[str, Any] = {"History": "failed", "RetentionDays": days, "MemorySize": 512}
     scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker", parameters=parameters)
     role = Role(stack, "Service", assumed_by=ServicePrincipal("lambda.amazonaws.com"))
     scheduler.grant_editing(role)

@@ -1,7 +1,7 @@
 """The mutants: one condition or the order of two steps of the protocol broken, and the tests that notice it.
 
 Each row names what is broken and has the source, what stands there instead, and the tests. `within` is the
-function, if the source stands in several. `make mutants` tries all.
+function, if the source stands in several. `make mutants` tries all; `--sample` makes others at random.
 """
 
 from typing import NamedTuple

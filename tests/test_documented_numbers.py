@@ -18,7 +18,6 @@ from duebell_editor.cli import add
 from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
-from duebell_editor.http import server as http_server
 from duebell_editor.intake import batch
 from duebell_editor.library import async_editor, backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
@@ -30,6 +29,7 @@ from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.stack import template_text
 from duebell_infra.verify import account
 from duebell_shared import settings
+from duebell_shared.aws import intake_queue
 from duebell_shared.bell import armer, arming, bell
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.bell.run_rules import (
@@ -45,7 +45,6 @@ from duebell_shared.bell.run_rules import (
     STAYS,
     WATCH,
 )
-from duebell_shared.deliveries import message
 from duebell_shared.limits import limits
 from duebell_shared.payloads import payload
 from duebell_shared.queue import changes, items, lane_sizes, store
@@ -255,13 +254,14 @@ PLACES: list[tuple[Any, str]] = [
         [N(http_limits.MAX_BODY / 2**20), N(http_limits.BODY_SECONDS)],
         "http: JSON, {} MB, within {} seconds (408)",
     ),
-    ([N(http_server.MOST_CONNECTIONS)], "http: | connections | {}; more are answered with 503"),
+    ([N(http_limits._MOST)], "http: | connections | {}; more are cut off"),
+    ([N(http_limits._HEAD_SECONDS)], "http: | headers of a client | {} seconds;"),
     ([N(history._READ)], "http: reads up to {} tasks in full"),
     ([N(in_script("frame", "COSTLY_EVERY_MS") / 1000)], "http: ended tasks within {} seconds"),
     ([N(in_script("toast", "TO_ACT_ON_MS") / 1000)], "http: For {:w} seconds you can undo"),
     ([N(in_script("rows", "AT_ONCE"))], "http: A {:w} at a time, with progress"),
     ([N(https._MOST_SHOWN)], "deliveries: first {} characters, without the path"),
-    ([N(message._BATCH_BYTES / 1024)], "deliveries: keeps a batch below {} KiB"),
+    ([N(intake_queue._BATCH_BYTES / 1024)], "deliveries: keeps a batch below {} KiB"),
     ([N(attempts._IN_BATCHES)], "deliveries: up to a {:w} deliveries are under way beside those"),
     ([N(https._ANSWER)], "deliveries: An answer has {} seconds as a whole"),
     ([N(deliverer._KEPT, MINUTE)], "deliveries: A secret is read again after {:w} minutes"),
@@ -343,12 +343,15 @@ PLACES: list[tuple[Any, str]] = [
     (_RETRY, "limits: costs {} write units more"),
     ([N(AT_ONCE)], "deliveries: only delivers in batches claims {} tasks"),
     ([N(AT_ONCE)], "security: `add_many` inserts {} tasks with one call"),
-    ([N(message.BATCH)], "deliveries: `SendMessageBatch`, {:w} at a time"),
+    ([N(intake_queue.AT_ONCE)], "deliveries: `SendMessageBatch`, {:w} at a time"),
     (_OF_FAILURES, "deliveries: | {} | the task fails at once |"),
     ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
     ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),
     ([N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)], "security: at most {} KB and {} levels"),
-    ([N(http_server.MOST_CONNECTIONS)], "security: {} connections keep others out"),
+    (
+        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
+        "security: {} connections that are renewed every {:w} seconds",
+    ),
     ([N(change_many.MAX_MANY)], "intake: a list of at most {}"),
     ([N(change_many.MAX_MANY)], "how-to/groups: {} at most, unless a limit is given"),
     ([N(change_many.MAX_MANY)], "how-to/many: `--limit` ({} by default)"),

@@ -5,13 +5,17 @@ import ast
 import pytest
 
 from .catalogue import MUTANTS
-from .lab import Lab, Module, difference, place_of
+from .lab import Lab, difference
+from .source import Module, place_of
 
 
 def test_what_each_mutant_breaks_is_there_and_can_be_broken() -> None:
     for mutant in MUTANTS:
-        module, _, nodes = place_of(mutant.source, mutant.within)
-        compile(module.replaced(nodes, mutant.broken), module.name, "exec")
+        place = place_of(mutant.source, mutant.within)
+        compile(place.replaced(mutant.broken), place.module.name, "exec")
+
+
+def test_no_two_mutants_are_the_same() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     assert len({(mutant.source, mutant.within, mutant.broken) for mutant in MUTANTS}) == len(MUTANTS)
 
@@ -20,7 +24,9 @@ def test_what_each_mutant_breaks_is_there_and_can_be_broken() -> None:
 def test_breaking_the_protocol_makes_a_test_fail() -> None:
     [mutant] = [mutant for mutant in MUTANTS if mutant.name == "armed without lowering"]
     with Lab() as lab:
-        assert lab.killed_by(mutant), f"{mutant.name} survived:\n{difference(mutant)}"
+        killed = lab.killed_by(mutant)
+    place = place_of(mutant.source, mutant.within)
+    assert killed, f"{mutant.name} survived:\n{difference(place.module, place.replaced(mutant.broken))}"
 
 
 def test_statements_are_replaced_with_their_indentation() -> None:
@@ -29,5 +35,6 @@ def test_statements_are_replaced_with_their_indentation() -> None:
     )
     ((scope, row),) = module.pieces[ast.dump(ast.parse("go()").body[0])]
     assert scope == "release"
-    replaced = module.replaced(row[:1], "if x:\n    pass")
-    assert replaced == module.source.replace("go()", "if x:\n            pass")
+    assert module.replaced(row[0], row[0], "if x:\n    pass") == module.source.replace(
+        "go()", "if x:\n            pass"
+    )

@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from duebell_shared.bell.arming import GRACE, HEAD_START, ArmingRecord, Fullest, Lane
+from duebell_shared.bell.arming import GRACE, HEAD_START, ArmingRecord, Fullest, Lane, LastRun
 from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.support import NOON
 
@@ -27,9 +28,6 @@ def held(due: datetime = NEVER, *, by: str = "run", until: datetime = LATER) -> 
 
 def armed(target: datetime, rings_at: datetime | None, *dues: datetime) -> ArmingRecord:
     return msgspec.structs.replace(free(*dues), armed=target, rings_at=rings_at)
-
-
-# The target.
 
 
 # What an editor does.
@@ -159,9 +157,6 @@ def test_an_answer_to_one_who_was_taken_over_makes_the_other_unable_to_confirm()
 )
 def test_settled(record: ArmingRecord, now: datetime, is_settled: bool) -> None:
     assert record.is_settled(now) is is_settled
-
-
-# How long before.
 
 
 # Who calls a run.
@@ -323,3 +318,62 @@ def test_a_run_renews_and_clears_its_own_lanes_only() -> None:
     record = ArmingRecord(lanes=(held(SOON), held(SOON, by="other"), Lane(due=SOON)))
     assert record.renewed("run", until=NOON).lanes == (held(SOON, until=NOON), *record.lanes[1:])
     assert record.cleared("run").lanes == (held(), *record.lanes[1:])
+
+
+# Lanes that one live run gives to another: the record's transitions, each alone.
+
+
+def lent(by: str, until: object = NOON + MINUTE, due: object = NEVER) -> Lane:
+    return Lane(due=due, owner=by, until=until)  # type: ignore[arg-type]
+
+
+#: "b" holds two lanes until a minute from now and "a" two until two minutes from now; one is free.
+SHARED = ArmingRecord(
+    lanes=(
+        lent("a", NOON + 2 * MINUTE),
+        lent("b"),
+        lent("a", NOON + 2 * MINUTE, SOON),
+        lent("b"),
+        Lane(due=LATER),
+    )
+)
+
+
+def test_the_first_run_that_says_so_takes_lanes_over() -> None:
+    taking = SHARED.taking("b", now=NOON)
+    assert taking.taker_for("a", NOON) == "b"
+    assert taking.taking("a", now=NOON) == taking
+    # Nobody gives lanes to itself
+    assert taking.taker_for("b", NOON) is None
+
+
+def test_a_run_whose_lease_has_run_out_is_replaced() -> None:
+    taking = SHARED.taking("b", now=NOON)
+    ended = NOON + MINUTE
+    assert taking.taker_for("a", ended) is None
+    assert taking.taking("a", now=ended).taker == "a"
+
+
+def test_lanes_that_are_given_are_held_by_the_taker_until_its_lease_ends() -> None:
+    run = LastRun(run="a", finished_at=NOON)
+    given = SHARED.taking("b", now=NOON).given("a", {0: LATER, 2: LATER}, now=NOON, run=run)
+    assert given.lanes_of("a") == ()
+    assert given.lanes_of("b") == (0, 1, 2, 3)
+    assert {given.lanes[number].until for number in (0, 2)} == {NOON + MINUTE}
+    # Due at their heads, or at what was added since they were cleared
+    assert [given.lanes[number].due for number in (0, 2)] == [LATER, SOON]
+    assert (given.lanes[1], given.lanes[4]) == (SHARED.lanes[1], SHARED.lanes[4])
+    assert given.last_run == run
+
+
+def test_a_rule_that_is_armed_rings_early_enough_after_lanes_were_given() -> None:
+    for taker, giver in (("a", "b"), ("b", "a")):
+        record = SHARED.taking(taker, now=NOON)
+        heads = dict.fromkeys(record.lanes_of(giver), NOON)
+        assert record.given(giver, heads, now=NOON).target >= record.target
+
+
+@pytest.mark.parametrize("taker", [None, "a", "gone"])
+def test_without_another_live_run_that_takes_over_nothing_is_given(taker: str | None) -> None:
+    record = replace(SHARED, taker=taker)
+    assert record.given("a", {0: LATER, 2: LATER}, now=NOON) == record

@@ -1,40 +1,118 @@
 """Writing and reading many: what fails alone, answers that are lost, and who takes no batches."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+from unittest.mock import patch
 
 import boto3
 import pytest
+from botocore.exceptions import ConnectTimeoutError
+from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, DuebellError
+from duebell_shared.instants import to_utc
 from duebell_shared.queue.calls import BatchWrite, insertion
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.shared.batches import (
-    BATCH,
-    THREE,
-    THROTTLED,
-    Fail,
-    answer_nothing,
-    aws,
-    bare_moto,
-    fail,
-    sent,
-    store,
-    task,
-)
 from tests.shared.table_calls import client_of, lose_the_next_answer
 from tests.simulation.wire.dynamodb import DynamoDb
-from tests.support import NOON, Calls, Clock
+from tests.simulation.wire.statements import Statement
+from tests.support import NOON, REGION, Calls, Clock, create_table
 from tests.worker.hooks import Hooks
 
-__all__ = ["aws", "bare_moto", "fail", "sent", "store"]
+BATCH = "BatchExecuteStatement"
+
+
+def answer_nothing(store: DynamoTable) -> list[str]:
+    """From now on nobody answers; the calls that are made."""
+    asked: list[str] = []
+
+    def happen(model: Any, **_: Any) -> None:
+        asked.append(model.name)
+        raise ConnectTimeoutError(endpoint_url="https://dynamodb")
+
+    client_of(store).meta.events.register("before-call.dynamodb", happen)
+    return asked
+
+
+def task(id: str, payload: object = None) -> Task:
+    return new_task(id=id, action="act", due=NOON, payload=payload, now=to_utc(NOON))
+
+
+#: What DynamoDB answers to a statement that it has no room for at the moment.
+THROTTLED = ["ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"]
+
+THREE = [task("one"), task("two"), task("three")]
+
+
+class Fail(Protocol):
+    """Have the statement for this id fail with this code, so many times; unless told, each time."""
+
+    def __call__(self, id: str, code: str, *, times: int = 1000) -> None: ...
+
+
+@pytest.fixture
+def store(backend: Backend) -> DynamoTable:
+    assert isinstance(backend.store, DynamoTable)
+    return backend.store
+
+
+@pytest.fixture
+def aws(backend: Backend) -> Hooks:
+    return Hooks(backend)
+
+
+@pytest.fixture
+def bare_moto() -> Iterator[boto3.Session]:
+    """moto without what the tests add to it."""
+    with mock_aws():
+        session = boto3.Session(region_name=REGION)
+        create_table(session)
+        yield session
+
+
+@pytest.fixture
+def fail() -> Iterator[Fail]:
+    """Have statements fail; after their effect, if the code is InternalServerError."""
+    execute = DynamoDb._execute
+    codes: dict[str, list[str]] = {}
+
+    def fail(id: str, code: str, *, times: int = 1000) -> None:
+        codes[id] = [code] * times
+
+    def execute_or_fail(table: DynamoDb, statement: Statement) -> dict[str, Any]:
+        left = codes.get(statement.key[1])
+        code = left.pop() if left else None
+        answer = execute(table, statement) if code in {None, "InternalServerError"} else {}
+        return {"Error": {"Code": code, "Message": "as told"}} if code else answer
+
+    with patch.object(DynamoDb, "_execute", execute_or_fail):
+        yield fail
+
+
+@pytest.fixture
+def sent(store: DynamoTable) -> list[list[str]]:
+    """For each batch, the ids of the tasks that it has statements for."""
+    batches: list[list[str]] = []
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        statements = json.loads(params["body"])["Statements"]
+        batches.append([each.id for each in THREE if f'"{each.id}"' in json.dumps(statements)])
+
+    client_of(store).meta.events.register(f"before-call.dynamodb.{BATCH}", note)
+    return batches
+
+
+# Writing and reading many: what fails alone, answers that are lost, and who takes no batches.
+
 
 KEYS = [QueueKey(NOON, each.id, each.lane) for each in THREE]
 SOON = NOON + timedelta(seconds=1)

@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -15,9 +15,14 @@ _LOG = logging.getLogger("duebell.intake")
 #: The suffix of the dead-letter queue's name, after the intake queue's.
 DEAD_LETTERS = "-dead-letters"
 
-#: Entries that one call takes, and bytes that it takes for certain.
+#: Entries of one call to SQS, SNS and EventBridge, and bytes that it takes for certain, names of attributes
+#: included. A larger message goes alone, and the service decides: SQS takes 1 MiB.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+#: https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
+#: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
 AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
+
+_T = TypeVar("_T")
 
 _CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 
@@ -137,7 +142,8 @@ class IntakeQueue:
         client = self._sqs.client(region)
         url = queue_url(client, account, self.name + DEAD_LETTERS)
         taken = [False] * len(letters)
-        for places in _batches(letters):
+        sizes = (len(one.body.encode()) + len(json.dumps(dict(one.attributes))) for one in letters)
+        for places in in_calls(enumerate(sizes)):
             refused = _send(client, url, {place: letters[place] for place in places})
             [first, *others] = places
             why = refused.get(first)
@@ -162,16 +168,15 @@ def queue_url(client: Any, account: str, name: str) -> str:
     return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
 
 
-def _batches(letters: Sequence[DeadLetter]) -> Iterator[list[int]]:
-    """The places of the letters, in batches that one call takes; one that is large goes alone."""
-    batch: list[int] = []
+def in_calls(sized: Iterable[tuple[_T, int]], *, most: int = AT_ONCE) -> Iterator[list[_T]]:
+    """Divide what has these sizes in bytes into batches that fit one call; one that is large goes alone."""
+    batch: list[_T] = []
     size = 0
-    for place, letter in enumerate(letters):
-        more = len(letter.body.encode()) + len(json.dumps(dict(letter.attributes)))
-        if batch and (len(batch) == AT_ONCE or size + more > _BATCH_BYTES):
+    for one, more in sized:
+        if batch and (len(batch) == most or size + more > _BATCH_BYTES):
             yield batch
             batch, size = [], 0
-        batch.append(place)
+        batch.append(one)
         size += more
     if batch:
         yield batch

@@ -2,8 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import msgspec
 
@@ -11,18 +9,6 @@ from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
 
 from .delivery import GROUP, Delivery, Form
-
-_T = TypeVar("_T")
-
-#: Messages of one call, to SQS, SNS and EventBridge alike.
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
-#: https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
-#: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
-BATCH = 10
-
-#: Bytes of the messages of one call: the smallest limit of these services is 256 KiB, names and types of
-#: attributes included. A larger message goes alone, and the service decides: SQS takes 1 MiB.
-_BATCH_BYTES = 240 * 1024
 
 #: Bytes of a message beside its body, at most: the names of its attributes, their types, an entry's id.
 _AROUND = 256
@@ -128,17 +114,3 @@ def _key(id: str, *others: str, digest_of: str) -> str:
     digest = hashlib.sha256(digest_of.encode()).hexdigest()[:_DIGEST]
     end = "-".join((*(re.sub("[-:.]", "", other) for other in others), digest))
     return f"{re.sub('[^A-Za-z0-9_-]', '-', id)[: _MOST_KEY - len(end) - 1]}-{end}"
-
-
-def fitting(messages: Iterable[tuple[_T, Message]], *, most: int) -> Iterator[Sequence[tuple[_T, Message]]]:
-    """Divide messages into batches that fit one call, in order: by count and by bytes."""
-    batch: list[tuple[_T, Message]] = []
-    size = 0
-    for one in messages:
-        if batch and (len(batch) == most or size + one[1].size > _BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(one)
-        size += one[1].size
-    if batch:
-        yield batch

@@ -39,8 +39,6 @@ _MINUTE = timedelta(minutes=1)
 #: The longest expression, in characters: it is read each time that the task is.
 MAX_EXPRESSION = 1_024
 
-_OVER = "is over: give a time to come, or a due date"
-_AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
 _NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
 
 _invalid = partial(InvalidSchedule, "schedule")
@@ -286,10 +284,8 @@ def _naive(text: str) -> datetime:
         raise _invalid(f"at(…): {quoted(text)} is no date and time such as 2026-12-31T09:00:00") from None
     if at.tzinfo is not None:
         raise _invalid(f"at({shortened(text)}): leave the offset out, and give the time zone beside it")
-    if at.year > LATEST.year:
-        raise _invalid(f"at({shortened(text)}) {_AFTER_LATEST}")
-    if at.year < FIRST_YEAR:
-        raise _invalid(f"at({shortened(text)}) {_OVER}")
+    if not FIRST_YEAR <= at.year <= LATEST.year:
+        raise _invalid(f"at({shortened(text)}) is not within {FIRST_YEAR} to {LATEST.year}")
     return at
 
 

@@ -1,7 +1,7 @@
 """Checks of the values that users give for a task. Each raises InvalidTask."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import msgspec
@@ -48,9 +48,6 @@ MAX_COUNT = 1_000_000_000
 #: More changes than any task has seen.
 MAX_REV = 10**18
 
-#: After LATEST in any time zone.
-_BEYOND = LATEST + timedelta(days=2)
-
 
 def check_name(field: str, name: object, *, most: int = MAX_NAME) -> str:
     """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
@@ -94,13 +91,10 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
             raise InvalidTask("due", "is missing: give an aware datetime, or a timedelta from now")
         case _:
             raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
-    if due.replace(tzinfo=UTC) > _BEYOND:
-        # Checked before converting, which overflows at the end of the calendar.
-        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
     try:
         due = to_utc(due)
     except OverflowError:
-        raise InvalidTask("due", f"{due} is before the calendar begins") from None
+        raise InvalidTask("due", f"{due} is beyond the ends of the calendar") from None
     if due > LATEST:
         raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
     return due

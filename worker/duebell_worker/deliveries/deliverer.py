@@ -12,9 +12,10 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
+from duebell_shared.aws.intake_queue import AT_ONCE, in_calls
 from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget
 from duebell_shared.deliveries.kinds import HTTPS, Answer
-from duebell_shared.deliveries.message import BATCH, Message, fitting, message_of
+from duebell_shared.deliveries.message import Message, message_of
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.attempt import Undeliverable, Undelivered
 
@@ -146,7 +147,8 @@ class Deliverer:
             except Exception as error:  # noqa: BLE001 (a bug of ours, or an item that someone has edited)
                 errors[place] = error
         delivery = tasks[0][0]
-        for batch in fitting(made, most=BATCH if delivery.target.kind.has_batches else 1):
+        sized = ((one, one[1].size) for one in made)
+        for batch in in_calls(sized, most=AT_ONCE if delivery.target.kind.has_batches else 1):
             sent = self._send(delivery, [message for _, message in batch])
             for (place, _), result in zip(batch, sent, strict=True):
                 errors[place] = result

@@ -57,20 +57,23 @@ const tiles = (status) =>
 // clock, and the button that helps.
 
 
-// Problems that only the doctor looks for.
-const DEEP = ["delivery", "intake_idle", "lanes", "no_permission", "tzdata", "unknown_actions"];
 const FAILURES = ["failed_tasks", "failing_tasks"]; // the groups below tell what to do
 
 let found = null; // problems that only the doctor finds, and when: they stay until the next look
 let work = null; // what is under way: "look" or "mend"
 
+// Those whose kind is not among the others'.
+function without(some, others) {
+  const kinds = others.map(({ kind }) => kind);
+  return some.filter(({ kind }) => !kinds.includes(kind));
+}
+
 const isWarning = ({ kind }) => constants.warnings.includes(kind);
 const rank = ({ kind }) => constants.problems.indexOf(kind);
 
-function problems() {
-  const told = (current()?.problems ?? []).filter(({ kind }) => !DEEP.includes(kind));
-  return [...told, ...(found?.problems ?? [])].sort((one, other) => rank(one) - rank(other));
-}
+const told = () => current()?.problems ?? [];
+const problems = () =>
+  [...told(), ...without(found?.problems ?? [], told())].sort((one, other) => rank(one) - rank(other));
 
 const hasProblems = () => problems().length > 0;
 
@@ -161,9 +164,11 @@ async function working(name, call) {
 
 const look = () =>
   working("look", async () => {
-    const news = await get("doctor");
-    found = { problems: news.problems.filter(({ kind }) => DEEP.includes(kind)), at: new Date() };
     await refreshStatus();
+    const before = told();
+    const news = await get("doctor");
+    await refreshStatus(); // what one of both tells comes and goes with the status
+    found = { problems: without(news.problems, [...before, ...told()]), at: new Date() };
     toast(current().healthy && !hasProblems() ? "Nothing is wrong" : "Something is wrong");
   });
 

@@ -1,6 +1,6 @@
 """Plays a queue without I/O, and tells which task starts when, by which ring and which run.
 
-It takes the steps of a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
+It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
 is set to, the recurrence of a task, the semaphore of a limited action. It leaves out failures: every
 call takes no time, every ring comes, every attempt takes the time of its action and is done. So what waits
 for a limit starts at the place that the semaphore gives it; a run starts it earlier if its guess was wrong.
@@ -193,8 +193,7 @@ class Played:
             self._run()
             self.runs.append(RunPlayed(began, self._now, is_rung))
             self.runs += [RunPlayed(self._shared_at, self._now, is_rung=False)] * self._helpers
-            self._record = self._record.claimed(_OWNER, now=began, until=self._now + LEASE)
-            self._settle(began)
+            self._hold_lanes(began, self._now)
             self._record = self._record.released(_OWNER, {0: self._head()})
             self._settle(self._now)
             begins, is_rung = self._next()
@@ -214,6 +213,19 @@ class Played:
         early = early_minute(minute, target, now)
         self._expression = expression_at(minute, early=early, now=now) if minute else SENTINEL
         self._record = replace(self._record, armed=target, rings_at=minute, echo_of=None)
+
+    def _hold_lanes(self, began: datetime, ended: datetime) -> None:
+        """Have the lease of a run, and the rings while it is at work, set the rule."""
+        self._record = self._record.claimed(_OWNER, now=began, until=began + LEASE)
+        self._settle(began)
+        renews, at = began + LEASE / 2, began
+        while (at := min(renews, next_ring(self._expression, at) or NEVER)) <= ended:
+            if at == renews:
+                self._record = self._record.renewed(_OWNER, until=at + LEASE)
+                renews = at + LEASE / 2
+            else:  # a run comes, and finds no free lane
+                self._record = self._record.claimed("another", now=at, until=at + LEASE)
+            self._settle(at)
 
     def _run(self) -> None:
         """One run, from now on until it gives its lanes back."""

@@ -41,4 +41,4 @@ def test_a_task_that_owes_is_told_with_the_reason(
     # And when it never could be added, that it could not
     assert backend.store.save(late, late.follow_up_settled("both ids are taken"))
     assert re.search("follow up error +both ids are taken", duebell("show", "charge-42").out)
-    assert "owing" not in duebell("status").out
+    assert "owing: " not in duebell("status").out

@@ -88,24 +88,6 @@ def test_a_failure_gives_the_reasons_and_a_way_out(
     assert any("deleting it first" in line for line in deployer.said)
 
 
-def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
-    # Given a table whose stack is gone, as after a first deployment that failed: AWS retains it at the
-    # rollback, which the emulator does not
-    deployer.deploy(DeletionProtection="no")
-    deployer.destroy()
-    assert deployer.table["DeletionProtectionEnabled"] is False
-    # Then the next has the settings that it was given, or the template's defaults
-    deployer.deploy()
-    assert deployer.table["DeletionProtectionEnabled"] is True
-    assert deployer.expires
-    # And so have later ones
-    deployer.deploy(DeletionProtection="no")
-    assert deployer.table["DeletionProtectionEnabled"] is False
-    deployer.deploy()
-    assert deployer.table["DeletionProtectionEnabled"] is False
-    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-
-
 def test_all_that_is_optional(deployer: Deployer) -> None:
     session = deployer.session
     key = session.client("kms").create_key()["KeyMetadata"]["Arn"]

@@ -1,6 +1,5 @@
-"""Where mutants live: a copy of the source and its tests, in which one line at a time is broken."""
+"""Where mutants live: a copy of the source and its tests, in which one piece at a time is broken."""
 
-import difflib
 import os
 import shlex
 import shutil
@@ -14,9 +13,9 @@ from pathlib import Path
 from typing import Self
 
 from .catalogue import Mutant
-from .source import PACKAGES, ROOT, Module, place_of
+from .source import PACKAGES, ROOT, place_of
 
-__all__ = ["Lab", "difference"]
+__all__ = ["Lab", "failures"]
 
 #: What is copied: the packages, the tests, and what pytest and the tests read beside them.
 _COPIED = (*PACKAGES, "tests", "examples", "bench", "docs", "pyproject.toml", "Makefile")
@@ -47,11 +46,11 @@ class Lab:
     def run(
         self, *arguments: str, limit: float = _LIMIT, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run Python here. Raises subprocess.TimeoutExpired after so many seconds."""
+        """Run a module of Python here. Raises subprocess.TimeoutExpired after so many seconds."""
         folders = (".", *(name for name in PACKAGES if name != "duebell"))  # that is a package itself
         path = os.pathsep.join(str(self.root / name) for name in folders)
         return subprocess.run(
-            [sys.executable, *arguments],
+            [sys.executable, "-m", *arguments],
             cwd=self.root,
             env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "", **environment},
             capture_output=True,
@@ -62,47 +61,39 @@ class Lab:
 
     def fails(self, tests: str) -> str | None:
         """None if these tests pass here; else the last they said. For `tests` see Mutant."""
-        command = (
-            ("-m", "tests.mutants.histories", "400")
-            if tests == "histories"
-            else ("-m", "pytest", *shlex.split(tests), "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
-        )
+        pytest = ("pytest", *shlex.split(tests), "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
         try:
-            done = self.run(*command)
+            done = self.run(*(("tests.mutants", "--histories") if tests == "histories" else pytest))
         except subprocess.TimeoutExpired:
             return "went on for ever"
         if done.returncode == 0:
             return None
-        said = [
-            line
-            for line in done.stdout.splitlines()
-            if line.startswith(("FAILED tests", "ERROR tests", "seed"))
-        ]
+        said = failures(done) or [line for line in done.stdout.splitlines() if line.startswith("seed")]
         return (said or [(done.stderr or done.stdout).strip()[-300:]])[0]
 
     def killed_by(self, mutant: Mutant) -> str | None:
         """What its tests say of the mutant; None if it survives them."""
-        place = place_of(mutant.source, mutant.within)
-        with self.broken(place.module, place.replaced(mutant.broken)):
+        place, count = place_of(mutant.source, mutant.within)
+        with self.broken(place.module, place.replaced(mutant.broken, count)):
             return self.fails(mutant.tests)
 
     @contextmanager
-    def broken(self, module: Module, source: str) -> Iterator[None]:
+    def broken(self, module: str, source: str) -> Iterator[None]:
         """Inside, this is the module's source here."""
+        whole = (self.root / module).read_text()
         self._write(module, source)
         try:
             yield
         finally:
-            self._write(module, module.source)
+            self._write(module, whole)
 
-    def _write(self, module: Module, source: str) -> None:
+    def _write(self, module: str, source: str) -> None:
         """Write the module, and delete its byte code: Python trusts it if size and second are the same."""
-        file = self.root / module.name
+        file = self.root / module
         file.write_text(source)
         Path(cache_from_source(str(file))).unlink(missing_ok=True)
 
 
-def difference(module: Module, source: str) -> str:
-    """A mutant as a diff."""
-    before, after = module.source.splitlines(), source.splitlines()
-    return "\n".join(difflib.unified_diff(before, after, module.name, module.name, lineterm="", n=2))
+def failures(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The tests that failed, with what they said."""
+    return [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))]

@@ -1,13 +1,17 @@
 """Mutants made at random from the syntax tree of any of the product's modules."""
 
 import ast
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
 from random import Random
+from typing import NamedTuple
 
-from .source import Module, modules
+from .source import Node, Place, modules, places
 
 __all__ = ["RandomMutant", "sample"]
+
+#: Fields of nodes that are no behaviour.
+_NO_CODE = {"annotation", "returns", "decorator_list", "type_params"}
 
 _FLIPPED: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Eq: ("!=",),
@@ -23,27 +27,12 @@ _FLIPPED: dict[type[ast.cmpop], tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class RandomMutant:
-    """One expression or statement replaced by another.
+class RandomMutant(NamedTuple):
+    """One expression or statement replaced by another: where, how, and the module's source with it."""
 
-    module    where
-    what      what was done to it: `comparison flipped`
-    line      its line
-    function  the first line of the function around it; 0 at the level of the module or of a class
-    source    the module's text with the mutant in it
-    """
-
-    module: Module
-    what: str
-    line: int
-    function: int
+    place: Place
+    name: str
     source: str
-
-    @property
-    def name(self) -> str:
-        """The place, and the change made there."""
-        return f"{self.module.name}:{self.line} {self.what}"
 
 
 def sample(count: int, seed: int, name: str = "") -> list[RandomMutant]:
@@ -53,58 +42,40 @@ def sample(count: int, seed: int, name: str = "") -> list[RandomMutant]:
     """
     random = Random(seed)
     found = [
-        (module, make) for module in modules() if name in module.name for make in _mutants_of(module, random)
+        (place, what, where, text)
+        for module, tree in modules().items()
+        if name in module
+        for place in _breakable(module, tree)
+        for what, where, text in _broken(place.node, random)
     ]
     mutants: list[RandomMutant] = []
-    for _, make in random.sample(found, len(found)):
+    for place, what, field, text in random.sample(found, len(found)):
         if len(mutants) == count:
             break
-        mutant = make()
-        if _compiles(mutant.source):
+        at = place._replace(container=vars(place.node), key=field) if field else place
+        mutant = RandomMutant(place, f"{place.module}:{place.node.lineno} {what}", at.replaced(text))
+        with suppress(SyntaxError):
+            compile(mutant.source, "mutant", "exec")
             mutants.append(mutant)
     return mutants
 
 
-def _compiles(source: str) -> bool:
-    try:
-        compile(source, "mutant", "exec")
-    except SyntaxError:
-        return False
-    return True
-
-
-def _mutants_of(module: Module, random: Random) -> Iterator[Callable[[], RandomMutant]]:
-    for node, function in _nodes(ast.parse(module.source), 0):
-        for what, where, text in _broken(node, random):
-
-            def make(
-                where: ast.expr | ast.stmt = where,
-                function: int = function,
-                what: str = what,
-                text: str = text,
-            ) -> RandomMutant:
-                source = module.replaced(where, where, text)
-                return RandomMutant(module, what, where.lineno, function, source)
-
-            yield make
-
-
-def _nodes(node: ast.AST, function: int) -> Iterator[tuple[ast.expr | ast.stmt, int]]:
-    """Each node that can be broken, with the first line of the function around it."""
-    for name, value in ast.iter_fields(node):
-        if name in {"annotation", "returns", "decorator_list", "type_params", "keywords"} and not (
-            isinstance(node, ast.Call)
-        ):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr) or _is_no_behaviour(child):
-                continue
-            if isinstance(child, ast.expr | ast.stmt):
-                yield child, function
-            inner = function
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = min([child.lineno, *(one.lineno for one in child.decorator_list)])
-            yield from _nodes(child, inner)
+def _breakable(module: str, tree: ast.Module) -> Iterator[Place]:
+    """Each place but annotations, decorators, docstrings, and what only type checkers read."""
+    left_out = {
+        id(below)
+        for node in ast.walk(tree)
+        for name, value in ast.iter_fields(node)
+        for child in (value if isinstance(value, list) else [value])
+        if isinstance(child, ast.AST)
+        and (
+            name in _NO_CODE
+            or _is_no_behaviour(child)
+            or (isinstance(child, ast.keyword) and isinstance(node, ast.ClassDef))
+        )
+        for below in ast.walk(child)
+    }
+    return (place for place in places(module, tree) if id(place.node) not in left_out)
 
 
 def _is_no_behaviour(node: ast.AST) -> bool:
@@ -123,40 +94,40 @@ def _is_no_behaviour(node: ast.AST) -> bool:
     return False
 
 
-def _broken(node: ast.expr | ast.stmt, random: Random) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:
-    """Each way to break it: its name, the node that is replaced, and the source in its stead."""
+def _broken(node: Node, random: Random) -> Iterator[tuple[str, str, str]]:
+    """Each way to break it: its name, the field of it that is replaced, or "" for all, and the new source."""
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             flipped = random.choice(_FLIPPED[type(operator)])
-            yield "comparison flipped", node, f"({ast.unparse(left)} {flipped} {ast.unparse(right)})"
+            yield "comparison flipped", "", f"({ast.unparse(left)} {flipped} {ast.unparse(right)})"
         case ast.BoolOp(op=operator, values=values):
             word = " or " if isinstance(operator, ast.And) else " and "
-            yield "and/or exchanged", node, f"({word.join(f'({ast.unparse(value)})' for value in values)})"
+            yield "and/or exchanged", "", f"({word.join(f'({ast.unparse(value)})' for value in values)})"
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield "negation removed", node, f"({ast.unparse(operand)})"
+            yield "negation removed", "", f"({ast.unparse(operand)})"
         case ast.IfExp(test=test) | ast.If(test=test) | ast.While(test=test):
-            yield "condition negated", test, f"(not ({ast.unparse(test)}))"
+            yield "condition negated", "test", f"(not ({ast.unparse(test)}))"
         case ast.Constant(value=bool() as value):
-            yield "constant changed", node, str(not value)
+            yield "constant changed", "", str(not value)
         case ast.Constant(value=int() | float() as value):
-            yield "constant changed", node, str(value + 1)
+            yield "constant changed", "", str(value + 1)
         case ast.Constant(value=str() as value) if value and " " not in value:
-            yield "constant changed", node, repr(value + "X")
+            yield "constant changed", "", repr(value + "X")
         case ast.stmt():
             yield from _broken_statement(node)
 
 
-def _broken_statement(node: ast.stmt) -> Iterator[tuple[str, ast.stmt, str]]:
+def _broken_statement(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
     match node:
         case ast.Raise():
-            yield "raise deleted", node, "pass"
+            yield "raise deleted", "", "pass"
         case ast.Return(value=None | ast.Constant(value=None | bool())):
             return  # nothing to change, or a constant
         case ast.Return(value=ast.Compare() | ast.BoolOp() | ast.UnaryOp() as value):
-            yield "return value negated", node, f"return not ({ast.unparse(value)})"
+            yield "return value negated", "", f"return not ({ast.unparse(value)})"
         case ast.Return():
-            yield "return value changed", node, "return None"
+            yield "return value changed", "", "return None"
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Delete():
-            yield "statement deleted", node, "pass"
+            yield "statement deleted", "", "pass"
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
-            yield "statement deleted", node, "pass"
+            yield "statement deleted", "", "pass"

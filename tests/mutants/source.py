@@ -1,16 +1,18 @@
-"""The product's source as syntax trees, and where a piece of it stands.
+"""The product's source as syntax trees: each place of it, and the module with something else there.
 
-A piece is an expression, or statements that follow each other. It is compared as a syntax tree: formatting,
-comments, quotes and the module do not matter.
+A piece is an expression, or statements that follow each other. Formatting, comments, quotes and the module do
+not matter.
 """
 
 import ast
+import difflib
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-__all__ = ["PACKAGES", "ROOT", "Module", "Place", "modules", "place_of"]
+__all__ = ["PACKAGES", "ROOT", "Place", "modules", "place_of", "places"]
 
 #: The root of the repository.
 ROOT = Path(__file__).parents[2]
@@ -18,86 +20,107 @@ ROOT = Path(__file__).parents[2]
 #: The folders of the product's packages, from the root.
 PACKAGES = ("duebell", "shared", "editor", "worker", "infra")
 
-
-@dataclass(frozen=True)
-class Module:
-    """One of the product's modules: its path from the root, and its text."""
-
-    name: str
-    source: str
-
-    @cached_property
-    def pieces(self) -> dict[str, list[tuple[str, list[ast.expr | ast.stmt]]]]:
-        """All expressions and rows of statements, with their function's name, by a dump of the first node."""
-        found: dict[str, list[tuple[str, list[ast.expr | ast.stmt]]]] = {}
-        for scope, row in _rows(ast.parse(self.source), ""):
-            found.setdefault(ast.dump(row[0]), []).append((scope, row))
-        return found
-
-    def replaced(self, first: ast.expr | ast.stmt, last: ast.expr | ast.stmt, text: str) -> str:
-        """The module's text with `text` in the place of these nodes and of all between them."""
-        start = self._offset(first.lineno, first.col_offset)
-        end = self._offset(last.end_lineno or 0, last.end_col_offset or 0)
-        if isinstance(first, ast.expr) and isinstance(ast.parse(text).body[0], ast.Expr):
-            text = f"({text})"
-        return self.source[:start] + text.replace("\n", "\n" + " " * first.col_offset) + self.source[end:]
-
-    def _offset(self, line: int, column: int) -> int:
-        """The place of this line and column, which syntax trees count in bytes."""
-        lines = self.source.splitlines(keepends=True)
-        return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode())
+Node = ast.expr | ast.stmt
 
 
-@dataclass(frozen=True)
-class Place:
-    """A place in the product: its module, the function around it, and the nodes."""
+class Place(NamedTuple):
+    """A place in a module: the module's path from the root and its tree, and where in that tree.
 
-    module: Module
+    scope      the names of the classes and functions around it
+    function   the first line of the function around it; 0 at the level of the module or of a class
+    container  what holds the node, by `key`: a list of nodes, or the fields of the node above
+    """
+
+    module: str
+    tree: ast.Module
     scope: str
-    nodes: list[ast.expr | ast.stmt]
+    function: int
+    container: Any
+    key: Any
 
-    def replaced(self, text: str) -> str:
-        """The module with `text` here instead."""
-        return self.module.replaced(self.nodes[0], self.nodes[-1], text)
+    @property
+    def node(self) -> Node:
+        """What stands here."""
+        node: Node = self.container[self.key]
+        return node
+
+    def replaced(self, text: str, count: int = 1) -> str:
+        """The module's source with `text` in the place of so many nodes."""
+        body = ast.parse(text).body
+        only = body[0]
+        is_expression = isinstance(self.node, ast.expr) and isinstance(only, ast.Expr)
+        new = [only.value] if is_expression and isinstance(only, ast.Expr) else body
+        is_list = isinstance(self.container, list)
+        kept = list(self.container) if is_list else self.node
+        if is_list:
+            self.container[self.key : self.key + count] = new
+        else:
+            self.container[self.key] = new[0]
+        try:
+            return ast.unparse(self.tree)
+        finally:
+            if is_list:
+                self.container[:] = kept
+            else:
+                self.container[self.key] = kept
+
+    def difference(self, source: str) -> str:
+        """How that source differs from the module's."""
+        before, after = ast.unparse(self.tree).splitlines(), source.splitlines()
+        return "\n".join(difflib.unified_diff(before, after, self.module, self.module, lineterm="", n=2))
 
 
 @lru_cache
-def modules() -> tuple[Module, ...]:
-    """All of the product's modules."""
+def modules() -> dict[str, ast.Module]:
+    """All of the product's modules by their paths from the root, each parsed."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-    return tuple(Module(path.relative_to(ROOT).as_posix(), path.read_text()) for path in paths)
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in paths}
 
 
-def place_of(piece: str, within: str = "") -> Place:
-    """The one place of a piece of source. Raises ValueError if there is none, or several."""
-    statements = ast.parse(piece).body
-    is_expression = len(statements) == 1 and isinstance(statements[0], ast.Expr)
-    wanted = [statements[0].value] if isinstance(statements[0], ast.Expr) and is_expression else statements
-    dumps = [ast.dump(node) for node in wanted]
-    found = [
-        Place(module, scope, row[: len(dumps)])
-        for module in modules()
-        for scope, row in module.pieces.get(dumps[0], [])
-        if dumps == [ast.dump(node) for node in row[: len(dumps)]] and within in {"", scope}
-    ]
-    if len(found) != 1:
-        places = ", ".join(f"{place.module.name}: {place.scope}" for place in found) or "nowhere"
-        raise ValueError(f"{piece!r} must stand in one place, and stands in: {places}")
-    return found[0]
+def places(module: str, tree: ast.Module) -> Iterator[Place]:
+    """Each expression and statement of the module."""
+    return _places(module, tree, tree, "", 0)
 
 
-def _rows(node: ast.AST, scope: str) -> Iterator[tuple[str, list[ast.expr | ast.stmt]]]:
-    """Each expression alone, and each statement with those that follow it in its block."""
+def _places(module: str, tree: ast.Module, node: ast.AST, scope: str, function: int) -> Iterator[Place]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         scope = f"{scope}.{node.name}" if scope else node.name
-    for _, value in ast.iter_fields(node):
-        children = (
-            [child for child in value if isinstance(child, ast.AST)] if isinstance(value, list) else [value]
-        )
-        for number, child in enumerate(children):
-            if isinstance(child, ast.expr):
-                yield scope, [child]
-            elif isinstance(child, ast.stmt):
-                yield scope, [each for each in children[number:] if isinstance(each, ast.stmt)]
+        if not isinstance(node, ast.ClassDef):
+            function = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    for field, value in ast.iter_fields(node):
+        container: Any = value if isinstance(value, list) else vars(node)
+        for key in range(len(value)) if isinstance(value, list) else [field]:
+            child = container[key]
+            if isinstance(child, Node):
+                yield Place(module, tree, scope, function, container, key)
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield from _rows(child, scope)
+                yield from _places(module, tree, child, scope, function)
+
+
+@lru_cache
+def _index() -> dict[str, list[Place]]:
+    """All places by what stands there."""
+    found: dict[str, list[Place]] = defaultdict(list)
+    for module, tree in modules().items():
+        for place in places(module, tree):
+            found[ast.dump(place.node)].append(place)
+    return found
+
+
+def place_of(piece: str, within: str = "") -> tuple[Place, int]:
+    """The one place of a piece of source, and its length. Raises ValueError if there is none, or several."""
+    statements = ast.parse(piece).body
+    only = statements[0]
+    is_expression = len(statements) == 1 and isinstance(only, ast.Expr)
+    wanted = [only.value] if is_expression and isinstance(only, ast.Expr) else statements
+    dumps = [ast.dump(node) for node in wanted]
+    found = [
+        place
+        for place in _index().get(dumps[0], [])
+        if within in {"", place.scope}
+        and (not dumps[1:] or dumps == list(map(ast.dump, place.container[place.key :][: len(dumps)])))
+    ]
+    if len(found) != 1:
+        named = ", ".join(f"{place.module}: {place.scope}" for place in found) or "nowhere"
+        raise ValueError(f"{piece!r} must stand in one place, and stands in: {named}")
+    return found[0], len(dumps)

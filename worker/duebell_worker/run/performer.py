@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -61,7 +62,6 @@ class Performer:
         self._keep = context.backend.settings.retention_policy
         self._lease = lease
         self._lanes = lanes
-        self.follow_ups = FollowUps(context, lanes)
         self._starting = threading.Lock()
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
@@ -80,6 +80,10 @@ class Performer:
             for action in context.actions.values()
             if (batch := action.batch)
         }
+
+    @cached_property
+    def follow_ups(self) -> FollowUps:
+        return FollowUps(self._context, self._lanes)
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
         """Claim these tasks, all of one status, and submit their attempts."""

@@ -138,8 +138,8 @@ MUTANTS = (
     ),
     Mutant(
         "a lost swap counts",
-        "if (swapped := self._store.swap_record(record, changed)):\n    return swapped",
-        "return self._store.swap_record(record, changed) or changed",
+        "if (swapped := self.store.swap_record(record, changed)):\n    return swapped",
+        "return self.store.swap_record(record, changed) or changed",
         _ARMER,
     ),
     Mutant("the record made anew without the heads", "Lane(due=heads[lane])", "Lane()", _ARMER),
@@ -265,7 +265,7 @@ MUTANTS = (
     ),
     Mutant(
         "called while the rule is disabled",
-        "self._rule.read().is_enabled and self.call()",
+        "self.rule.read().is_enabled and self.call()",
         "self.call()",
         _CALLING,
     ),

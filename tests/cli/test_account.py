@@ -12,14 +12,13 @@ import pytest
 from botocore.stub import Stubber
 
 from duebell import Editor
-from duebell_editor.cli import account
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.program import run
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra import commands
 from duebell_infra.deploy.deploy import Deployment
-from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.errors import NotDeployed
 from duebell_shared.settings import Color, Settings
 from tests.cli.program import Duebell
 
@@ -146,40 +145,16 @@ VARIABLES = {
 }
 
 
-def function(account: str = "111111111111", **more: Any) -> dict[str, Any]:
-    arn = f"arn:aws:lambda:eu-north-1:{account}:function:sales"
-    return {"FunctionArn": arn, "Environment": {"Variables": VARIABLES}, **more}
-
-
-class Aws:
-    """Lambda, as far as commands ask it."""
-
-    def __init__(self) -> None:
-        self._stubs: dict[str, Stubber] = {}
-        for service in ("lambda",):
-            self._stubs[service] = Stubber(boto3.client(service, region_name="eu-north-1"))
-            self._stubs[service].activate()
-
-    def client(self, service: str) -> Any:
-        return self._stubs[service].client
-
-    def has(self, service: str, method: str, answer: dict[str, Any]) -> None:
-        self._stubs[service].add_response(method, answer)
-
-    def refuses(self, service: str, method: str, code: str) -> None:
-        self._stubs[service].add_client_error(method, code, f"{code} it is")
+def function(**more: Any) -> dict[str, Any]:
+    return {"Environment": {"Variables": VARIABLES}, **more}
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
-    aws = Aws()
-
-    def client(session: botocore.session.Session, service: str, **_: object) -> Any:
-        return aws.client(service)
-
-    monkeypatch.setattr(botocore.session.Session, "create_client", client)
-    yield aws
-    for stub in aws._stubs.values():
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
+    """Lambda, as far as commands ask it: for the configuration of the function."""
+    with Stubber(boto3.client("lambda", region_name="eu-north-1")) as stub:
+        monkeypatch.setattr(botocore.session.Session, "create_client", lambda *_, **__: stub.client)
+        yield stub
         stub.assert_no_pending_responses()
 
 
@@ -193,8 +168,8 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
 
 
-def test_the_settings_are_those_of_the_worker(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    aws.has("lambda", "get_function_configuration", function())
+def test_the_settings_are_those_of_the_worker(aws: Stubber, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws.add_response("get_function_configuration", function())
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
     monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "on")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
@@ -205,8 +180,8 @@ def test_the_settings_are_those_of_the_worker(aws: Aws, monkeypatch: pytest.Monk
     )  # fmt: skip
 
 
-def test_one_that_is_not_there_says_how_to_find_it(aws: Aws) -> None:
-    aws.refuses("lambda", "get_function_configuration", "ResourceNotFoundException")
+def test_one_that_is_not_there_says_how_to_find_it(aws: Stubber) -> None:
+    aws.add_client_error("get_function_configuration", "ResourceNotFoundException")
     with pytest.raises(
         NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
     ):
@@ -215,13 +190,13 @@ def test_one_that_is_not_there_says_how_to_find_it(aws: Aws) -> None:
 
 @pytest.mark.parametrize("is_encrypted", [True, False])
 def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
-    aws: Aws, capsys: pytest.CaptureFixture[str], *, is_encrypted: bool
+    aws: Stubber, capsys: pytest.CaptureFixture[str], *, is_encrypted: bool
 ) -> None:
     if is_encrypted:
         error = {"Error": {"ErrorCode": "AccessDenied", "Message": "no kms:Decrypt"}}
-        aws.has("lambda", "get_function_configuration", function(Environment=error))
+        aws.add_response("get_function_configuration", function(Environment=error))
     else:
-        aws.refuses("lambda", "get_function_configuration", "AccessDeniedException")
+        aws.add_client_error("get_function_configuration", "AccessDeniedException")
     assert Context(name="sales", region="eu-north-1").account.settings == Settings(
         table="sales", rule="sales", function="sales", name="sales"
     )
@@ -230,24 +205,6 @@ def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
         "warning: the settings of 'sales' could not be read, so the usual ones are assumed"
     )
     assert ("no kms:Decrypt" if is_encrypted else "AccessDeniedException") in said
-
-
-def sdk_session() -> botocore.session.Session:
-    session = botocore.session.Session()
-    session.set_config_variable("region", "eu-north-1")
-    session.set_credentials("a", "b")
-    return session
-
-
-def test_errors_of_aws_are_told(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    aws.refuses("lambda", "get_function_configuration", "ExpiredTokenException")
-    with pytest.raises(AwsRefused, match="ExpiredTokenException"):
-        account.find(sdk_session(), "sales", {})
-    monkeypatch.undo()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    with pytest.raises(AwsUnavailable, match="is `duebell local` running"):
-        account.find(sdk_session(), "sales", {})
 
 
 def local_stack(folder: Path) -> None:

@@ -35,21 +35,6 @@ def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, 
         assert editor.get(id).payload == ["ü", 12345678901234567890123]
 
 
-def test_unique(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
-    # Given a task that is unique by its payload
-    first = editor.add("ship", due=timedelta(hours=1), payload={"item": 1}, unique=True)
-    # When the same is added with its names, with `*`, and by a line of a file
-    for names in ("item", "*"):
-        added = duebell("add", "ship", "--in", "1h", "--payload", '{"item": 1}', "--unique", names)
-        assert (added.status, first.id in added.err) == (4, True)
-    file = tmp_path / "tasks.jsonl"
-    file.write_text('{"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": true}')
-    added = duebell("add", "--from", str(file), "--if-exists", "keep")
-    # Then it is there already
-    assert (added.status, added.out) == (0, "0 added, 1 there already, 0 failed\n")
-    assert editor.list().tasks == (first,)
-
-
 def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Editor) -> None:
     refusal = errors.AwsRefused("not allowed\nto PutRule")
     with mock.patch.object(editor._backend.rule, "ring_at", side_effect=refusal):
@@ -122,40 +107,34 @@ def line(id: str | None = None, **more: object) -> str:
     return json.dumps({"action": "x", "in": 3600, **({"id": id} if id else {}), **more}, ensure_ascii=False)
 
 
-def test_all_bad_lines_of_a_file_are_told_and_nothing_is_added(
+def test_lines_that_cannot_be_right_are_told_and_nothing_is_added(
     duebell: Duebell, editor: Editor, file: Path
 ) -> None:
-    # Given a file with a good line and thirty that cannot be right
-    file.write_text("\n".join([line("good"), *['{"action": 7, "in": 1}'] * 30]))
-    # When it is added
+    # Given a file with a good line, six that cannot be right, and more of the last kind
+    wrong = {
+        "oops": "task: is not JSON",
+        "[]": "task: must be a NewTask or a mapping",
+        '{"action": "x", "due": "2026-12-31T09:00"}': "due: ",
+        '{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}': "in: goes without a due date",
+        '{"action": "x", "when": 1}': "when: is not a field of a task; the fields are action, payload, due",
+        line("first"): "id: 'first' is the id of line 1 too",
+    }
+    more = ['{"action": 7, "in": 1}'] * 30
+    file.write_text("\n".join([line("first"), *wrong, *more]))
+    # When it is added, for people and for programs
     status, out, err = duebell("add", "--from", str(file))
+    as_json = duebell("add", "--from", str(file), "--json")
     # Then twenty are told with their numbers, the rest are counted, and nothing was added
     told = err.splitlines()
-    assert (status, out) == (2, "0 added, 30 failed\n")
-    assert told[0] == "line 2: action: must be text, not int"
-    assert told[19].startswith("line 21: ")
-    assert told[20:] == ["and 10 more", "error: 30 lines cannot be right; nothing was added"]
+    assert (status, out) == (2, "0 added, 36 failed\n")
+    for number, message in enumerate([*wrong.values(), *["action: must be text, not int"] * 14], start=2):
+        assert told[number - 2].startswith(f"line {number}: {message}")
+    assert told[20:] == ["and 16 more", "error: 36 lines cannot be right; nothing was added"]
+    [document] = lines(as_json.out)
+    assert (as_json.status, document["added"], document["there_already"]) == (2, 0, 0)
+    assert [one["line"] for one in document["failures"]] == list(range(2, 38))
+    assert lines(as_json.err)[0]["error"]["type"] == "usage"
     assert editor.list().tasks == ()
-
-
-def test_a_program_gets_the_failures_as_one_object(duebell: Duebell, file: Path) -> None:
-    file.write_text("\n".join([line("a"), "oops", line("a")]))
-    status, out, err = duebell("add", "--from", str(file), "--json")
-    [document] = lines(out)
-    assert (status, document["added"], document["there_already"]) == (2, 0, 0)
-    assert [one["line"] for one in document["failures"]] == [2, 3]
-    assert document["failures"][1]["detail"] == "id: 'a' is the id of line 1 too"
-    assert lines(err)[0]["error"]["type"] == "usage"
-
-
-def test_what_was_there_is_not_counted_as_added(duebell: Duebell, editor: Editor, file: Path) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "a", "--payload", "1")
-    file.write_text("\n".join([line("a"), line("b")]))
-    again = ("add", "--from", str(file), "--if-exists", "keep")
-    assert duebell(*again).out == "1 added, 1 there already, 0 failed\n"
-    assert editor.get("a").payload == 1
-    [document] = lines(duebell(*again, "--json").out)
-    assert document == {"added": 0, "there_already": 2, "failures": []}
 
 
 def test_chunks_are_written_before_the_next_is_read(
@@ -174,24 +153,6 @@ def test_chunks_are_written_before_the_next_is_read(
     # And that is so
     status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
     assert (status, out) == (0, "3 added, 2 there already, 0 failed\n")
-
-
-def test_lines_without_an_id_are_warned_of(duebell: Duebell, file: Path) -> None:
-    file.write_text("\n".join([line("a"), line(), line()]))
-    assert "warning: 2 lines without an id or `unique`: if this" in duebell("add", "--from", str(file)).err
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--payload", "1"),
-        ("--id", "a"),
-        ("--in", "1h"),
-    ],
-)
-def test_what_means_nothing_beside_a_file_is_refused(duebell: Duebell, option: tuple[str, str]) -> None:
-    status, _, err = duebell("add", "--from", "-", *option)
-    assert (status, err) == (2, f"error: --from goes without {option[0]}: that stands in its lines\n")
 
 
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,61 +207,32 @@ def test_more_lanes(duebell: Duebell) -> None:
     assert duebell("show", "task-7").status == 0
 
 
-# Many at once.
-
-
-@pytest.fixture
-def tasks_file(tmp_path: Path) -> Path:
-    return tmp_path / "tasks.jsonl"
-
-
-def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file: Path) -> None:
-    tasks_file.write_text(
+def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path) -> None:
+    file.write_text(
         '{"action": "x", "due": "2026-12-31T09:00+01:00", "id": "a", "payload": {"n": 1}}\n'
         "\n"
         '{"action": "x", "in": 3600, "id": "b", "expires_after": 90}\n'
         '{"action": "x", "schedule": "rate(1 hour)", "id": "c", "end": "2027-01-01T00:00:00Z"}\n'
     )
-    status, out, err = duebell("add", "--from", str(tasks_file))
-    assert (status, out, err) == (0, "3 added, 0 failed\n", "")
+    add = ("add", "--from", str(file))
+    assert duebell(*add) == (0, "3 added, 0 failed\n", "")
     assert render(editor.get("a").due) == "2026-12-31T08:00:00.000Z"
     assert render(editor.get("b").due) == "2026-11-21T13:00:00.000Z"
     assert editor.get("c").recurrence
-    # And those that are there already are told, beside those that are not
-    with tasks_file.open("a") as file:
-        file.write('{"action": "x", "in": 1, "id": "d"}\n')
-    status, out, err = duebell("add", "--from", str(tasks_file))
-    assert (status, out) == (7, "1 added, 3 failed\n")
+    # And those that are there already are told, beside those that are not; one without an id is warned of
+    with file.open("a") as more:
+        more.write(line("d") + "\n" + line())
+    status, out, err = duebell(*add)
+    assert (status, out) == (7, "2 added, 3 failed\n")
+    assert err.startswith("warning: 1 line without an id or `unique`: if this")
     assert "line 1: a task 'a' exists already: choose another --id, or give --if-exists keep" in err
-    assert (
-        duebell("add", "--from", "-", "--if-exists", "keep", stdin='{"action":"x","in":1,"id":"d"}').status
-        == 0
-    )
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("oops", "line 2: task: is not JSON"),
-        ("[]", "line 2: task: must be a NewTask or a mapping"),
-        ('{"action": "x", "due": "2026-12-31T09:00"}', "line 2: due: "),
-        ('{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}', "line 2: in: goes without a due date"),
-        (
-            '{"action": "x", "when": 1}',
-            "line 2: when: is not a field of a task; the fields are action, payload, due",
-        ),
-        ('{"action": "x", "in": 1, "id": "first"}', "line 2: id: 'first' is the id of line 1 too"),
-    ],
-)
-def test_a_line_that_cannot_be_right_is_named_and_nothing_is_added(
-    duebell: Duebell, editor: Editor, tasks_file: Path, line: str, message: str
-) -> None:
-    tasks_file.write_text('{"action": "x", "in": 1, "id": "first"}\n' + line)
-    status, out, err = duebell("add", "--from", str(tasks_file))
-    assert (status, out) == (2, "0 added, 1 failed\n")
-    assert message in err
-    assert err.endswith("error: 1 line cannot be right; nothing was added\n")
-    assert editor.list().tasks == ()
+    # Or kept, and not counted as added
+    assert duebell(*add, "--if-exists", "keep").out == "1 added, 4 there already, 0 failed\n"
+    [document] = lines(duebell(*add, "--if-exists", "keep", "--json").out)
+    assert document == {"added": 1, "there_already": 4, "failures": []}
+    # And what stands in the lines is not given beside them
+    status, _, err = duebell(*add, "--in", "1h")
+    assert (status, err) == (2, "error: --from goes without --in: that stands in its lines\n")
 
 
 def test_a_due_date_long_past_is_warned_of(duebell: Duebell) -> None:

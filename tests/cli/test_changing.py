@@ -1,7 +1,5 @@
 """The commands that change and show tasks: one, several, or those of a filter; recurring ones."""
 
-import getpass
-import os
 import re
 import socket
 from datetime import timedelta
@@ -11,7 +9,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import Editor
-from duebell_editor.cli.account import caller
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.output import Output
 from duebell_editor.http import create_app
@@ -60,11 +57,6 @@ def test_a_task_is_moved_paused_resumed_retried_and_cancelled(duebell: Duebell, 
     assert duebell("retry", "a").out.startswith("a: scheduled, ")
     assert duebell("cancel", "a").out.startswith("a: cancelled, ")
     assert duebell("cancel", "a").status == 4
-
-
-def test_ids_that_begin_with_a_dash_follow_two(duebell: Duebell) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "-rf")
-    assert "-rf" in duebell("show", "--", "-rf").out
 
 
 def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor: Editor) -> None:
@@ -277,16 +269,3 @@ def test_a_command_says_who_is_at_this_machine(
     assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
     assert duebell("pause", "a").status == 0
     assert editor.get("a").changed_by == "anna@laptop via cli"
-
-
-def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_name() -> str:
-        raise KeyError("getpwuid(): uid not found: 4711")
-
-    monkeypatch.setattr(getpass, "getuser", no_name)
-    monkeypatch.setattr(os, "getuid", lambda: 4711)
-    monkeypatch.setattr(socket, "gethostname", lambda: "a\x1b" + "b" * 200)
-    said = caller("cli")
-    assert said is not None
-    assert said.startswith("uid 4711@a?bbb")
-    assert len(said) == 128

@@ -6,7 +6,6 @@ import logging
 import re
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -90,24 +89,6 @@ def test_with_json_an_error_is_one_object(
     assert detail in duebell(*arguments).err
 
 
-def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Path) -> None:
-    file = tmp_path / "payload.json"
-    for content, reason in (
-        (b'"\xff"', "the payload is not JSON: it is not UTF-8: byte 2 is wrong"),
-        (b"[" * 100_000, "the payload is not JSON: it is nested too deeply"),
-        (b"{", "the payload is not JSON"),
-        (b'{"a": {"b": 1, "b": 2}}', "the payload is not JSON: the name 'b' is twice in one object"),
-    ):
-        file.write_bytes(content)
-        status, out, err = duebell("add", "x", "--in", "1h", "--payload-file", str(file))
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert reason in err
-    # And the mark that some programs put before UTF-8 is no part of it
-    file.write_bytes(b'\xef\xbb\xbf{"n": 1}')
-    outcome = duebell("add", "x", "--in", "1h", "--payload-file", str(file), "--json")
-    assert json.loads(outcome.out)["payload"] == {"n": 1}
-
-
 def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebell) -> None:
     out = duebell("-h").out
     assert "3    there is no such task" in out
@@ -188,6 +169,10 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
         (
+            ["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'],
+            "is not JSON: the name 'a'",
+        ),
+        (
             ["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"],
             "goes without a schedule",
         ),
@@ -207,24 +192,6 @@ def test_wrong_usage_is_explained_and_exits_with_2(
     assert outcome.err.count("\n") == 1
     assert outcome.err[:-1].isprintable()
     assert editor.list().tasks == ()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["show", "no/such"], "there is no task 'no/such'"),
-        (["move", "nothing", "--in", "1h"], "there is no task 'nothing'"),
-    ],
-)
-def test_what_is_not_there_is_told_in_one_line_and_exits_with_3(
-    duebell: Duebell, arguments: list[str], reason: str
-) -> None:
-    status, out, err = duebell(*arguments)
-    assert (status, out) == (3, "")
-    assert err.startswith("error: ")
-    assert reason in err
-    assert err.count("\n") == 1
-    assert err[:-1].isprintable()
 
 
 def test_settings_that_are_wrong_are_one_line_too(

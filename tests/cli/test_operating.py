@@ -1,6 +1,5 @@
 """The commands `status`, `doctor` and `failures`: what they say, and their exit statuses."""
 
-import json
 import re
 import shlex
 from datetime import timedelta
@@ -178,13 +177,6 @@ def test_groups_come_with_the_commands_that_run_them_again(duebell: Duebell, edi
     assert duebell(*run_now).status == 0
     assert editor.get("t 1").failure is None
     assert [group.failed for group in editor.failures().groups] == [0]
-
-
-@pytest.mark.usefixtures("failed")
-def test_programs_get_json(duebell: Duebell) -> None:
-    found = json.loads(duebell("failures", "--json").out)
-    assert (found["groups"][0]["failed"], found["groups"][0]["failing"]) == (2, ["hourly"])
-    assert found["is_all"] is True
 
 
 @pytest.mark.usefixtures("failed")

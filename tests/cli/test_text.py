@@ -3,13 +3,12 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from rich.console import Console
 
 from duebell import Editor
-from duebell_editor.cli.options import duration, instant
+from duebell_editor.cli.options import duration
 from duebell_editor.cli.output import plain, relative, when
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
@@ -60,23 +59,6 @@ def test_what_is_no_duration(duebell: Duebell, text: str) -> None:
     status, out, err = duebell("add", "x", f"--in={text}")
     assert (status, out) == (2, "")
     assert err.startswith("error: --in ")
-
-
-@pytest.mark.parametrize(
-    ("text", "zone", "expected"),
-    [
-        ("2026-12-31T09:00Z", None, datetime(2026, 12, 31, 9, tzinfo=UTC)),
-        ("2026-12-31T09:00:00+01:00", None, datetime(2026, 12, 31, 8, tzinfo=UTC)),
-        ("2026-12-31 09:00", "Europe/Berlin", datetime(2026, 12, 31, 8, tzinfo=UTC)),
-        ("2026-07-01", "Europe/Berlin", datetime(2026, 6, 30, 22, tzinfo=UTC)),
-        ("2026-12-31T09:00Z", "Europe/Berlin", datetime(2026, 12, 31, 9, tzinfo=UTC)),
-        # The hour that is skipped in spring, and the one that comes twice in autumn.
-        ("2026-03-29T02:30", "Europe/Berlin", datetime(2026, 3, 29, 1, 0, tzinfo=UTC)),
-        ("2026-10-25T02:30", "Europe/Berlin", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
-    ],
-)
-def test_times(text: str, zone: str | None, expected: datetime) -> None:
-    assert instant(text, ZoneInfo(zone) if zone else None, print) == expected
 
 
 @pytest.mark.parametrize(

@@ -98,18 +98,6 @@ def test_a_body_that_does_not_come_is_answered_with_408_and_the_connection_is_cl
     assert json.loads(body)["detail"] == "the body must come within 30 seconds"
 
 
-def test_a_body_that_comes_a_byte_at_a_time_is_not_waited_for(url: str) -> None:
-    with connect(url) as client:
-        assert b"408" in trickle(client, POST)[:12]
-
-
-def test_a_body_that_nobody_reads_does_not_keep_the_connection(url: str) -> None:
-    request = POST.replace("POST /api/preview", "GET /api/nowhere")
-    with connect(url) as client:
-        client.sendall(request.encode())
-        assert trickle(client, "").startswith(b"HTTP/1.1 ")
-
-
 def test_a_client_that_does_not_read_is_cut_off(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a client that asks for much and reads nothing
     monkeypatch.setattr(deadlines, "_READING_SECONDS", SOON)

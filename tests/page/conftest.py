@@ -93,3 +93,9 @@ def url(scene: Scene) -> Iterator[str]:
     """Where it is served."""
     with serving(scene.editor) as url:
         yield url
+
+
+@pytest.fixture
+def page(open_page: Open, url: str) -> Page:
+    """The page of the tasks, open."""
+    return open_page(url)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
@@ -39,9 +39,8 @@ def test_the_second_click_is_not_for_what_came_to_stand_there(open_page: Open, u
     expect(page.get_by_role("dialog")).to_have_count(2)
 
 
-def test_buttons_wait_for_the_answer(open_page: Open, url: str, scene: Scene) -> None:
+def test_buttons_wait_for_the_answer(page: Page, scene: Scene) -> None:
     # Given an answer that takes its time
-    page = open_page(url)
     show(page, "sale-50")
     held: list[Any] = []
     page.route("**/tasks/sale-50/pause", lambda route: held.append(route))  # noqa: PLW0108 - Playwright looks into it
@@ -64,8 +63,7 @@ def test_buttons_wait_for_the_answer(open_page: Open, url: str, scene: Scene) ->
     assert scene.editor.get("sale-50").status is Status.PAUSED
 
 
-def test_a_form_is_sent_once(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_a_form_is_sent_once(page: Page) -> None:
     held: list[Any] = []
     page.route("**/api/tasks", lambda route: held.append(route))  # noqa: PLW0108 - Playwright looks into it
     page.locator("#add").click()

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.status import Status
@@ -15,8 +15,7 @@ from tests.page.seen import Held, asked
 from tests.serving import serving
 
 
-def test_a_task_is_added_and_can_be_taken_back(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_a_task_is_added_and_can_be_taken_back(page: Page, scene: Scene) -> None:
     press(page, "Add a task")
     page.get_by_label("Action").last.fill("greet")
     press(page, "In an hour")
@@ -32,8 +31,7 @@ def test_a_task_is_added_and_can_be_taken_back(open_page: Open, url: str, scene:
     assert scene.editor.get("hello world/1").status is Status.CANCELLED
 
 
-def test_a_recurring_task_is_added_with_its_meaning_said(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_a_recurring_task_is_added_with_its_meaning_said(page: Page, scene: Scene) -> None:
     press(page, "Add a task")
     page.get_by_label("Action").last.fill("greet")
     page.get_by_label("Recurring").check()
@@ -87,10 +85,7 @@ def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
     assert (undone.recurrence.max_runs, undone.spread, undone.due) == (9, before.spread, before.due)
 
 
-def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
+def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(page: Page, scene: Scene) -> None:
     show(page, "daily-report")
     press(page, "Cancel")
     expect(page.get_by_text("It will not run again")).to_be_visible()
@@ -102,8 +97,7 @@ def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     assert scene.editor.get("daily-report").status is Status.CANCELLED
 
 
-def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_pause_resume_move_and_run_now(page: Page, scene: Scene) -> None:
     show(page, "sale-50")
     press(page, "Pause")
     expect(page.get_by_role("dialog").get_by_text("paused", exact=True)).to_be_visible()
@@ -119,8 +113,7 @@ def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) 
     assert scene.editor.get("sale-50").due <= utc_now()
 
 
-def test_many_are_changed_at_once_when_that_is_confirmed(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_many_are_changed_at_once_when_that_is_confirmed(page: Page, scene: Scene) -> None:
     page.get_by_label("Search", exact=True).fill("trial-")
     expect(page.locator("#list tbody tr")).to_have_count(30)
     page.get_by_label("Select all that are shown").check()
@@ -133,8 +126,7 @@ def test_many_are_changed_at_once_when_that_is_confirmed(open_page: Open, url: s
     assert len(scene.editor.list(status="paused").tasks) == 1
 
 
-def test_what_fails_is_shown_and_retried(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_what_fails_is_shown_and_retried(page: Page, scene: Scene) -> None:
     tab(page, "Failed").click()
     expect(page.locator("#list tbody tr")).to_have_count(6)
     show(page, "mail-003")
@@ -145,8 +137,7 @@ def test_what_fails_is_shown_and_retried(open_page: Open, url: str, scene: Scene
     assert scene.editor.get("mail-003").status is Status.SCHEDULED
 
 
-def test_payloads_are_in_no_address(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_payloads_are_in_no_address(page: Page, url: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     press(page, "Add a task")

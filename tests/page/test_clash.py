@@ -18,9 +18,8 @@ def edit(page: Page, id: str) -> None:
     press(page, "Edit")
 
 
-def test_what_another_changes_shows_up_while_one_writes(open_page: Open, url: str, scene: Scene) -> None:
+def test_what_another_changes_shows_up_while_one_writes(page: Page, scene: Scene) -> None:
     # Given someone who writes
-    page = open_page(url)
     edit(page, "sale-45")
     field(page, "payload").fill('{"item": "mine"}')
     # When someone else changes the task
@@ -71,8 +70,7 @@ def test_a_change_that_comes_too_late_writes_nothing_until_the_reader_decides(
     expect(page.get_by_role("button", name="Edit", exact=True)).to_be_focused()
 
 
-def test_taking_theirs_leaves_what_else_was_typed(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_taking_theirs_leaves_what_else_was_typed(page: Page, scene: Scene) -> None:
     edit(page, "sale-45")
     field(page, "payload").fill('{"item": "mine"}')
     field(page, "action").fill("my_action")
@@ -87,8 +85,7 @@ def test_taking_theirs_leaves_what_else_was_typed(open_page: Open, url: str, sce
     assert (after.payload, after.action) == ({"item": "theirs"}, "my_action")
 
 
-def test_what_is_over_cannot_be_written_any_more(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_what_is_over_cannot_be_written_any_more(page: Page, scene: Scene) -> None:
     edit(page, "sale-45")
     field(page, "payload").fill('{"item": "mine"}')
     scene.editor.cancel("sale-45")
@@ -97,10 +94,7 @@ def test_what_is_over_cannot_be_written_any_more(open_page: Open, url: str, scen
     expect(field(page, "payload")).to_have_value('{"item": "mine"}')
 
 
-def test_a_move_of_what_was_changed_meanwhile_is_asked_for_again(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
+def test_a_move_of_what_was_changed_meanwhile_is_asked_for_again(page: Page, scene: Scene) -> None:
     show(page, "sale-50")
     press(page, "Move")
     field(page, "due").fill("2030-01-02T03:04:05")

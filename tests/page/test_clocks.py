@@ -42,11 +42,8 @@ def test_an_edit_of_something_else_keeps_the_very_instant(open_page: Open, url: 
     assert scene.editor.get("night").due == SECOND
 
 
-def test_of_an_hour_that_comes_twice_the_reader_chooses_which(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_of_an_hour_that_comes_twice_the_reader_chooses_which(page: Page, scene: Scene) -> None:
     # Given a time that comes twice
-    page = open_page(url)
     show(page, "sale-50")
     press(page, "Move")
     field(page, "due").fill("2027-10-31T02:30:00")
@@ -67,10 +64,7 @@ def test_of_an_hour_that_comes_twice_the_reader_chooses_which(
     assert scene.editor.get("sale-50").due == FIRST
 
 
-def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
+def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(page: Page, scene: Scene) -> None:
     show(page, "sale-50")
     press(page, "Move")
     field(page, "due").fill("2027-03-28T02:30:00")
@@ -79,11 +73,8 @@ def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(
     assert scene.editor.get("sale-50").due == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)
 
 
-def test_the_bounds_of_a_schedule_are_in_the_viewers_zone_and_say_so(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_the_bounds_of_a_schedule_are_in_the_viewers_zone_and_say_so(page: Page, scene: Scene) -> None:
     # Given a schedule in another zone than the viewer's
-    page = open_page(url)
     open_form(page)
     page.get_by_label("Recurring").check()
     page.get_by_label("Schedule", exact=True).fill("0 9 * * *")
@@ -103,8 +94,7 @@ def test_the_bounds_of_a_schedule_are_in_the_viewers_zone_and_say_so(
     assert recurrence.schedule.end == datetime(2028, 10, 29, 1, 30, tzinfo=UTC)
 
 
-def test_a_year_that_no_rule_rings_in_is_not_sent(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_a_year_that_no_rule_rings_in_is_not_sent(page: Page) -> None:
     open_form(page)
     field(page, "due").fill("1850-01-01T00:00:00")
     press(page, "Add")

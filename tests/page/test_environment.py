@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import Editor
 from duebell_shared.settings import Color
@@ -33,8 +33,7 @@ def test_production_is_hard_to_mistake(open_page: Open, scene: Scene) -> None:
             assert color == "rgb(185, 28, 28)"
 
 
-def test_without_a_label_only_the_name_is_shown(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_without_a_label_only_the_name_is_shown(page: Page) -> None:
     expect(page.locator("#environment")).to_have_text("duebell")
     assert page.evaluate("getComputedStyle(document.documentElement).borderTopWidth") == "0px"
 

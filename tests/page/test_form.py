@@ -6,7 +6,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import AwsUnavailable, NotArmed
 from tests.page.conftest import Open
@@ -36,8 +36,7 @@ def test_what_is_wrong_is_said_under_its_field_and_heard_with_it(open_page: Open
     expect(action).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_a_value_that_cannot_be_right_is_told_in_plain_words(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_a_value_that_cannot_be_right_is_told_in_plain_words(page: Page, scene: Scene) -> None:
     open_form(page)
     for name, value, said in (
         ("spread", "90000", SECONDS),
@@ -56,8 +55,7 @@ def test_a_value_that_cannot_be_right_is_told_in_plain_words(open_page: Open, ur
     assert not scene.editor.list(action="greet").tasks
 
 
-def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(page: Page) -> None:
     open_form(page)
     page.get_by_label("Recurring").check()
     field(page, "schedule").fill("0 9 * * *")
@@ -88,8 +86,7 @@ def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(open_page: Open,
             field(page, one).fill(value)
 
 
-def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(page: Page) -> None:
     open_form(page)
     page.get_by_label("Recurring").check()
     for name, value in {"schedule": "0 9 * * *", "end": "2026-01-05T08:00:00"}.items():
@@ -97,11 +94,8 @@ def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(open_page: Open
     expect(page.locator(".recurring .preview")).to_contain_text("5 Jan 2026, 08:00:00 is before")
 
 
-def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(page: Page, scene: Scene) -> None:
     # Given an id that another task has, in a part of the form that is folded away
-    page = open_page(url)
     open_form(page)
     field(page, "id").fill("sale-45")
     page.get_by_text("More", exact=True).click()
@@ -133,8 +127,7 @@ def test_what_is_about_no_field_is_said_beside_the_button(open_page: Open, url: 
     expect(page.get_by_text("is added")).to_be_visible()
 
 
-def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_what_is_stored_is_not_sent_twice(page: Page, scene: Scene) -> None:
     open_form(page)
     with mock.patch.object(scene.editor, "add_one", side_effect=NotArmed("it is stored, but nobody rings")):
         press(page, "Add")
@@ -143,8 +136,7 @@ def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scen
 
 
 @pytest.mark.parametrize("way", ["Escape", "Close"])
-def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url: str, way: str) -> None:
-    page = open_page(url)
+def test_a_filled_form_is_left_only_when_that_is_confirmed(page: Page, way: str) -> None:
     form = page.get_by_role("dialog", name="Add a task")
 
     def leave() -> None:
@@ -174,9 +166,8 @@ def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url:
     expect(form).to_be_hidden()
 
 
-def test_escape_alone_never_discards_what_was_typed(open_page: Open, url: str) -> None:
+def test_escape_alone_never_discards_what_was_typed(page: Page) -> None:
     # The browser asks a page only as often as its reader does something else in between
-    page = open_page(url)
     page.locator("#add").click()
     field(page, "action").fill("x")
     for _ in range(4):

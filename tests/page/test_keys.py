@@ -1,13 +1,12 @@
 """The keyboard shortcuts of each page."""
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Open
 from tests.page.seen import is_accessible
 
 
-def test_keys_lead_through_the_list(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_keys_lead_through_the_list(page: Page) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     page.keyboard.press("j")
     expect(page.get_by_role("button", name="sale-40", exact=True)).to_be_focused()

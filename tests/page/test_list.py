@@ -3,7 +3,7 @@
 import re
 from datetime import datetime, timedelta
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Open
 from tests.page.hands import press, tab
@@ -119,8 +119,7 @@ def test_more_rows_and_ticks_stay_when_something_changes(open_page: Open) -> Non
         expect(page.locator("#bulk")).to_contain_text("1 task selected")
 
 
-def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(page: Page) -> None:
     page.get_by_label("Action").fill("send_mail")
     page.get_by_role("button", name="Look among finished ones").click()
     expect(tab(page, "All ended")).to_have_attribute("aria-pressed", "true")
@@ -156,9 +155,8 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     expect(rows).to_have_count(0)
 
 
-def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: str, scene: Scene) -> None:
+def test_words_that_stay_the_same_are_not_read_out_again(page: Page, scene: Scene) -> None:
     # Given someone who listens to what changes below the list and the bars
-    page = open_page(url)
     row = page.locator("#list tbody tr", has_text="sale-45")
     expect(row).to_contain_text("put_on_sale")
     expect(page.locator("#chart-note")).to_contain_text("to run")
@@ -194,8 +192,7 @@ def test_actions_and_tags_are_suggested_that_were_seen_before(
     expect(action).to_be_attached()
 
 
-def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(page: Page) -> None:
     rows = page.locator("#list tbody tr")
     page.get_by_label("Action").fill("put_on_sale")
     press(page, "Keep view")
@@ -216,8 +213,7 @@ def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Ope
     expect(page.get_by_label("Views")).to_be_hidden()
 
 
-def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_the_order_of_time_can_be_turned(page: Page) -> None:
     rows = page.locator("#list tbody tr")
     expect(rows.first).to_contain_text("sale-40")
     page.get_by_role("button", name="Due ↑").click()
@@ -231,8 +227,7 @@ def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:
     expect(rows.first).to_contain_text("mail-003")
 
 
-def test_what_is_in_an_id_or_a_payload_is_found(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_what_is_in_an_id_or_a_payload_is_found(page: Page) -> None:
     rows = page.locator("#list tbody tr")
     page.get_by_label("Search by").select_option("Id or payload has")
     page.get_by_label("Search", exact=True).fill("XYZ01")

@@ -112,8 +112,7 @@ def test_a_snoozed_task_says_so_and_when_it_starts(open_page: Open, url: str, sc
     fits(page)
 
 
-def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_everything_can_be_done_with_the_keyboard(page: Page, scene: Scene) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     # The first stop leads past what is before the tasks
     page.keyboard.press("Tab")

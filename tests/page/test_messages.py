@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
@@ -11,8 +11,7 @@ from tests.page.scene import Scene
 from tests.page.seen import PHONE
 
 
-def test_the_newest_change_is_undone_by_the_keyboard(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_the_newest_change_is_undone_by_the_keyboard(page: Page, scene: Scene) -> None:
     show(page, "sale-50")
     page.get_by_role("button", name="Pause", exact=True).press("Enter")
     expect(page.get_by_role("status").get_by_text("Ctrl+Z")).to_be_visible()
@@ -23,8 +22,7 @@ def test_the_newest_change_is_undone_by_the_keyboard(open_page: Open, url: str, 
     assert has_focus(page)
 
 
-def test_what_is_typed_is_undone_by_the_browser(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_what_is_typed_is_undone_by_the_browser(page: Page, scene: Scene) -> None:
     show(page, "sale-50")
     press(page, "Pause")
     expect(page.get_by_text("sale-50 is paused")).to_be_visible()
@@ -65,8 +63,7 @@ def test_a_message_with_undo_stays_while_it_is_looked_at(open_page: Open, url: s
     expect(toast).to_be_hidden()
 
 
-def test_no_more_than_two_messages_are_there_at_a_time(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_no_more_than_two_messages_are_there_at_a_time(page: Page) -> None:
     toasts = page.locator(".toast")
     for id in ("sale-50", "sale-51", "sale-52"):
         page.keyboard.press("Escape")

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import timedelta
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
@@ -21,8 +21,7 @@ FITS = """
 """
 
 
-def test_the_focus_is_not_lost_when_a_task_is_cancelled(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_the_focus_is_not_lost_when_a_task_is_cancelled(page: Page) -> None:
     show(page, "daily-report")
     page.get_by_role("button", name="Cancel", exact=True).press("Enter")
     page.get_by_role("button", name="Cancel the task").press("Enter")
@@ -58,10 +57,7 @@ def try_again(panel: Locator) -> None:
         panel.get_by_role("button", name="Try again").click(timeout=2_000)
 
 
-def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_back(
-    open_page: Open, url: str
-) -> None:
-    page = open_page(url)
+def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_back(page: Page) -> None:
     page.route("**/api/tasks/sale-50", lambda route: route.abort())
     show(page, "sale-50")
     panel = page.get_by_role("dialog")

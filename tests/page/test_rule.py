@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import msgspec
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
@@ -18,10 +18,7 @@ from tests.shared.fake_events import FakeScheduler
 from tests.support import Clock
 
 
-def test_the_state_of_the_rule_is_a_line_behind_what_needs_attention(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
+def test_the_state_of_the_rule_is_a_line_behind_what_needs_attention(page: Page, scene: Scene) -> None:
     rule = page.locator("#rule")
     expect(rule.locator("#state")).to_contain_text(re.compile(r"^The rule rings .* in \d minutes"))
     expect(rule).to_contain_text("11 done, 1 failed, 41 s late at most")
@@ -41,9 +38,8 @@ def changed(scene: Scene, **changes: object) -> None:
     assert scene.store.swap_record(record, msgspec.structs.replace(record, **changes))
 
 
-def test_a_ring_that_was_lost_is_told_for_a_week(open_page: Open, url: str, scene: Scene) -> None:
+def test_a_ring_that_was_lost_is_told_for_a_week(page: Page, scene: Scene) -> None:
     # Given a ring that brought no run, a while ago, and its echo that did
-    page = open_page(url)
     rule = page.locator("#rule")
     expect(rule).to_contain_text("Last run")
     expect(rule).not_to_contain_text("Late ring")

@@ -41,11 +41,8 @@ def row(page: Page, id: str) -> Locator:
     return page.locator(f'#list tr[data-id="{id}"]')
 
 
-def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(
-    open_page: Open, url: str, furnished: Scene
-) -> None:
+def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(page: Page, furnished: Scene) -> None:
     # Given the page of the tasks, when its link is followed
-    page = open_page(url)
     page.get_by_role("link", name="Schedules").click()
     # Then those that fail come first, and paused ones last
     ids = page.locator("#list tbody tr")

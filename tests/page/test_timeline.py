@@ -5,7 +5,7 @@ import re
 from datetime import datetime, timedelta
 
 import msgspec
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import Failure
 from duebell_shared.instants import utc_now
@@ -16,8 +16,7 @@ from tests.page.seen import BERLIN, PHONE, asked
 from tests.serving import serving
 
 
-def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_a_bar_filters_the_list(page: Page, url: str, scene: Scene) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     everything = page.locator("#list tbody tr").count()
     bar = page.locator("#chart button:has(.waiting):not(:has(.done, .failed))").nth(1)
@@ -64,9 +63,8 @@ def test_what_has_been_and_what_comes_are_one_strip_with_now_in_the_middle(
     expect(page.locator("#chart-note")).to_contain_text("such a task is listed at its next time")
 
 
-def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: Scene) -> None:
+def test_a_past_bar_lists_whatever_ended_then(page: Page, scene: Scene) -> None:
     # Given an hour in which some were done and some failed
-    page = open_page(url)
     both = page.locator("#chart button:has(.piece.done):has(.piece.failed):not(:has(.waiting))").last
     # When it is picked
     both.click()

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import Open
 from tests.page.hands import open_form, press
@@ -22,9 +22,8 @@ def test_an_undone_cancel_takes_nobodys_place(open_page: Open, url: str, scene: 
     assert scene.editor.get("taken").payload == "theirs"
 
 
-def test_a_task_whose_answer_was_lost_is_added_once(open_page: Open, url: str, scene: Scene) -> None:
+def test_a_task_whose_answer_was_lost_is_added_once(page: Page, scene: Scene) -> None:
     # Given a server whose answer to the first try never arrives
-    page = open_page(url)
     tries: list[str] = []
 
     def lose_the_first(route: Route) -> None:

@@ -7,8 +7,11 @@ from playwright.sync_api import Locator, Page, expect
 __all__ = ["field", "has_focus", "open_form", "press", "show", "tab", "wrong"]
 
 
-def press(page: Page, name: str) -> None:
+def press(page: Page, name: str, *, then: str = "") -> None:
+    """Press the button; `then` these words can be seen."""
     page.get_by_role("button", name=name, exact=True).click()
+    if then:
+        expect(page.get_by_text(then)).to_be_visible()
 
 
 def tab(page: Page, name: str) -> Locator:

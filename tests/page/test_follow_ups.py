@@ -89,8 +89,7 @@ def test_a_task_is_added_with_what_follows_it(open_page: Open, url: str, scene: 
     expect(wrong(page, "then_payload")).to_contain_text("This is not JSON")
     expect(field(page, "then_payload")).to_be_focused()
     field(page, "then_payload").fill('{"order": 12345678901234567890}')
-    press(page, "Add")
-    expect(page.get_by_text("charge-50 is added")).to_be_visible()
+    press(page, "Add", then="charge-50 is added")
     task = scene.editor.get("charge-50")
     assert task.on_failed == "tell_support"
     assert task.then == FollowUp(
@@ -157,6 +156,5 @@ def test_a_task_whose_id_is_taken_is_replaced(open_page: Open, url: str, scene: 
     open_form(page)
     field(page, "id").fill("index-2")
     field(page, "if_exists").select_option("replace")
-    press(page, "Add")
-    expect(page.get_by_text("index-2 is put in the place of the one that was there")).to_be_visible()
+    press(page, "Add", then="index-2 is put in the place of the one that was there")
     assert scene.editor.get("index-2").action == "greet"

@@ -2,17 +2,14 @@
 
 import base64
 import io
-import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, Route
+from playwright.sync_api import Browser, Page, Response
 
 from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
@@ -95,31 +92,10 @@ async ({keys, create}) => {
 """
 
 
-class Site(BaseHTTPRequestHandler):
-    """An empty page, whatever is asked for."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(_EMPTY.encode())
-
-    def log_message(self, *_: object) -> None:
-        """Nothing to standard error."""
-
-
-@contextmanager
-def foreign_site() -> Iterator[int]:
-    """A web site on a port of this machine that is not the stack's."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def open_foreign(page: Page, address: str) -> None:
+    """Open an empty page of another site."""
+    page.route(address, lambda route: route.fulfill(body=_EMPTY, content_type="text/html"), times=1)
+    page.goto(address)
 
 
 @pytest.fixture
@@ -191,11 +167,10 @@ def test_a_page_of_another_site_does_nothing_to_the_stack(
             answers.append((f"{response.request.method} {response.url}", response.status))
 
     page.on("response", note)
-    with foreign_site() as foreign_port:
-        page.goto(f"http://{site}:{foreign_port}/")
+    open_foreign(page, f"http://{site}:8080/")
 
-        # When it sends all that a page can send without being let
-        said = page.evaluate(_ATTACK, {"stack": f"http://{name}:{port}", **planting(trace)})
+    # When it sends all that a page can send without being let
+    said = page.evaluate(_ATTACK, {"stack": f"http://{name}:{port}", **planting(trace)})
 
     # Then every request that came through was refused, and nothing happened
     assert answers
@@ -217,11 +192,7 @@ def test_a_name_that_is_made_to_lead_to_the_stack_is_not_answered(
     assert opened
     assert opened.status == 403
 
-    def answer_as_before(route: Route) -> None:
-        route.fulfill(body=_EMPTY, content_type="text/html")
-
-    page.route(address, answer_as_before, times=1)
-    page.goto(address)
+    open_foreign(page, address)
 
     # When it does, even with keys: those that anybody knows, and the stack's own
     credentials = stack.session.get_credentials()

@@ -6,25 +6,28 @@ from datetime import timedelta
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from duebell import Then
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.history import Failure
-from duebell_shared.tasks.status import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
 from tests.page.hands import has_focus, press, show
 from tests.page.scene import Scene
-from tests.page.seen import PHONE
-
-FITS = """
-    [...document.querySelectorAll("dialog")].every(one => one.scrollWidth <= one.clientWidth)
-    && document.documentElement.scrollWidth <= innerWidth
-"""
+from tests.page.seen import PHONE, fits
 
 
-def test_the_focus_is_not_lost_when_a_task_is_cancelled(page: Page) -> None:
+def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(page: Page, scene: Scene) -> None:
     show(page, "daily-report")
     page.get_by_role("button", name="Cancel", exact=True).press("Enter")
+    expect(page.get_by_text("It will not run again")).to_be_visible()
+    press(page, "Go back")
+    assert scene.editor.get("daily-report").status is Status.SCHEDULED
+    page.get_by_role("button", name="Cancel", exact=True).press("Enter")
     page.get_by_role("button", name="Cancel the task").press("Enter")
+    expect(page.get_by_text("daily-report is cancelled")).to_be_visible()
+    assert scene.editor.get("daily-report").status is Status.CANCELLED
+    # And the focus is not lost
     expect(page.get_by_role("button", name="Add again")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
@@ -40,15 +43,15 @@ def test_long_words_are_broken(open_page: Open, url: str, scene: Scene) -> None:
     # When it is looked at, and edited
     page = open_page(f"{url}#task={word}", **PHONE)
     expect(page.get_by_role("heading", name="Last failure")).to_be_visible()
-    assert page.evaluate(FITS)
+    fits(page)
     press(page, "Edit")
     # Then all of it fits
     expect(page.get_by_role("dialog")).to_have_count(2)
-    assert page.evaluate(FITS)
+    fits(page)
     press(page, "Discard")
     press(page, "Cancel")
     expect(page.get_by_role("button", name="Cancel the task")).to_be_visible()
-    assert page.evaluate(FITS)
+    fits(page)
 
 
 def try_again(panel: Locator) -> None:
@@ -118,3 +121,17 @@ def test_a_result_is_shown_as_it_was_written(open_page: Open, url: str, scene: S
         expect(section).to_have_count(1 if shown else 0)
         if shown:
             expect(section).to_contain_text(shown)
+
+
+def test_a_batch_tells_how_far_its_tasks_are_and_each_task_its_history(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    scene.editor.batch("month", wait_for=["sale-50", "sale-51"], then=Then("report"))
+    scene.editor.cancel("sale-50")
+    panel = open_page(f"{url}#task=month").get_by_role("dialog", name="month")
+    expect(panel.get_by_text("blocked", exact=True)).to_be_visible()
+    expect(panel.get_by_text("Its tasks").locator("+ dd")).to_have_text("1 of 2 have ended, 0 failed")
+    panel = open_page(f"{url}#task=sale-51").get_by_role("dialog", name="sale-51")
+    expect(panel.get_by_text("Batch", exact=True).locator("+ dd")).to_have_text("month")
+    panel.get_by_role("button", name="Show the history").click()
+    expect(panel.get_by_role("cell", name="add", exact=True)).to_be_visible()

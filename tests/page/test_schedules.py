@@ -11,7 +11,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import field, has_focus, press
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, fits, is_accessible
+from tests.page.seen import is_accessible, is_for_everyone, says
 from tests.support import in_a_thread
 
 
@@ -66,6 +66,7 @@ def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(page: Page
     expect(row(page, "nightly").locator(".last")).to_have_text("never ran")
     expect(row(page, "daily-report").locator(".next")).not_to_contain_text("Europe/Berlin")
     expect(row(page, "poll").locator(".next")).to_have_text("paused")
+    is_for_everyone(page)
 
 
 def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, furnished: Scene) -> None:
@@ -112,8 +113,7 @@ def test_several_recurring_tasks_are_paused_and_cancelled_at_once(
     # When all are cancelled, then none is left
     page.get_by_label("Select all that are shown").check()
     bulk.get_by_role("button", name="Cancel").click()
-    press(page, "Cancel 5 tasks")
-    expect(page.get_by_text("There are no recurring tasks.")).to_be_visible()
+    press(page, "Cancel 5 tasks", then="There are no recurring tasks.")
     assert furnished.editor.get("poll").status is Status.CANCELLED
 
 
@@ -154,18 +154,6 @@ def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: 
     expect(page.get_by_text("No recurring task has such an id.")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("scheme", "screen"), [("light", PHONE), ("dark", {"viewport": {"width": 720, "height": 800}})]
-)
-def test_it_fits_and_is_accessible(
-    open_page: Open, url: str, furnished: Scene, screen: dict[str, object], scheme: str
-) -> None:
-    page = open_page(f"{url}schedules", color_scheme=scheme, **screen)
-    expect(row(page, "billing")).to_be_visible()
-    fits(page)
-    is_accessible(page)
-
-
 def test_a_calendar_is_listed_and_the_form_says_what_it_skips(
     open_page: Open, url: str, furnished: Scene
 ) -> None:
@@ -185,8 +173,7 @@ def test_a_calendar_is_listed_and_the_form_says_what_it_skips(
         "calendar": "de",
     }.items():
         field(page, name).fill(value)
-    expect(page.locator(".recurring .preview")).to_contain_text("A day off: ")
-    expect(page.locator(".recurring .preview")).to_contain_text(" is skipped")
+    says(page.locator(".recurring .preview"), "A day off: ", " is skipped")
     field(page, "holidays").select_option("next")
     expect(page.locator(".recurring .preview")).to_contain_text(" is moved to ")
     page.get_by_role("button", name="Add", exact=True).click()

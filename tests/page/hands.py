@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["field", "has_focus", "open_form", "press", "show", "tab", "wrong"]
+__all__ = ["field", "fill", "has_focus", "open_form", "press", "show", "tab", "wrong"]
 
 
 def press(page: Page, name: str, *, then: str = "") -> None:
@@ -34,6 +34,12 @@ def open_form(page: Page) -> None:
 
 def field(page: Page, name: str) -> Locator:
     return page.locator(f"dialog [name={name}]").last
+
+
+def fill(page: Page, **values: str) -> None:
+    """Write these values into the fields of the form."""
+    for name, value in values.items():
+        field(page, name).fill(value)
 
 
 def wrong(page: Page, name: str) -> Locator:

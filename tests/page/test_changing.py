@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.status import Status
 from tests.page.conftest import Open
-from tests.page.hands import field, press, show, tab
+from tests.page.hands import field, fill, press, show, tab
 from tests.page.scene import Scene
 from tests.page.seen import Held, asked
 from tests.serving import serving
@@ -51,30 +51,23 @@ def test_a_recurring_task_is_added_with_its_meaning_said(page: Page, scene: Scen
     assert (recurrence.missed, recurrence.schedule.timezone) == ("skip", "Europe/Berlin")
 
 
-def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(page: Page, scene: Scene) -> None:
     # Given a recurring task with limits
     limits: Any = {"end": datetime(2030, 1, 1, tzinfo=UTC), "max_runs": 9, "spread": timedelta(minutes=1)}
     before = scene.editor.update("sync-stock", **limits)
-    page = open_page(url)
     show(page, "sync-stock")
     press(page, "Edit")
     page.get_by_text("More", exact=True).click()
-    # When they are emptied
-    for name in ("end", "max_runs", "spread"):
-        expect(page.locator(f"[name={name}]")).not_to_have_value("")
-        page.locator(f"[name={name}]").fill("")
+    # When they are emptied, then they are gone, and the schedule counts on from where it did
+    for name in limits:
+        expect(field(page, name)).not_to_have_value("")
+    fill(page, **dict.fromkeys(limits, ""))
     press(page, "Save", then="sync-stock is changed")
-    # Then they are gone, and the schedule counts on from where it did
     after = scene.editor.get("sync-stock")
     assert before.recurrence
     assert after.recurrence
-    assert (after.recurrence.schedule.end, after.recurrence.max_runs, after.spread) == (
-        None,
-        None,
-        timedelta(0),
-    )
+    assert after.spread == timedelta(0)
+    assert (after.recurrence.schedule.end, after.recurrence.max_runs) == (None, None)
     assert after.recurrence.schedule.start == before.recurrence.schedule.start
     # And there again, if the reader thinks better of it
     press(page, "Undo", then="Undone")

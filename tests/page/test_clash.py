@@ -5,7 +5,7 @@ from datetime import timedelta
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.conftest import Open
-from tests.page.hands import field, press, show
+from tests.page.hands import field, fill, press, show
 from tests.page.scene import Scene
 from tests.page.seen import says
 
@@ -69,8 +69,7 @@ def test_a_change_that_comes_too_late_writes_nothing_until_the_reader_decides(
 
 def test_taking_theirs_leaves_what_else_was_typed(page: Page, scene: Scene) -> None:
     edit(page, "sale-45")
-    field(page, "payload").fill('{"item": "mine"}')
-    field(page, "action").fill("my_action")
+    fill(page, payload='{"item": "mine"}', action="my_action")
     scene.editor.update("sale-45", payload={"item": "theirs"})
     press(page, "Take theirs")
     # Theirs is in the form, and what they did not change is ours

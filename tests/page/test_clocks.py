@@ -62,26 +62,6 @@ def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(page: Page, sc
     assert scene.editor.get("sale-50").due == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)
 
 
-def test_the_bounds_of_a_schedule_are_in_the_viewers_zone_and_say_so(page: Page, scene: Scene) -> None:
-    # Given a schedule in another zone than the viewer's
-    open_form(page)
-    page.get_by_label("Recurring").check()
-    page.get_by_label("Schedule", exact=True).fill("0 9 * * *")
-    page.get_by_label("Time zone", exact=True).fill("Asia/Tokyo")
-    # When its bounds are hours that come twice
-    page.get_by_label("Not before (your time, Europe/Berlin)").fill("2027-10-31T02:30:00")
-    page.get_by_label("Not after (your time, Europe/Berlin)").fill("2028-10-29T02:30:00")
-    page.get_by_label(CET).first.check()
-    page.get_by_label(CET).last.check()
-    field(page, "id").fill("bounded")
-    press(page, "Add", then="bounded is added")
-    # Then they are the ones chosen
-    recurrence = scene.editor.get("bounded").recurrence
-    assert recurrence
-    assert recurrence.schedule.start == SECOND
-    assert recurrence.schedule.end == datetime(2028, 10, 29, 1, 30, tzinfo=UTC)
-
-
 def test_a_year_that_no_rule_rings_in_is_not_sent(page: Page) -> None:
     open_form(page)
     field(page, "due").fill("1850-01-01T00:00:00")

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from duebell import FollowUp, Then
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
-from tests.page.hands import field, open_form, press, wrong
+from tests.page.hands import field, fill, open_form, press, wrong
 from tests.page.scene import Scene
 from tests.page.seen import PHONE
 
@@ -77,11 +77,9 @@ def test_a_task_is_added_with_what_follows_it(open_page: Open, url: str, scene: 
     # Given the form, in which what belongs to a follow-up is hidden until there is one
     page = open_page(url, **PHONE)
     open_form(page)
-    field(page, "id").fill("charge-50")
-    field(page, "on_failed").fill("tell_support")
+    fill(page, id="charge-50", on_failed="tell_support")
     expect(field(page, "then_after")).to_be_hidden()
-    field(page, "then_action").fill("send_invoice")
-    field(page, "then_after").fill("3600")
+    fill(page, then_action="send_invoice", then_after="3600")
     # When its payload is no JSON
     field(page, "then_payload").fill("{")
     press(page, "Add")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from duebell import AwsUnavailable, NotArmed
 from duebell_shared.schedules.zones import zone_names
 from tests.page.conftest import Open
-from tests.page.hands import field, open_form, press, show, wrong
+from tests.page.hands import field, fill, open_form, press, show, wrong
 from tests.page.scene import Scene
 from tests.page.seen import PHONE, box, is_for_everyone
 
@@ -60,6 +60,7 @@ def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(page: Page) -> N
     open_form(page)
     page.get_by_label("Recurring").check()
     field(page, "schedule").fill("0 9 * * *")
+    expect(page.get_by_label("Not before (your time, Europe/Berlin)")).to_be_visible()
     cases: list[tuple[dict[str, str], str, str]] = [
         ({"max_runs": "1.5"}, "max_runs", "Give a whole number, 1 or more."),
         ({"schedule": ""}, "schedule", "Write a schedule, or choose a usual one below."),
@@ -76,15 +77,13 @@ def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(page: Page) -> N
         ),
         ({"timezone": "Europe/Berln"}, "timezone", "did you mean Europe/Berlin?"),
     ]
-    for fill, name, said in cases:
-        right = {one: field(page, one).input_value() for one in fill}
-        for one, value in fill.items():
-            field(page, one).fill(value)
+    for given, name, said in cases:
+        right = {one: field(page, one).input_value() for one in given}
+        fill(page, **given)
         press(page, "Add")
         expect(wrong(page, name)).to_contain_text(said)
         expect(field(page, name)).to_be_focused()
-        for one, value in right.items():
-            field(page, one).fill(value)
+        fill(page, **right)
 
 
 def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(page: Page, scene: Scene) -> None:
@@ -175,8 +174,7 @@ def test_everyone_can_tell_what_is_wrong_and_what_others_changed(page: Page, sce
     press(page, "Pause")
     expect(page.locator(".toast")).to_be_visible()
     press(page, "Edit")
-    for name, value in {"action": "", "due": "2027-10-31T02:30:00", "payload": "{"}.items():
-        field(page, name).fill(value)
+    fill(page, action="", due="2027-10-31T02:30:00", payload="{")
     press(page, "Save")
     expect(wrong(page, "payload")).to_be_visible()
     is_for_everyone(page)
@@ -225,9 +223,7 @@ def test_a_task_that_is_over_is_added_again_as_it_was(open_page: Open, url: str,
 def test_tags_are_given_found_by_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     open_form(page)
-    field(page, "action").fill("greet")
-    field(page, "id").fill("tagged")
-    field(page, "tags").fill("red, customer:42,")
+    fill(page, action="greet", id="tagged", tags="red, customer:42,")
     press(page, "Add", then="tagged is added")
     assert scene.editor.get("tagged").tags == ("red", "customer:42")
     page.get_by_label("Search by").select_option("tag")

@@ -39,7 +39,7 @@ quick: $(READY) ## Run the tests for the loop while developing: no emulator, no 
 soak: $(READY) ## Play a hundred thousand simulated histories, a sixth over the real table code and SDK; about two and a half hours on two cores
 	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
 
-mutants: $(READY) ## Break conditions of the protocol, one at a time, and see that a test fails; some minutes (ARGS=watchdog: those with this in their name)
+mutants: $(READY) ## Break conditions of the protocol, one at a time, and see that a test fails; some minutes (ARGS='--sample 200 --seed 1': so many lines of the whole product at random; what survives is to be read)
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(READY) ## Measure what duebell costs beside what one would take instead, half an hour (ARGS=capacity: one part)

@@ -54,7 +54,7 @@ def _messages(event: object) -> list[Any]:
 
 @cache
 def _intake() -> "Intake":
-    from duebell_editor.intake import Intake, Rights  # noqa: PLC0415 (a run that adds nothing needs none)
+    from duebell_editor.intake import Intake  # noqa: PLC0415 (a run that adds nothing needs none)
     from duebell_editor.library.editor import Editor  # noqa: PLC0415
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
     from duebell_worker.entry import connected_backend, given_environment  # noqa: PLC0415
@@ -66,4 +66,4 @@ def _intake() -> "Intake":
     if backend.client is None:
         raise TypeError("a backend that was connected makes clients")
     editor = Editor(backend=backend, changed_by="intake")
-    return Intake(editor, backend.client, rights=Rights.of(backend.settings), clock=backend.clock)
+    return Intake(editor, backend.client, settings=backend.settings, clock=backend.clock)

@@ -46,7 +46,7 @@ def unknown(line: str) -> list[str]:
             if name not in options_of(PROGRAM) | options_of(command) | {"--help"}:
                 wrong.append(name)
             if command is PROGRAM and not value:
-                next(words)  # the options before the command that pages use take a value
+                next(words, None)  # the options before the command that pages use take a value
         elif command is PROGRAM:
             command = PROGRAM.get_command(None, word)
             if not command:

@@ -18,7 +18,6 @@ from duebell_editor.cli import add
 from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
-from duebell_editor.http import server as http_server
 from duebell_editor.intake import batch
 from duebell_editor.library import async_editor, backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
@@ -255,7 +254,8 @@ PLACES: list[tuple[Any, str]] = [
         [N(http_limits.MAX_BODY / 2**20), N(http_limits.BODY_SECONDS)],
         "http: JSON, {} MB, within {} seconds (408)",
     ),
-    ([N(http_server.MOST_CONNECTIONS)], "http: | connections | {}; more are answered with 503"),
+    ([N(http_limits._MOST)], "http: | connections | {}; more are cut off"),
+    ([N(http_limits._HEAD_SECONDS)], "http: | headers of a client | {} seconds;"),
     ([N(history._READ)], "http: reads up to {} tasks in full"),
     ([N(in_script("frame", "COSTLY_EVERY_MS") / 1000)], "http: ended tasks within {} seconds"),
     ([N(in_script("toast", "TO_ACT_ON_MS") / 1000)], "http: For {:w} seconds you can undo"),
@@ -348,7 +348,10 @@ PLACES: list[tuple[Any, str]] = [
     ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
     ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),
     ([N(payload.MAX_BYTES / 1024), N(payload.MAX_LEVELS)], "security: at most {} KB and {} levels"),
-    ([N(http_server.MOST_CONNECTIONS)], "security: {} connections keep others out"),
+    (
+        [N(http_limits._MOST), N(http_limits._HEAD_SECONDS)],
+        "security: {} connections that are renewed every {:w} seconds",
+    ),
     ([N(change_many.MAX_MANY)], "intake: a list of at most {}"),
     ([N(change_many.MAX_MANY)], "how-to/groups: {} at most, unless a limit is given"),
     ([N(change_many.MAX_MANY)], "how-to/many: `--limit` ({} by default)"),

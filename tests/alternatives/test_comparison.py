@@ -1,12 +1,9 @@
-"""What came of tasks is counted rightly, and the page says what the results say."""
+"""The comparison is what the code of the designs does, and the page says what its results say."""
 
 import ast
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from alternatives.comparison.cells import Kind, cell, kind_of
-from alternatives.comparison.outcome import Expected, Started, outcome_of
 from alternatives.comparison.page import PAGE, render
 from alternatives.comparison.results import load
 from alternatives.comparison.scenes import SCENES
@@ -15,61 +12,6 @@ from alternatives.comparison.words import SCENE_TITLES
 from alternatives.comparison.words import SCENES as DESCRIBED
 
 ROOT = Path(__file__).parents[2]
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-def started(id: str, seconds: float, *, is_done: bool = True) -> Started:
-    return Started(id=id, at=NOON + timedelta(seconds=seconds), is_done=is_done)
-
-
-def test_done_lost_doubled_early_and_late_are_told_apart() -> None:
-    ids = ("done", "lost", "doubled", "early", "failed-once", "refused")
-    expected = [Expected(id=id, due=NOON) for id in ids]
-    starts = [
-        started("done", 10),
-        started("doubled", 20),
-        started("doubled", 30),
-        started("early", -1),
-        started("failed-once", 1, is_done=False),
-        started("failed-once", 40),
-    ]
-    outcome = outcome_of(expected, ["refused"], starts)
-    assert (outcome.expected, outcome.done, outcome.lost, outcome.refused) == (6, 4, 1, 1)
-    assert (outcome.doubled, outcome.early, outcome.which) == (1, 1, ["lost"])
-    assert outcome.late
-    assert (outcome.late.tasks, outcome.late.worst) == (4, 40)
-
-
-def test_what_is_cancelled_recurs_or_always_fails_is_counted_by_itself() -> None:
-    expected = [
-        Expected(id="cancelled", due=None),
-        Expected(id="recurs", due=NOON, times=3, recurs=True),
-        Expected(id="fails", due=NOON, fails=True),
-    ]
-    starts = [
-        started("cancelled", 1),
-        *(started("recurs", at) for at in (-5, 60)),
-        *(started("fails", at, is_done=False) for at in (1, 2)),
-    ]
-    outcome = outcome_of(expected, [], starts)
-    assert (outcome.expected, outcome.done, outcome.lost) == (3, 2, 1)
-    assert (outcome.undone, outcome.tried, outcome.doubled, outcome.early) == (1, 2, 0, 0)
-
-
-def test_a_cell_says_the_worst_first() -> None:
-    def played(*starts: Started, offers: bool = True) -> Played:
-        expected = [Expected(id=id, due=NOON) for id in "ab"]
-        return Played(outcome=outcome_of(expected, [], starts), calls={}, billed={}, hours=1, offers=offers)
-
-    usual = played(started("a", 10), started("b", 20))
-    assert cell(usual, usual) == "fine"
-    twice_and_late = played(started("a", 10), started("a", 11), started("b", 600))
-    assert cell(twice_and_late, usual) == "1 twice, up to 10 min late"
-    assert kind_of(twice_and_late, usual) is Kind.TWICE
-    lost = played(started("a", 1))
-    assert cell(lost, usual) == "1 lost"
-    assert kind_of(lost, usual) is Kind.LOST
-    assert cell(played(offers=False), usual) == "not offered"
 
 
 def test_the_page_is_made_of_the_results_that_are_kept_beside_it() -> None:

@@ -1,10 +1,10 @@
-"""Every design does a task once, at its time, and what it says that it offers, in the simulated account."""
+"""Every design does a task once, at its time, in the simulated account, and says who described it."""
 
 from collections.abc import Callable
 
 import pytest
 from alternatives.comparison.simulate import ROWS, Row
-from alternatives.design import Capabilities, Design, NotOffered
+from alternatives.design import Design
 from alternatives.duebell_queue import DuebellQueue
 from alternatives.ttl_stream import DelegatingTtlStream
 
@@ -17,10 +17,9 @@ MAKERS: dict[str, Callable[..., Design]] = {
     **{row.name: row.design for row in ROWS},
     "ttl-delegating": DelegatingTtlStream,
 }
-every_design = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 
 
-@every_design
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 def test_a_task_is_done_once_and_not_before_it_is_due(make: Callable[..., Design]) -> None:
     stage = Stage(make)
     stage.adds("one", HOUR, payload={"fails": 0})
@@ -30,22 +29,6 @@ def test_a_task_is_done_once_and_not_before_it_is_due(make: Callable[..., Design
     assert stage.done("one") == 1
 
 
-@every_design
-def test_a_cancelled_task_is_not_done_or_cancelling_is_not_offered(make: Callable[..., Design]) -> None:
-    stage = Stage(make)
-    offers = _capabilities(make).cancel
-    stage.adds("one", HOUR)
-    stage.adds("other", HOUR)
-    if offers:
-        stage.does(lambda design: design.cancel("one"))
-    else:
-        with pytest.raises(NotOffered, match="one"):
-            stage.does(lambda design: design.cancel("one"))
-    stage.passes_until(HOUR + PATIENCE)
-    assert stage.done("one") == (0 if offers else 1)
-    assert stage.done("other") == 1
-
-
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_every_design_says_who_described_it_and_what_binds(row: Row) -> None:
     design = _class(row.design)
@@ -53,10 +36,6 @@ def test_every_design_says_who_described_it_and_what_binds(row: Row) -> None:
     assert all(each.url.startswith("https://") or design is DuebellQueue for each in design.sources)
     assert design.capabilities.limits.keys() == {1_000, 1_000_000, 100_000_000}
     assert design.capabilities.idle
-
-
-def _capabilities(make: Callable[..., Design]) -> Capabilities:
-    return _class(make).capabilities
 
 
 def _class(make: Callable[..., Design]) -> type[Design]:

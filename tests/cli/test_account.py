@@ -1,16 +1,25 @@
-"""Which AWS the options choose, before the command or after it."""
+"""The AWS account and the scheduler that options and the environment choose."""
 
 import os
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import boto3
+import botocore.session
 import pytest
+from botocore.stub import Stubber
 
 from duebell import Editor
 from duebell_editor.cli.context import Context
+from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.program import run
+from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra import commands
 from duebell_infra.deploy.deploy import Deployment
+from duebell_shared.errors import NotDeployed
+from duebell_shared.settings import Color, Settings
 from tests.cli.program import Duebell
 
 BEFORE = {
@@ -120,3 +129,137 @@ def test_a_worker_that_is_run_here_finds_them_in_its_environment(
     where = ("--endpoint-url", "http://127.0.0.1:4566", "--region", "mars-north-1")
     stopped(monkeypatch, "run", "--actions", "a:b", "--profile", profile, *where)
     assert found == ["MINE", "http://127.0.0.1:4566", "mars-north-1"]
+
+
+pytestmark = pytest.mark.usefixtures("duebell")
+
+VARIABLES = {
+    "DUEBELL_TABLE": "sales",
+    "DUEBELL_RULE": "sales",
+    "DUEBELL_FUNCTION": "sales",
+    "DUEBELL_RETENTION_DAYS": "90",
+    "DUEBELL_LABEL": "production",
+    "DUEBELL_COLOR": "red",
+    "DUEBELL_ENVIRONMENT": "{}",
+    "SECRET": "of the actions",
+}
+
+
+def function(**more: Any) -> dict[str, Any]:
+    return {"Environment": {"Variables": VARIABLES}, **more}
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
+    """Lambda, as far as commands ask it: for the configuration of the function."""
+    with Stubber(boto3.client("lambda", region_name="eu-north-1")) as stub:
+        monkeypatch.setattr(botocore.session.Session, "create_client", lambda *_, **__: stub.client)
+        yield stub
+        stub.assert_no_pending_responses()
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config"
+    keys = "aws_access_key_id = A\naws_secret_access_key = s\n"
+    file.write_text(f"[default]\n{keys}[profile shop]\n{keys}region = mars-north-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
+
+
+def test_the_settings_are_those_of_the_worker(aws: Stubber, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws.add_response("get_function_configuration", function())
+    monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
+    monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "on")
+    monkeypatch.setenv("DUEBELL_TABLE", "another")
+    settings = Context(name="sales", region="eu-north-1").account.settings
+    assert settings == Settings(
+        table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
+        label="production", color=Color.RED, changed_by="anna", strict_actions=True,
+    )  # fmt: skip
+
+
+def test_one_that_is_not_there_says_how_to_find_it(aws: Stubber) -> None:
+    aws.add_client_error("get_function_configuration", "ResourceNotFoundException")
+    with pytest.raises(
+        NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
+    ):
+        _ = Context(name="sales", region="eu-north-1").account.settings
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False])
+def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
+    aws: Stubber, capsys: pytest.CaptureFixture[str], *, is_encrypted: bool
+) -> None:
+    if is_encrypted:
+        error = {"Error": {"ErrorCode": "AccessDenied", "Message": "no kms:Decrypt"}}
+        aws.add_response("get_function_configuration", function(Environment=error))
+    else:
+        aws.add_client_error("get_function_configuration", "AccessDeniedException")
+    assert Context(name="sales", region="eu-north-1").account.settings == Settings(
+        table="sales", rule="sales", function="sales", name="sales"
+    )
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "warning: the settings of 'sales' could not be read, so the usual ones are assumed"
+    )
+    assert ("no kms:Decrypt" if is_encrypted else "AccessDeniedException") in said
+
+
+def local_stack(folder: Path) -> None:
+    environment = {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "KEY",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "AWS_SESSION_TOKEN": "KEY",
+        "DUEBELL_TABLE": "duebell",
+        "DUEBELL_LABEL": "local",
+    }
+    folder.mkdir()
+    LocalStack(pid=1, editor="http://127.0.0.1:2/", environment=environment).write(folder)
+
+
+@pytest.fixture
+def _no_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No region is given, and the current folder is empty."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "DUEBELL_STATE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_no_region")
+def test_without_a_region_the_stack_of_this_folder_is_told_of(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage) as raised:
+        _ = Context().account.backend
+    assert str(raised.value) == (
+        "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
+    )
+    local_stack(tmp_path / ".duebell")
+    with pytest.raises(WrongUsage) as raised:
+        _ = Context().account.backend
+    assert str(raised.value) == (
+        "AWS_REGION is not set: give --region, or --name local, the stack of `duebell local` here"
+    )
+
+
+@pytest.mark.usefixtures("profiles")
+def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
+        _ = Context(name="local").account.session
+    local_stack(tmp_path / ".duebell")
+    monkeypatch.setenv("AWS_PROFILE", "shop")
+    monkeypatch.setenv("DUEBELL_TABLE", "another")
+    context = Context(name="local")
+    credentials = context.account.session.get_credentials()
+    assert credentials
+    assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
+    client = context.account.session.client("dynamodb")
+    assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
+    assert (context.account.settings.table, context.account.settings.label) == ("duebell", "local")
+    context.account.export_account()
+    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
+    assert "AWS_PROFILE" not in os.environ

@@ -1,11 +1,17 @@
-"""`add` of one task: what it says, where the payload comes from, and an id that is taken."""
+"""The command `add`: one task, many from a file, and times that may not be meant."""
 
+import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
+import pytest
+
 from duebell import Editor, FollowUp
+from duebell_editor.cli import add as add_file
 from duebell_shared import errors
+from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 
 
@@ -29,21 +35,6 @@ def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, 
         assert editor.get(id).payload == ["ü", 12345678901234567890123]
 
 
-def test_unique(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
-    # Given a task that is unique by its payload
-    first = editor.add("ship", due=timedelta(hours=1), payload={"item": 1}, unique=True)
-    # When the same is added with its names, with `*`, and by a line of a file
-    for names in ("item", "*"):
-        added = duebell("add", "ship", "--in", "1h", "--payload", '{"item": 1}', "--unique", names)
-        assert (added.status, first.id in added.err) == (4, True)
-    file = tmp_path / "tasks.jsonl"
-    file.write_text('{"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": true}')
-    added = duebell("add", "--from", str(file), "--if-exists", "keep")
-    # Then it is there already
-    assert (added.status, added.out) == (0, "0 added, 1 there already, 0 failed\n")
-    assert editor.list().tasks == (first,)
-
-
 def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Editor) -> None:
     refusal = errors.AwsRefused("not allowed\nto PutRule")
     with mock.patch.object(editor._backend.rule, "ring_at", side_effect=refusal):
@@ -52,21 +43,6 @@ def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Edito
     assert "'a' is stored, but" in err
     assert "`duebell doctor --fix` sets it right" in err
     assert err.count("\n") == 1
-
-
-def test_a_push(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
-    push = ("add", "index", "--id", "one", "--if-exists", "push", "--max-wait", "15m")
-    assert duebell(*push, "--in", "10m").status == 0
-    due = editor.get("one").due
-    assert duebell(*push, "--in", "2h").status == 0
-    assert editor.get("one").due == due + timedelta(minutes=5)
-    refused = duebell("add", "index", "--in", "1h", "--max-wait", "15m")
-    assert (refused.status, "max-wait: goes with" in refused.err) == (2, True)
-    lines = tmp_path / "tasks.jsonl"
-    lines.write_text('{"action": "index", "in": 7200, "id": "one", "payload": 3}\n')
-    assert duebell("add", "--from", str(lines), "--if-exists", "push", "--max-wait", "15m").status == 0
-    task = editor.get("one")
-    assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
 
 
 def test_tags_are_given_shown_and_filtered_by(duebell: Duebell, editor: Editor) -> None:
@@ -87,7 +63,7 @@ def test_tags_are_given_shown_and_filtered_by(duebell: Duebell, editor: Editor) 
 
 
 def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
-    then = ("--then", "invoice", "--then-payload", '{"n": 1}', "--then-after", "1h")
+    then = ("--then", '{"action": "invoice", "payload": {"n": 1}, "after": 3600}')
     assert duebell("add", "x", "--in", "1h", "--id", "a", "--on-failed", "tell", *then).status == 0
     task = editor.get("a")
     assert task.on_failed == "tell"
@@ -100,12 +76,17 @@ def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor
     task = editor.get("a")
     assert (task.on_failed, task.then) == (None, None)
 
-    status, _, err = duebell("add", "x", "--in", "1h", "--then-after", "1h")
-    assert (status, "go with --then" in err) == (2, True)
+    assert duebell("update", "a", "--then", "report").status == 0
+    assert editor.get("a").then == FollowUp(action="report", payload_json="{}")
+    for wrong, why in (("{", "--then is not JSON"), ('{"after": 1}', "then.action: is missing")):
+        status, _, err = duebell("add", "x", "--in", "1h", "--then", wrong)
+        assert (status, why in err) == (2, True)
 
 
 def test_a_batch(duebell: Duebell, editor: Editor) -> None:
-    made = duebell("batch", "b", "--then", "report", "--then-payload", '{"month": 1}', "--on-failed", "alarm")
+    made = duebell(
+        "batch", "b", "--then", '{"action": "report", "payload": {"month": 1}}', "--on-failed", "alarm"
+    )
     assert made == (0, "b: blocked, 0 of 0 have ended, 0 failed; open for more\n", "")
     assert duebell("add", "work", "--in", "1h", "--id", "m", "--batch", "b").status == 0
     assert duebell("batch", "b", "--close").out == "b: blocked, 0 of 1 have ended, 0 failed\n"
@@ -120,3 +101,202 @@ def test_a_batch(duebell: Duebell, editor: Editor) -> None:
     editor.add("work", due=timedelta(hours=1), id="m2")
     waits = duebell("batch", "c", "--wait-for", "m2", "--wait-for", "b", "--then", "report")
     assert waits.out == "c: blocked, 0 of 2 have ended, 0 failed\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "tasks.jsonl"
+
+
+def line(id: str | None = None, **more: object) -> str:
+    return json.dumps({"action": "x", "in": 3600, **({"id": id} if id else {}), **more}, ensure_ascii=False)
+
+
+def test_lines_that_cannot_be_right_are_told_and_nothing_is_added(
+    duebell: Duebell, editor: Editor, file: Path
+) -> None:
+    # Given a file with a good line, six that cannot be right, and more of the last kind
+    wrong = {
+        "oops": "task: is not JSON",
+        "[]": "task: must be a NewTask or a mapping",
+        '{"action": "x", "due": "2026-12-31T09:00"}': "due: ",
+        '{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}': "in: goes without a due date",
+        '{"action": "x", "when": 1}': "when: is not a field of a task; the fields are action, payload, due",
+        line("first"): "id: 'first' is the id of line 1 too",
+    }
+    more = ['{"action": 7, "in": 1}'] * 30
+    file.write_text("\n".join([line("first"), *wrong, *more]))
+    # When it is added, for people and for programs
+    status, out, err = duebell("add", "--from", str(file))
+    as_json = duebell("add", "--from", str(file), "--json")
+    # Then twenty are told with their numbers, the rest are counted, and nothing was added
+    told = err.splitlines()
+    assert (status, out) == (2, "0 added, 36 failed\n")
+    for number, message in enumerate([*wrong.values(), *["action: must be text, not int"] * 14], start=2):
+        assert told[number - 2].startswith(f"line {number}: {message}")
+    assert told[20:] == ["and 16 more", "error: 36 lines cannot be right; nothing was added"]
+    [document] = lines(as_json.out)
+    assert (as_json.status, document["added"], document["there_already"]) == (2, 0, 0)
+    assert [one["line"] for one in document["failures"]] == list(range(2, 38))
+    assert lines(as_json.err)[0]["error"]["type"] == "usage"
+    assert editor.list().tasks == ()
+
+
+def test_chunks_are_written_before_the_next_is_read(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given chunks of two, and someone who ends it at the second
+    monkeypatch.setattr(add_file, "_CHUNK", 2)
+    add_many = editor.add_many
+    calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=add_many)
+    given = "\n".join(line(f"t{number}") for number in range(5))
+    with mock.patch.object(editor, "add_many", calls):
+        status, out, err = duebell("add", "--from", "-", stdin=given)
+    # Then it says what was stored, and that repeating it does no harm
+    assert (status, out) == (130, "2 added, 0 failed\n")
+    assert "broken off: up to 2 more lines may be stored; repeat it with --if-exists keep" in err
+    # And that is so
+    status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
+    assert (status, out) == (0, "3 added, 2 there already, 0 failed\n")
+
+
+def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given AWS that does not answer, and more lines than are written at once
+    monkeypatch.setattr(add_file, "_CHUNK", 10)
+    insert = mock.Mock(side_effect=lambda tasks: [errors.AwsUnavailable("throttled")] * len(tasks))
+    with mock.patch.object(editor._store, "insert_many", insert):
+        status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(60)))
+    # Then the rest is not tried
+    assert (status, out, insert.call_count) == (5, "0 added, 10 failed\n", 1)
+    assert err.splitlines()[-1] == "error: throttled"
+
+
+def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, editor: Editor) -> None:
+    # Given that someone presses Ctrl-C when a task is stored, and before the rule is set for it
+    with mock.patch.object(editor._rule, "arm", side_effect=KeyboardInterrupt):
+        status, _, err = duebell("add", "--from", "-", stdin=line("a"))
+    # Then it is, all the same
+    assert status == 130
+    assert "broken off" in err
+    found = editor.status()
+    assert found.healthy
+    assert found.rings_at
+
+
+def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
+    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")
+    status, out, _ = duebell("export")
+    assert (status, sorted(line["id"] for line in lines(out))) == (0, ["r", "ü"])
+    file = tmp_path / "queue.jsonl"
+    file.write_text(out, encoding="utf-8")
+    assert duebell("import", str(file)).out == "0 written, 2 there already, 0 failed\n"
+    status, _, err = duebell("import", str(tmp_path / "missing"))
+    assert (status, "cannot read" in err) == (2, True)
+    file.write_text(out + "oops\n", encoding="utf-8")
+    status, _, err = duebell("import", str(file))
+    assert status == 2
+    assert "line 3: is no task that was exported" in err
+
+
+def test_more_lanes(duebell: Duebell) -> None:
+    for number in range(20):
+        duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
+    status, out, err = duebell("relane", "9")
+    assert status == 0
+    assert re.fullmatch(r"9 lanes, \d+ tasks moved\n", out)
+    assert "tasks moved" in err
+    assert duebell("relane", "9").out == "9 lanes, 0 tasks moved\n"
+    status, _, err = duebell("relane", "65")
+    assert (status, "must be 9, as many as there are, to 64" in err) == (2, True)
+    assert duebell("show", "task-7").status == 0
+
+
+def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path) -> None:
+    file.write_text(
+        '{"action": "x", "due": "2026-12-31T09:00+01:00", "id": "a", "payload": {"n": 1}}\n'
+        "\n"
+        '{"action": "x", "in": 3600, "id": "b", "expires_after": 90}\n'
+        '{"action": "x", "schedule": "rate(1 hour)", "id": "c", "end": "2027-01-01T00:00:00Z"}\n'
+    )
+    add = ("add", "--from", str(file))
+    assert duebell(*add) == (0, "3 added, 0 failed\n", "")
+    assert render(editor.get("a").due) == "2026-12-31T08:00:00.000Z"
+    assert render(editor.get("b").due) == "2026-11-21T13:00:00.000Z"
+    assert editor.get("c").recurrence
+    # And those that are there already are told, beside those that are not; one without an id is warned of
+    with file.open("a") as more:
+        more.write(line("d") + "\n" + line())
+    status, out, err = duebell(*add)
+    assert (status, out) == (7, "2 added, 3 failed\n")
+    assert err.startswith("warning: 1 line without an id or `unique`: if this")
+    assert "line 1: a task 'a' exists already: choose another --id, or give --if-exists keep" in err
+    # Or kept, and not counted as added
+    assert duebell(*add, "--if-exists", "keep").out == "1 added, 4 there already, 0 failed\n"
+    [document] = lines(duebell(*add, "--if-exists", "keep", "--json").out)
+    assert document == {"added": 1, "there_already": 4, "failures": []}
+    # And what stands in the lines is not given beside them
+    status, _, err = duebell(*add, "--in", "1h")
+    assert (status, err) == (2, "error: --from goes without --in: that stands in its lines\n")
+
+
+def test_a_due_date_long_past_is_warned_of(duebell: Duebell) -> None:
+    outcome = duebell("add", "x", "--due", "2026-11-20T12:00Z", "--id", "a")
+    assert outcome.status == 0
+    assert outcome.err == "warning: a: its due date, 2026-11-20 12:00:00 UTC, was 1 d ago: it runs at once\n"
+    # But not one that has only just passed, nor one to come
+    assert duebell("move", "a", "--due", "2026-11-21T11:58Z").err == ""
+    assert duebell("move", "a", "--in", "1h").err == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "due", "said"),
+    [
+        (
+            "2026-03-29T02:30",
+            "2026-03-29T01:00:00.000Z",
+            "no clock in Europe/Berlin shows 2026-03-29T02:30, they go forward over it: 03:00 CEST is taken",
+        ),
+        (
+            "2026-10-25T02:30",
+            "2026-10-25T00:30:00.000Z",
+            "clocks in Europe/Berlin show 2026-10-25T02:30 twice: the first, 02:30 CEST, is taken; "
+            "2026-10-25T02:30+01:00 is the other",
+        ),
+    ],
+)
+def test_a_time_that_clocks_skip_or_repeat_is_warned_of(
+    duebell: Duebell, shown: str, due: str, said: str
+) -> None:
+    arguments = ("add", "x", "--due", shown, "--timezone", "Europe/Berlin")
+    assert f"warning: --due: {said}\n" in duebell(*arguments).err
+    # And to a program as JSON
+    outcome = duebell(*arguments, "--json")
+    assert lines(outcome.out)[0]["due"] == due
+    assert lines(outcome.err)[0] == {"warning": f"--due: {said}"}
+
+
+def test_a_time_is_confirmed_in_the_zone_it_was_given_in(duebell: Duebell) -> None:
+    arguments = ("--due", "2026-12-31 09:00", "--timezone", "Asia/Tokyo")
+    outcome = duebell("add", "x", "--id", "a", *arguments)
+    assert outcome.out.endswith("(in 39 d 12 h), 2026-12-31 09:00:00 in Asia/Tokyo\n")
+    assert duebell("move", "a", *arguments).out.endswith("2026-12-31 09:00:00 in Asia/Tokyo\n")
+    assert duebell("cancel", "a").out.endswith("(in 39 d 12 h)\n")
+    # And a schedule's, but not when clocks there show the same as here
+    schedule = ("add", "x", "--schedule", "0 9 * * *", "--timezone")
+    assert "2026-11-22 09:00:00 in Asia/Tokyo" in duebell(*schedule, "Asia/Tokyo").out
+    assert duebell(*schedule, "Europe/London").out.endswith("(in 21 h)\n")
+
+
+BERLIN = ("--timezone", "Europe/Berlin")
+
+
+@pytest.mark.usefixtures("false_zones")
+def test_times_are_read_by_the_package(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--due", "2026-12-31T09:00", *BERLIN, "--id", "once")
+    duebell("add", "x", "--schedule", "0 9 * * *", *BERLIN, "--start", "2026-12-24T09:00", "--id", "daily")
+    assert editor.get("once").due.isoformat() == "2026-12-31T08:00:00+00:00"
+    assert editor.get("daily").due.isoformat() == "2026-12-24T08:00:00+00:00"
+    # And told by it
+    assert ", 2026-12-24 09:00:00 in Europe/Berlin" in duebell("pause", "daily").out
+    assert "2026-11-22 09:00:00 +0100" in duebell("preview", "0 9 * * *", *BERLIN).out

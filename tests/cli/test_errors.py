@@ -5,7 +5,7 @@ import json
 import logging
 import re
 import shlex
-from pathlib import Path
+import sys
 from typing import Any
 from unittest import mock
 
@@ -13,9 +13,10 @@ import pytest
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
+from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
-from duebell_editor.cli.program import GROUPS, app
+from duebell_editor.cli.program import GROUPS, app, run
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
@@ -88,24 +89,6 @@ def test_with_json_an_error_is_one_object(
     assert detail in duebell(*arguments).err
 
 
-def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Path) -> None:
-    file = tmp_path / "payload.json"
-    for content, reason in (
-        (b'"\xff"', "the payload is not JSON: it is not UTF-8: byte 2 is wrong"),
-        (b"[" * 100_000, "the payload is not JSON: it is nested too deeply"),
-        (b"{", "the payload is not JSON"),
-        (b'{"a": {"b": 1, "b": 2}}', "the payload is not JSON: the name 'b' is twice in one object"),
-    ):
-        file.write_bytes(content)
-        status, out, err = duebell("add", "x", "--in", "1h", "--payload-file", str(file))
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert reason in err
-    # And the mark that some programs put before UTF-8 is no part of it
-    file.write_bytes(b'\xef\xbb\xbf{"n": 1}')
-    outcome = duebell("add", "x", "--in", "1h", "--payload-file", str(file), "--json")
-    assert json.loads(outcome.out)["payload"] == {"n": 1}
-
-
 def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebell) -> None:
     out = duebell("-h").out
     assert "3    there is no such task" in out
@@ -152,3 +135,75 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
     status, out, err = duebell(*words)
     assert (status, out) == (2, "")
     assert meant in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["add"], "give the ACTION to run, or --from FILE"),
+        (["add", "x"], "give --due, a date and time, --in, a time from now, or --schedule"),
+        (
+            ["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"],
+            "give --due or --in, not both",
+        ),
+        (["add", "x", "--due", "2026-12-31T09:00"], "--timezone Europe/Berlin"),
+        (["add", "x", "--due", "soon"], "is not an ISO-8601 date and time"),
+        (
+            ["add", "x", "--due", "2026-12-31", "--timezone", "Berlin"],
+            "--timezone: 'Berlin' is no IANA time zone; did you mean Europe/Berlin?",
+        ),
+        (
+            ["add", "x", "--due", "2026-12-31", "--timezone", "../etc"],
+            "--timezone: '../etc' is no IANA time zone",
+        ),
+        (["add", "x", "--in", "1h", "--timezone", "Europe/Berlin"], "--timezone goes with --due"),
+        (["add", "x", "--in", "1h", "--payload", "1", "--payload-file", "-"], "either --payload or"),
+        (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "cannot read /no/such: No such file"),
+        (["list", "--status", "lost"], "'lost'"),
+        (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
+        (["move", "a"], "give --due, a date and time, or --in, a time from now\n"),
+        (["list", "--all", "--limit", "5"], "--all or --limit, not both"),
+        (["list", "--after", "2026-12-31T09:00Z", "--before", "2026-12-30T09:00Z"], "--after is later than"),
+        (["show"], "missing argument 'ID'; see `duebell show --help`"),
+        # What the library refuses is wrong input as well, and is called what the command line calls it.
+        (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
+        (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
+        (
+            ["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'],
+            "is not JSON: the name 'a'",
+        ),
+        (
+            ["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"],
+            "goes without a schedule",
+        ),
+        (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
+        (["preview", "cron(0 9 * * *)"], "EXPRESSION: cron(…) needs six fields"),
+        (["cancel", "a", "--action", "x"], "give ids or a filter, not both"),
+        (["cancel"], "give an ID, several"),
+    ],
+)
+def test_wrong_usage_is_explained_and_exits_with_2(
+    duebell: Duebell, editor: Editor, arguments: list[str], reason: str
+) -> None:
+    outcome = duebell(*arguments)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert reason in outcome.err
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert outcome.err[:-1].isprintable()
+    assert editor.list().tasks == ()
+
+
+def test_settings_that_are_wrong_are_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DUEBELL_LANES", "many")
+    monkeypatch.setattr(sys, "argv", ["duebell", "list"])
+    with pytest.raises(SystemExit, match="2"):
+        run()
+    assert capsys.readouterr().err == "error: DUEBELL_LANES: must be a whole number, not 'many'\n"
+
+
+def test_an_interrupt_exits_with_130(duebell: Duebell, editor: Editor) -> None:
+    with mock.patch.object(editor.queue, "lanes_now", side_effect=KeyboardInterrupt):
+        assert duebell("list").status == 130

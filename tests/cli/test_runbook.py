@@ -306,49 +306,19 @@ def throttles(night: Night) -> Iterator[dict[str, str]]:
     assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.parallel_runs
 
 
-#: How each fault is made, and what happens after the command, by the name of its row.
-SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
-    scene.__name__: scene
-    for scene in (
-        disabled,
-        no_target,
-        rule,
-        no_permission,
-        held_too_long,
-        not_armed,
-        rule_elsewhere,
-        overdue,
-        lease_expired,
-        owing,
-        lanes,
-        calendar,
-        calendar_ends,
-        lane_rests,
-        lane_fills,
-        intake_idle,
-        unknown_actions,
-        failed_tasks,
-        failing_tasks,
-        action_paused,
-        intake_dead_letters,
-        dead_letters,
-        relane,
-        unseen_delivery,
-        unseen_queue,
-    )
-} | {
-    "lost-rings": lost_rings,
-    "dead-runs": dead_runs,
-    "throttles": throttles,
-    "heartbeat": heartbeat,
-}
-
 #: Alarms about a fault that is a problem of the doctor, too.
 SAME = {
     "failed-runs": "worker",
     "failed-tasks": "failed_tasks",
     "intake-dead-letters": "intake_dead_letters",
     "lane-bytes": "lane_fills",
+}
+
+#: How each fault is made, and what happens after the command, by the name of its row.
+SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
+    name: globals()[name.replace("-", "_")]
+    for name in {**PROBLEMS, **ALARMS}
+    if name.replace("-", "_") in globals() and name not in SAME
 }
 
 

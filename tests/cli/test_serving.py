@@ -8,13 +8,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import pytest
 
 from duebell import Editor
 from duebell_editor import http
-from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell
 from tests.serving import serving
 
@@ -100,22 +98,6 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
     visit(lambda _: None)
     logging.getLogger("duebell.http").handlers = []
     assert duebell("editor", "--no-access-log").out == ""
-
-
-@pytest.mark.parametrize(("token", "by"), [(None, "http"), (TOKEN, None)])
-def test_only_on_this_machine_alone_it_is_this_user_who_changes_things(
-    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch, token: str | None, by: str | None
-) -> None:
-    asked: list[str | None] = []
-
-    def editor_by(_: Context, *, by: str | None) -> Editor:
-        asked.append(by)
-        return editor
-
-    monkeypatch.setattr(Context, "editor", editor_by)
-    with mock.patch("duebell_editor.http.serve"):
-        assert duebell("editor", *(("--token", token) if token else ())).status == 0
-    assert asked == [by]
 
 
 def test_without_fastapi_the_editor_says_what_to_install(

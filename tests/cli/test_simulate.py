@@ -23,7 +23,7 @@ def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebel
     rows = [" ".join(row.split()) for row in out.splitlines()]
     assert rows[0].endswith("as it is with the changes")
     assert "starts 26 27" in rows
-    assert "mail 6 1.0 s" in rows
+    assert "mail 6 0 1.0 s" in rows, rows[14:]
     # And as JSON
     _, out, _ = duebell("simulate", "--until", "90m", "--pause", "mail", "--json")
     found = json.loads(out)

@@ -1,15 +1,17 @@
-"""The command line's words for people, and its reading of what people give."""
+"""The words for people: lengths of time, times, what terminals obey, and tables."""
 
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
+from rich.console import Console
 
-from duebell_editor.cli.options import duration, instant
+from duebell import Editor
+from duebell_editor.cli.options import duration
 from duebell_editor.cli.output import plain, relative, when
-from tests.cli.program import Duebell
+from duebell_editor.cli.tasks import tasks_table
+from tests.cli.program import Duebell, fail
 from tests.support import NOON
 
 
@@ -60,23 +62,6 @@ def test_what_is_no_duration(duebell: Duebell, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "zone", "expected"),
-    [
-        ("2026-12-31T09:00Z", None, datetime(2026, 12, 31, 9, tzinfo=UTC)),
-        ("2026-12-31T09:00:00+01:00", None, datetime(2026, 12, 31, 8, tzinfo=UTC)),
-        ("2026-12-31 09:00", "Europe/Berlin", datetime(2026, 12, 31, 8, tzinfo=UTC)),
-        ("2026-07-01", "Europe/Berlin", datetime(2026, 6, 30, 22, tzinfo=UTC)),
-        ("2026-12-31T09:00Z", "Europe/Berlin", datetime(2026, 12, 31, 9, tzinfo=UTC)),
-        # The hour that is skipped in spring, and the one that comes twice in autumn.
-        ("2026-03-29T02:30", "Europe/Berlin", datetime(2026, 3, 29, 1, 0, tzinfo=UTC)),
-        ("2026-10-25T02:30", "Europe/Berlin", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
-    ],
-)
-def test_times(text: str, zone: str | None, expected: datetime) -> None:
-    assert instant(text, ZoneInfo(zone) if zone else None, print) == expected
-
-
-@pytest.mark.parametrize(
     ("ahead", "words"),
     [
         (timedelta(), "now"),
@@ -103,3 +88,40 @@ def test_times_are_shown_in_the_local_zone() -> None:
 def test_what_a_terminal_would_obey_is_written_as_escapes() -> None:
     assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"
+
+
+def drawn(table: object, width: int) -> list[str]:
+    """The lines that a terminal of this width shows."""
+    console = Console(width=width, force_terminal=True, no_color=True, highlight=False, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(table)
+    lines = [
+        line.rstrip() for line in capture.get().replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines()
+    ]
+    assert all(len(line) <= width for line in lines)
+    return lines
+
+
+def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell, editor: Editor) -> None:
+    # Given a task that failed, and one that was cancelled
+    for id in ("bad", "gone"):
+        duebell("add", "x", "--in", "1h", "--id", id)
+    fail(editor, "bad")
+    duebell("cancel", "gone")
+    tasks = [editor.get("bad"), editor.get("gone")]
+    # When they are shown
+    heading, bad, gone = drawn(tasks_table(tasks, NOON), 120)
+    # Then their ends are, and of the one, why
+    assert heading.split() == ["id", "status", "action", "due", "ended", "error"]
+    assert r"2026-11-21 13:00  ValueError: \x1b[2Jgone [red]" in bad
+    assert gone.endswith("2026-11-21 12:00")
+
+
+def test_a_list_on_a_terminal_is_a_table(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    assert duebell("list").out == "no tasks\n"
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    heading, row = duebell("list").out.splitlines()
+    assert "status" in heading
+    assert "in 1 h" in row

@@ -56,7 +56,9 @@ class Processes:
         dynamodb, events = cast("Any", self._clients["dynamodb"]), cast("Any", self._clients["events"])
         rule = Rule("duebell", events, clock=clock, sleep=clock.sleep)
         store = DynamoTable("duebell", dynamodb)
-        return Backend(Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep)
+        return Backend(
+            Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep, client=self._session.client
+        )
 
     def dies(self, clock: Clock, call: Callable[[Editor], object], number: int, moment: Moment) -> bool:
         """Make this call in a process that dies at its n-th call to AWS; tell whether it died."""
@@ -165,6 +167,9 @@ class World:
     lived  whether the process came to its end, since it makes fewer calls than that at which it is to die
     """
 
+    #: From the one call to the next at which a process dies.
+    step = 1
+
     #: Options of the action `note`.
     options: Mapping[str, Any] = {"keep_result": True}
 
@@ -243,7 +248,7 @@ def worlds() -> Iterator[Callable[[type[_WorldT]], Iterator[_WorldT]]]:
         processes = Processes()
 
         def each_call(kind: type[_WorldT]) -> Iterator[_WorldT]:
-            for number in range(1, _MOST_CALLS):
+            for number in range(1, _MOST_CALLS, kind.step):
                 for moment in Moment:
                     running.close()
                     running.enter_context(quick_aws())

@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -15,10 +13,10 @@ from duebell_shared.backend import Backend
 from duebell_worker import entry
 from tests.deliveries.test_services import HOUR, make_queue, received
 from tests.support import Clock
+from tests.worker.starting import CONTEXT, forget
 
 ROOT = Path(__file__).parents[2]
 QUEUE = "arn:aws:sqs:eu-central-1:123456789012:orders"
-CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
 
 
 def test_an_action_and_a_delivery_cannot_have_the_same_name(worker: Worker) -> None:
@@ -108,11 +106,11 @@ def test_the_environment_declares_deliveries_for_a_worker_without_code(
     monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": arn}}))
     editor.add("remind", due=HOUR, payload={"user": 7})
     clock.advance(HOUR)
-    entry._worker.cache_clear()
+    forget()
     try:
         assert entry.handler(None, CONTEXT)["done"] == 1
     finally:
-        entry._worker.cache_clear()
+        forget()
     assert [message["Body"] for message in received(sqs, url)] == ['{"user":7}']
     known = editor.worker()
     assert known
@@ -139,10 +137,10 @@ def test_what_the_environment_declares_wrongly_is_a_start_that_failed(
 ) -> None:
     monkeypatch.setattr(Backend, "connect", lambda *_: backend)
     monkeypatch.setenv("DUEBELL_DELIVERIES", '{"remind": {"to": "orders"}}')
-    entry._worker.cache_clear()
+    forget()
     with pytest.raises(InvalidSettings, match="DUEBELL_DELIVERIES: the delivery 'remind': to: 'orders'"):
         entry.handler(None, CONTEXT)
-    entry._worker.cache_clear()
+    forget()
     known = editor.worker()
     assert known
     assert known.error

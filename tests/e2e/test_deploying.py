@@ -1,4 +1,4 @@
-"""Deploying and destroying, through the real template and bundle, against the embedded stack."""
+"""Deploying and destroying for real: the stack, its table, and the rule, which is armed whatever happened."""
 
 import json
 import re
@@ -88,24 +88,6 @@ def test_a_failure_gives_the_reasons_and_a_way_out(
     assert any("deleting it first" in line for line in deployer.said)
 
 
-def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
-    # Given a table whose stack is gone, as after a first deployment that failed: AWS retains it at the
-    # rollback, which the emulator does not
-    deployer.deploy(DeletionProtection="no")
-    deployer.destroy()
-    assert deployer.table["DeletionProtectionEnabled"] is False
-    # Then the next has the settings that it was given, or the template's defaults
-    deployer.deploy()
-    assert deployer.table["DeletionProtectionEnabled"] is True
-    assert deployer.expires
-    # And so have later ones
-    deployer.deploy(DeletionProtection="no")
-    assert deployer.table["DeletionProtectionEnabled"] is False
-    deployer.deploy()
-    assert deployer.table["DeletionProtectionEnabled"] is False
-    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
-
-
 def test_all_that_is_optional(deployer: Deployer) -> None:
     session = deployer.session
     key = session.client("kms").create_key()["KeyMetadata"]["Arn"]
@@ -173,3 +155,48 @@ def test_someone_elses_table_is_not_touched(deployer: Deployer) -> None:
         with pytest.raises(DeployFailed, match="not a queue of duebell's"):
             action()
     dynamodb.delete_table(TableName=deployer.name)
+
+
+def with_another_rule() -> str:
+    """A later version of the template, in which the rule's target had to change."""
+    before, after = "MaximumRetryAttempts: 185", "MaximumRetryAttempts: 100"
+    assert before in template_text()
+    return template_text().replace(before, after)
+
+
+def apply(deployer: Deployer, template: str) -> None:
+    """What CloudFormation alone does, without what `duebell deploy` does beside."""
+    stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
+    stack.apply(template, stack.parameters(), tags={"duebell": deployer.name})
+
+
+def retries(deployer: Deployer) -> int:
+    [target] = deployer.session.client("events").list_targets_by_rule(Rule=deployer.name)["Targets"]
+    return target["RetryPolicy"]["MaximumRetryAttempts"]
+
+
+def test_a_change_of_the_rule_itself_ends_with_it_armed(
+    deployer: Deployer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    text = with_another_rule()
+    apply(deployer, text)
+    assert deployer.rule == SENTINEL  # what CloudFormation alone does to a rule that is to change
+
+    monkeypatch.setattr(module, "template_text", lambda: text)
+    deployer.deploy()
+
+    assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 100)
+
+
+def test_a_change_of_the_rule_that_is_rolled_back_ends_with_it_armed(
+    deployer: Deployer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    broken = re.sub("Qualifier: .*", "Qualifier: missing", with_another_rule())
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "template_text", lambda: broken)
+        with pytest.raises(DeployFailed, match="missing"):
+            deployer.deploy()
+
+    assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 185)

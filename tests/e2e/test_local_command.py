@@ -1,7 +1,6 @@
 """`duebell local` as a process, also in the background: how it starts, refuses, reloads and ends."""
 
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -55,16 +54,6 @@ def test_nothing_is_left_or_lost_when_it_is_killed(tmp_path: Path) -> None:
         assert "actions_for_tests:worker" in command.printed
 
 
-def test_a_taken_port_is_refused(tmp_path: Path) -> None:
-    with local_command(tmp_path / "state") as command:
-        state, port, editor_port = str(tmp_path / "other"), str(command.port), str(command.editor_port)
-        free, other = str(free_port()), str(free_port())
-        ours = ("--state", state)
-        assert re.search(rf"port {port} .* --port", refusal(*ours, "--port", port, "--editor-port", other))
-        given = ("--port", free, "--editor-port", editor_port)
-        assert re.search(rf"port {editor_port} .* --editor-port", refusal(*ours, *given))
-
-
 def test_it_ends_when_the_stack_dies(tmp_path: Path) -> None:
     with local_command(tmp_path / "state") as command:
         children = subprocess.run(
@@ -86,13 +75,6 @@ def test_a_failure_to_start_stops_everything(tmp_path: Path) -> None:
     assert command.printed.startswith("error: there is no module 'no_such_module'")
     assert command.printed.count("\n") == 1
     assert is_free(command.port)
-
-
-def refusal(*arguments: str) -> str:
-    """The one line that `duebell local` says when it does not start."""
-    done = duebell("local", *arguments)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    return done.stderr
 
 
 def is_free(port: int) -> bool:

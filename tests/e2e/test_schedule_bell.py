@@ -13,7 +13,6 @@ from duebell import Editor, Status
 from duebell_infra.deploy.stack import Stack
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.bell.bell import BellKind
-from duebell_shared.bell.expression import FAR_SENTINEL
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON
@@ -25,31 +24,6 @@ pytestmark = pytest.mark.e2e
 def schedule(deployer: Deployer) -> dict[str, Any]:
     found: dict[str, Any] = deployer.session.client("scheduler").get_schedule(Name=deployer.name)
     return found
-
-
-def test_a_schedule_alone_wakes_the_worker(deployer: Deployer) -> None:
-    # Given a new stack with a schedule: parked, and there is no rule
-    editor = deployer.deploy(Bell="schedule")
-    assert schedule(deployer)["ScheduleExpression"] == FAR_SENTINEL
-    with pytest.raises(ClientError, match="ResourceNotFound"):
-        assert deployer.rule
-    assert editor.status().healthy
-    assert editor.status().bell is BellKind.SCHEDULE
-    # When a task comes due
-    editor.add("succeed", due=SOON, id="soon")
-    editor.add("succeed", due=LATER, id="later")
-    before = schedule(deployer)
-    # Then the schedule rings, and the worker sets it for the next
-    wait_for(lambda: editor.get("soon").status is Status.DONE)
-    wait_for(lambda: schedule(deployer)["ScheduleExpression"] == SetFor(LATER))
-    # With all else as it was
-    for kept in ("Target", "Description", "State", "FlexibleTimeWindow"):
-        assert schedule(deployer)[kept] == before[kept], kept
-    # And CloudFormation leaves it alone
-    deployer.deploy(MemorySize="1024")
-    assert schedule(deployer)["ScheduleExpression"] == SetFor(LATER)
-    deployer.deploy()
-    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
 
 
 def test_a_live_queue_changes_its_bell(deployer: Deployer) -> None:
@@ -75,8 +49,19 @@ def test_a_live_queue_changes_its_bell(deployer: Deployer) -> None:
     # Then the schedule is armed, and editors may do no more than that needs
     assert schedule(deployer)["ScheduleExpression"] == SetFor(LATER)
     assert by_schedule.status().healthy
+    assert by_schedule.status().bell is BellKind.SCHEDULE
     assert "Arm" not in permissions(deployer)
     assert {"ArmSchedule", "PassBellRole"} <= permissions(deployer)
+    # And it wakes the worker alone, which sets it for the next, with all else as it was
+    before = schedule(deployer)
+    by_schedule.add("succeed", due=SOON, id="alone")
+    wait_for(lambda: by_schedule.get("alone").status is Status.DONE)
+    wait_for(lambda: schedule(deployer)["ScheduleExpression"] == SetFor(LATER))
+    for kept in ("Target", "Description", "State", "FlexibleTimeWindow"):
+        assert schedule(deployer)[kept] == before[kept], kept
+    # And CloudFormation leaves it alone
+    deployer.deploy(MemorySize="1024")
+    assert schedule(deployer)["ScheduleExpression"] == SetFor(LATER)
     # And back
     deployer.deploy(Bell="rule")
     assert schedule(deployer)["ScheduleExpression"] == deployer.rule == SetFor(LATER)

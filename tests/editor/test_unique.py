@@ -8,7 +8,7 @@ import pytest
 
 from duebell import IfExists, InvalidTask, Status, Task, TaskExists, Worker
 from duebell.testing import Rehearsal
-from duebell_editor.intake.messages import Message, Push, entries_of
+from duebell_editor.intake.messages import Change, Message, entries_of
 from duebell_shared.tasks.fields import NewTask
 from tests.editor.memory import Scheduler
 from tests.intake.conftest import record
@@ -103,6 +103,6 @@ def test_a_handle_and_a_message_make_the_same_id() -> None:
     body = {"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": True}
     for more in ({}, {"if_exists": "push"}):
         [entry] = entries_of(Message.of(record({**body, **more}), NOON))
-        task = entry.wanted.task if isinstance(entry.wanted, Push) else entry.wanted
+        task = entry.wanted.fields if isinstance(entry.wanted, Change) else entry.wanted
         assert isinstance(task, dict)
         assert task.get("id") == first.id

@@ -1,5 +1,9 @@
-"""Who changes a task by HTTP: as a proxy with a login says it, if it is told where."""
+"""Who changes a task by HTTP, as a proxy with a login says it; and the access log."""
 
+import logging
+import urllib.error
+import urllib.request
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,8 +11,9 @@ from fastapi.testclient import TestClient
 
 from duebell import Editor, InvalidSettings
 from duebell_editor.http import create_app
+from tests.serving import serving
 
-NEW = {"action": "x", "due": "2026-12-31T00:00:00Z", "id": "a"}
+NEW = {"action": "x", "due": "2026-12-31T00:00:00Z", "id": "a", "payload": "4111-1111"}
 
 HEADER = "X-Forwarded-User"
 
@@ -28,11 +33,6 @@ def test_every_change_is_by_whom_the_proxy_names(editor: Editor) -> None:
     assert client.get("/api/tasks").json()["tasks"][0]["changed_by"] == "anna@example.org"
     # And of one that comes without a name it is only known how it came
     assert client.patch("/api/tasks/a", json={"payload": 1}).json()["changed_by"] == "http"
-
-
-def test_a_header_that_is_not_named_does_not_count(editor: Editor) -> None:
-    given = {HEADER: "anna", "X-Amzn-Oidc-Identity": "anna"}
-    assert client_of(editor).post("/api/tasks", json=NEW, headers=given).json()["changed_by"] == "http"
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,75 @@ def test_a_name_that_is_there_twice_is_refused(editor: Editor) -> None:
 def test_a_header_that_is_none_or_holds_a_secret_is_refused(editor: Editor, name: str) -> None:
     with pytest.raises(InvalidSettings, match="identity_header"):
         create_app(editor, identity_header=name)
+
+
+TOKEN = "secret-secret+secret"
+
+Told = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Told:
+    """What was logged of requests, without how long they took."""
+    caplog.set_level(logging.INFO, "duebell.http")
+
+    def lines() -> list[dict[str, Any]]:
+        found = [vars(record)["fields"] for record in caplog.records if record.name == "duebell.http"]
+        for fields in found:
+            assert fields.pop("duration_ms") >= 0
+        assert {record.getMessage() for record in caplog.records if record.name == "duebell.http"} <= {
+            "request"
+        }
+        caplog.clear()
+        return found
+
+    return lines
+
+
+def test_each_request_is_one_line(editor: Editor, told: Told) -> None:
+    client = TestClient(
+        create_app(editor, identity_header="X-User"), base_url="http://127.0.0.1", client=("10.1.2.3", 5)
+    )
+    client.post("/api/tasks", json=NEW, headers={"X-User": "anna"})
+    client.get("/api/tasks/a%2Fb", params={"card": "4111"})
+    client.head("/docs")
+    client.get("/api/status", headers={"Host": "evil.example", "X-User": "forged"})
+    assert told() == [
+        {"method": "POST", "path": "/api/tasks", "status": 201, "who": "anna", "client": "10.1.2.3"},
+        {"method": "GET", "path": "/api/tasks/a%2Fb", "status": 404, "client": "10.1.2.3"},
+        {"method": "HEAD", "path": "/docs", "status": 200, "client": "10.1.2.3"},
+        # Refused before anybody asks who it is
+        {"method": "GET", "path": "/api/status", "status": 403, "client": "10.1.2.3"},
+    ]
+
+
+def test_it_holds_no_token_and_nothing_of_a_payload(
+    editor: Editor, told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = TestClient(create_app(editor, token=TOKEN), base_url="http://127.0.0.1")
+    for headers in ({}, {"Authorization": f"Bearer {TOKEN}"}):
+        client.post("/api/tasks", json=NEW, headers=headers)
+        client.get(f"/api/tasks?token={TOKEN}", headers=headers)
+        client.get(f"/{TOKEN}", headers=headers)
+        client.get("/%73ecret-secret%2Bsecret/x", headers=headers)
+    assert "secret" not in caplog.text
+    lines = told()
+    assert len(lines) == 8
+    assert "secret" not in repr(lines)
+    assert "4111" not in repr(lines)
+    assert lines[2]["path"] == lines[3]["path"] == "(held the token)"
+
+
+def test_it_is_the_same_on_a_port_and_a_stream_is_told_at_its_end(editor: Editor, told: Told) -> None:
+    with serving(editor) as url:
+        with pytest.raises(urllib.error.HTTPError) as unknown:
+            urllib.request.urlopen(f"{url}api/%0a%1b[2J?q=1", timeout=30)
+        unknown.value.close()
+        forged = urllib.request.Request(f"{url}api/changes?id=a", headers={"X-Forwarded-For": "203.0.113.9"})
+        with urllib.request.urlopen(forged, timeout=30) as stream:
+            stream.readline()
+    here = {"method": "GET", "client": "127.0.0.1"}
+    assert told() == [
+        {**here, "path": "/api/%0a%1b[2J", "status": 404},
+        {**here, "path": "/api/changes", "status": 200},
+    ]

@@ -97,18 +97,6 @@ def test_bodies_that_are_not_json_are_refused(client: TestClient, editor: Editor
     assert editor.list().tasks == ()
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_change_that_the_browser_says_comes_from_elsewhere_is_refused(
-    client: TestClient, editor: Editor, site: str
-) -> None:
-    client.post("/api/tasks", content=BODY, headers=JSON)
-    for path in ("/api/tasks/a/pause", "/api/doctor"):
-        assert client.post(path, headers={"Sec-Fetch-Site": site}).status_code == 403
-    assert editor.get("a").rev == 1
-    # And a link elsewhere may lead here
-    assert client.get("/", headers={"Sec-Fetch-Site": site}).status_code == 200
-
-
 def test_every_answer_has_the_headers_that_browsers_heed(client: TestClient, editor: Editor) -> None:
     unsafe = TestClient(client.app, base_url="http://127.0.0.1:8125", raise_server_exceptions=False)
     with mock.patch.object(editor, "status", side_effect=RuntimeError):
@@ -142,15 +130,6 @@ def test_without_the_token_nothing_is_told(editor: Editor, given: str) -> None:
     assert document["security"] == [{"token": []}]
 
 
-def test_with_any_host_allowed_other_sites_are_kept_out_all_the_same(editor: Editor) -> None:
-    app = create_app(editor, allowed_hosts=["*"], token=TOKEN)
-    client = TestClient(
-        app, base_url="http://scheduler.example", headers={"Authorization": f"Bearer {TOKEN}"}
-    )
-    assert client.get("/api/tasks").status_code == 200
-    assert client.get("/api/tasks", headers={"Origin": "http://evil.example"}).status_code == 403
-
-
 def test_any_host_takes_a_token_that_cannot_be_guessed(editor: Editor) -> None:
     with pytest.raises(InvalidSettings, match=r"^allowed_hosts: any name takes a token"):
         create_app(editor, allowed_hosts=["*"])
@@ -165,6 +144,7 @@ def test_another_site_can_link_to_the_page_and_not_have_the_queue_read(client: T
     given = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
     for path in ("/api/tasks", "/api/doctor", "/api/changes", "/api/nothing"):
         assert client.get(path, headers=given).status_code == 403
+        assert client.post(path, headers=given).status_code == 403
     for path in ("/", "/docs", "/static/bell.svg", "/openapi.json"):
         assert client.get(path, headers=given).status_code == 200
 

@@ -1,6 +1,6 @@
 """Tasks over HTTP: added, changed, listed, and what is told of them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from fastapi.testclient import TestClient
@@ -78,24 +78,6 @@ def test_a_due_date_may_be_given_as_the_seconds_until_then(client: TestClient) -
         refused = client.post("/api/tasks/soon/move", json=wrong)
         assert (refused.status_code, refused.json()["field"]) == (422, field)
     assert client.get("/api/tasks/soon").json()["rev"] == changed.json()["rev"]
-
-
-def test_a_push_puts_a_waiting_task_off_for_as_long_as_it_may(client: TestClient, editor: Editor) -> None:
-    body = {"action": "index", "in": 600, "id": "one", "if_exists": "push", "max_wait": 900}
-    assert client.post("/api/tasks", json=body).status_code == 201
-    due = editor.get("one").due
-    again = client.post("/api/tasks", json={**body, "in": 7200, "payload": 2})
-    assert (again.status_code, again.json()["payload"]) == (200, 2)
-    assert editor.get("one").due == due + timedelta(seconds=300)
-    for odd, field in (
-        ({"id": None}, "id"),
-        ({"if_exists": "keep"}, "max_wait"),
-        ({"max_wait": -1}, "max_wait"),
-        ({"max_wait": "1h"}, "max_wait"),
-    ):
-        refused = client.post("/api/tasks", json={**body, **odd})
-        assert refused.status_code == 422
-        assert refused.json()["errors"][0]["field"] == field
 
 
 def test_follow_ups_are_given_and_told_as_json(client: TestClient) -> None:

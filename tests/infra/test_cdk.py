@@ -186,29 +186,21 @@ def test_deliveries_that_cannot_be_right_are_refused(stack: Stack) -> None:
 
 
 def test_a_service_is_let_add_tasks(stack: Stack) -> None:
-    scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker")
+    days = Fn.import_value("days")  # known to CloudFormation alone
+    parameters: dict[str, Any] = {"History": "failed", "RetentionDays": days, "MemorySize": 512}
+    scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker", parameters=parameters)
     role = Role(stack, "Service", assumed_by=ServicePrincipal("lambda.amazonaws.com"))
     scheduler.grant_editing(role)
     scheduler.function.grant_invoke(role)
 
-    assert scheduler.environment == dict.fromkeys(
-        ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"), "shop"
-    )
+    names = dict.fromkeys(("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"), "shop")
+    assert scheduler.environment == {**names, "DUEBELL_HISTORY": "failed"}
     made = synthesised(stack)
     [policy] = [key for key, one in made["Resources"].items() if one["Type"] == "AWS::IAM::ManagedPolicy"]
     [service] = [
         one for key, one in made["Resources"].items() if key.startswith("Service") and "Role" in one["Type"]
     ]
     assert service["Properties"]["ManagedPolicyArns"] == [{"Ref": policy}]
-
-
-def test_a_service_is_told_the_settings_that_it_shares_with_the_worker(stack: Stack) -> None:
-    made = Fn.import_value("days")  # known to CloudFormation alone
-    parameters: dict[str, Any] = {"History": "failed", "Label": "production", "MemorySize": 512}
-    parameters["RetentionDays"] = made
-    scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker", parameters=parameters)
-    names = dict.fromkeys(("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"), "shop")
-    assert scheduler.environment == {**names, "DUEBELL_HISTORY": "failed", "DUEBELL_LABEL": "production"}
 
 
 @pytest.mark.e2e

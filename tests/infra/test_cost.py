@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from bench.costs import rows, scheduler_cost
+from bench.costs import rows
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
@@ -29,13 +29,6 @@ HOUR = timedelta(hours=1)
 ONE = Usage(tasks=1_000_000, at_a_time=1, every=HOUR)
 
 
-def test_tasks_that_are_due_together_share_a_run() -> None:
-    of = measured()
-    alone, together = cost(ONE, of), cost(replace(ONE, at_a_time=1_000), of)
-    assert together.dynamodb == pytest.approx(alone.dynamodb - of.run.dollars * 0.999)
-    assert together.function < alone.function / 50
-
-
 def test_larger_tasks_take_a_unit_for_each_further_kb_of_each_write() -> None:
     of = measured()
     further = cost(replace(ONE, size_kb=3.5), of).dynamodb - cost(ONE, of).dynamodb
@@ -43,27 +36,6 @@ def test_larger_tasks_take_a_unit_for_each_further_kb_of_each_write() -> None:
     occurrence = replace(ONE, recurs=True)
     further = cost(replace(occurrence, size_kb=2), of).dynamodb - cost(occurrence, of).dynamodb
     assert further == pytest.approx(2 * PRICES["write"].dollars)
-
-
-def test_to_the_second_a_run_waits_and_one_run_waits_on_for_tasks_of_each_minute() -> None:
-    of = measured()
-    to_the_second = replace(ONE, precision=Precision.SECOND)
-    assert cost(to_the_second, of).function > cost(ONE, of).function
-    month = replace(to_the_second, tasks=43_200, every=timedelta(minutes=1))
-    waits = of.waiting.dollars(512)[0] * 720 / 1e6
-    tasks = 43_200 / 1e6 * lambda_dollars(of.task_ms / 1000 * 1_769 / 512, 512)
-    assert cost(month, of).function == pytest.approx(waits + tasks)
-
-
-def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twice() -> None:
-    of = measured()
-    alone, together = scheduler_cost(ONE, of), scheduler_cost(replace(ONE, at_a_time=1_000), of)
-    warm = scheduler_cost(replace(ONE, every=timedelta(minutes=1)), of)
-    # Of those that are due together, the first starts a process
-    assert together.function - warm.function == pytest.approx((alone.function - warm.function) / 1_000)
-    assert alone.dynamodb == 2 * PRICES["write"].dollars
-    assert alone.others == PRICES["schedule"].dollars
-    assert scheduler_cost(replace(ONE, recurs=True), of).dynamodb == 0
 
 
 def test_the_command_tells_programs_too_and_counts_occurrences() -> None:

@@ -79,7 +79,6 @@ def test_pytest_loads_nothing_of_duebell_before_a_test_asks_for_it(tmp_path: Pat
 
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
-PAGES = ("sam", "serverless", "pulumi", "cdk", "github-actions")
 
 #: The variables of a service that adds tasks, with the stack's outputs for them.
 ENVIRONMENT = {

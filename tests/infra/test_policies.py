@@ -270,7 +270,6 @@ def test_no_statement_is_for_every_resource(resources: Any) -> None:
         assert all("*" not in statement["Resource"] for statement in statements_of(document))
 
 
-HOUR = timedelta(hours=1)
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
 

@@ -137,18 +137,6 @@ def test_follow_ups_come_in_their_time() -> None:
         assert followed == [("a/then", "follow")]
 
 
-def test_a_delivery_that_is_done_or_fails_has_follow_ups() -> None:
-    worker, followed = Worker(), list[str]()
-    worker.deliver("send", to="arn:aws:sqs:eu-central-1:123456789012:tasks")
-    worker.action("follow")(lambda _, task: followed.append(task.id))
-
-    with Rehearsal(worker) as rehearsal:
-        rehearsal.editor.add("send", due=HOUR, id="a", then=Then("follow"))
-        rehearsal.let_time_pass(2 * HOUR)
-        assert followed == ["a/then"]
-
-
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MORNING = datetime(2026, 3, 28, 10, tzinfo=UTC)
 
 

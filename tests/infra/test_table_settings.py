@@ -113,8 +113,6 @@ def test_whose_table_is_encrypted_by_a_key_is_asked_which_to_use(session: boto3.
         QueueTable(session, encrypted(session, key)).refuse_an_unknown_key()
 
 
-pytestmark = pytest.mark.moto
-
 SCALED = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
 
 #: The settings that every table is given besides.

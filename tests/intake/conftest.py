@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor
+from duebell import Editor, Worker
 from duebell_editor.intake import Intake
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel
@@ -17,9 +17,6 @@ from tests.support import NOON, REGION, Clock
 
 ACCOUNT = "123456789012"
 ARN = f"arn:aws:sqs:{REGION}:{ACCOUNT}:duebell-intake"
-
-#: A batch's records, made of the messages' values.
-Deliver = Callable[..., list[dict[str, Any]]]
 
 
 def record(
@@ -85,21 +82,54 @@ class Queues:
         return found
 
 
+def again(answer: dict[str, list[dict[str, str]]]) -> list[str]:
+    """The ids of the messages that come again."""
+    assert set(answer) == {"batchItemFailures"}
+    return sorted(one["itemIdentifier"] for one in answer["batchItemFailures"])
+
+
+class Inbox:
+    """An intake with its queues, a queue of tasks, and a worker.
+
+    It works in one thread, and puts messages back at the same times in each test.
+    """
+
+    def __init__(self, backend: Backend, queues: Queues, clock: Clock) -> None:
+        assert backend.client
+        self.backend, self.queues, self.clock = backend, queues, clock
+        self.editor = Editor(backend=backend)
+        self.worker = Worker(backend=backend)
+        by_intake = self.editor.acting_as("intake")
+        self.intake = Intake(by_intake, backend.client, clock=clock, parallel=Parallel(1), random=Random(1))
+
+    def again(self, *messages: dict[str, Any], until: datetime | None = None) -> list[str]:
+        """Take these messages; the ids of those that come again."""
+        return again(self.intake.take(list(messages), **({"until": until} if until else {})))
+
+    def take(self, *messages: object) -> None:
+        """Take these, none of which comes again: records, or what each says, as m-0, m-1, …"""
+        records = [
+            one if isinstance(one, dict) and "messageId" in one else record(one, f"m-{number}")
+            for number, one in enumerate(messages)
+        ]
+        assert self.again(*records) == []
+
+    def declare(self, name: str, act: Callable[..., object]) -> None:
+        """Have the worker make itself known with this action."""
+        self.worker.action(name)(act)
+        self.worker.register()
+
+    def wrong(self) -> dict[str, str | None]:
+        """The dead letters, taken out: the field that each names, by its message or its place in a list."""
+        told = (attributes for _, attributes in self.queues.dead())
+        return {one.get("duebell-place", one["duebell-message"]): one.get("duebell-field") for one in told}
+
+
 @pytest.fixture
 def queues(session: boto3.Session) -> Queues:
     return Queues()
 
 
 @pytest.fixture
-def intake(backend: Backend, editor: Editor, queues: Queues, clock: Clock) -> Intake:
-    """Works in one thread, and puts messages back at the same times in each test."""
-    assert backend.client
-    return Intake(
-        editor.acting_as("intake"), backend.client, clock=clock, parallel=Parallel(1), random=Random(1)
-    )
-
-
-def again(answer: dict[str, list[dict[str, str]]]) -> list[str]:
-    """The ids of the messages that come again."""
-    assert set(answer) == {"batchItemFailures"}
-    return [one["itemIdentifier"] for one in answer["batchItemFailures"]]
+def inbox(backend: Backend, queues: Queues, clock: Clock) -> Inbox:
+    return Inbox(backend, queues, clock)

@@ -11,36 +11,33 @@ from unittest.mock import patch
 
 import pytest
 
-from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound, Worker
-from duebell_editor.intake import Intake
+from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound
 from duebell_editor.intake.batch import pause_after
 from duebell_editor.intake.effects import take_effect
 from duebell_editor.library.adder import Adder
 from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
-from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
-from tests.intake.conftest import Queues, again, record
-from tests.support import NOON, REGION, Calls, Clock
-
-pytestmark = pytest.mark.moto
+from tests.intake.conftest import Inbox, record
+from tests.support import NOON, REGION, Calls
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 ADD = {"action": "remind", "in": 3600}
 
 
-def test_a_batch_is_added_with_one_call_and_armed_once(intake: Intake, editor: Editor, calls: Calls) -> None:
-    editor.ensure_armed()
+def ids(inbox: Inbox) -> set[str]:
+    return {task.id for task in inbox.editor.list().tasks}
+
+
+def test_a_batch_is_added_with_one_call_and_armed_once(inbox: Inbox, calls: Calls) -> None:
+    inbox.editor.ensure_armed()
     calls.clear()
-    answer = intake.take([record({**ADD, "id": f"t-{n}"}, f"m-{n}") for n in range(20)])
-    assert again(answer) == []
+    inbox.take(*({**ADD, "id": f"t-{n}"} for n in range(20)))
     assert calls["BatchExecuteStatement"] == calls["PutRule"] == 1
-    assert editor.status().next_due == NOON + HOUR
-    assert {task.changed_by for task in editor.list().tasks} == {"intake"}
+    assert inbox.editor.status().next_due == NOON + HOUR
+    assert {task.changed_by for task in inbox.editor.list().tasks} == {"intake"}
 
 
-def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(
-    intake: Intake, editor: Editor, queues: Queues
-) -> None:
+def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(inbox: Inbox) -> None:
     traces = [f"00-{'1' * 32}-{'2' * 15}{number}-01" for number in range(3)]
     list_of = [{**ADD, "id": "a"}, {**ADD, "id": "b"}, {"action": "remind", "id": "wrong"}]
     push = {**ADD, "id": "p", "if_exists": "push"}
@@ -50,115 +47,93 @@ def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(
         attributes = {"traceparent": {"stringValue": trace, "dataType": "String"}}
         sent = NOON - MINUTE + number * SECOND
         records.append({**record(body, f"m-{number}", sent=sent), "messageAttributes": attributes})
-    assert again(intake.take(records)) == []
-    found = {task.id: task.traceparent for task in editor.list().tasks}
+    inbox.take(*records)
+    found = {task.id: task.traceparent for task in inbox.editor.list().tasks}
     assert found == {"a": traces[0], "b": traces[0], "p": traces[2], "none": None}
-    [(_, told)] = queues.dead()
+    [(_, told)] = inbox.queues.dead()
     assert told["traceparent"] == traces[0]
 
 
-def test_a_backfill_adds_each_occurrence_once_however_often_it_comes(
-    intake: Intake, editor: Editor, queues: Queues
-) -> None:
-    editor.add("report", schedule="0 9 * * *", id="daily", payload=7)
+def test_a_backfill_adds_each_occurrence_once_however_often_it_comes(inbox: Inbox) -> None:
+    inbox.editor.add("report", schedule="0 9 * * *", id="daily", payload=7)
     span = {"start": "2026-11-01T00:00:00Z", "end": "2026-11-03T23:00:00Z"}
     wrong = {"do": "backfill", "id": "daily", **span, "end": "2030-01-01T00:00:00Z"}
     for _ in range(2):
-        assert again(intake.take([record([{"do": "backfill", "id": "daily", **span}, wrong])])) == []
-    tasks = editor.find("daily@").tasks
+        inbox.take(record([{"do": "backfill", "id": "daily", **span}, wrong]))
+    tasks = inbox.editor.find("daily@").tasks
     assert [(task.due.day, task.payload, task.changed_by) for task in tasks] == [
         (day, 7, "intake m-1") for day in (1, 2, 3)
     ]
-    assert {told["duebell-field"] for _, told in queues.dead()} == {"end"}
+    assert inbox.wrong() == {"1": "end"}
 
 
 def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
-    intake: Intake, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given portions that take ten seconds each, and an empty list among their messages
     monkeypatch.setattr("duebell_editor.intake.batch._PORTION", 4)
 
     def slowly(*args: Any) -> Any:
-        clock.advance(10 * SECOND)
+        inbox.clock.advance(10 * SECOND)
         return take_effect(*args)
 
     monkeypatch.setattr("duebell_editor.intake.batch.take_effect", slowly)
     lists = [record([ADD] * 2, f"m-{n}", sent=NOON - n * MINUTE) for n in range(9)]
     lists.append(record([], "nothing", sent=NOON - HOUR))
-    # When there is time for two of them
-    answer = intake.take(lists, until=NOON + 15 * SECOND)
-    # Then those sent first are taken, and the others come again, none of them read
-    assert sorted(again(answer)) == [f"m-{n}" for n in range(5)]
-    assert {task.id for task in editor.list().tasks} == {
-        f"m-{n}-{place}" for n in range(5, 9) for place in (0, 1)
-    }
+    # When there is time for two of them, then those sent first are taken, and none of the others is read
+    assert inbox.again(*lists, until=NOON + 15 * SECOND) == [f"m-{n}" for n in range(5)]
+    assert ids(inbox) == {f"m-{n}-{place}" for n in range(5, 9) for place in (0, 1)}
     # And one portion is taken however late it is, so that the rest gets smaller each time
-    assert len(again(intake.take(lists[:5], until=NOON))) == 3
-    assert again(intake.take(lists)) == []
-    assert len(editor.list().tasks) == 18
+    assert len(inbox.again(*lists[:5], until=NOON)) == 3
+    inbox.take(*lists)
+    assert len(ids(inbox)) == 18
 
 
-def test_what_comes_twice_is_one_task(intake: Intake, editor: Editor) -> None:
-    messages = [record(ADD, "m-1"), record([ADD, ADD], "m-2"), record({**ADD, "id": "mine"}, "m-3")]
+def test_what_comes_twice_is_one_task(inbox: Inbox) -> None:
     id = "17793124-05d4-b198-2fde-7ededc63b103"
     event = {"detail-type": "duebell.add", "id": id, "detail": ADD}
-    messages += [record(event, "m-4"), record(event, "m-5")]
+    messages = [record(ADD), record([ADD, ADD], "m-2"), record({**ADD, "id": "mine"}, "m-3")]
+    messages += [record(event, "m-4"), record(event, "m-5"), messages[0]]
     for _ in range(2):
-        assert again(intake.take([*messages, messages[0]])) == []
-    assert {task.id for task in editor.list().tasks} == {"m-1", "m-2-0", "m-2-1", "mine", id}
+        inbox.take(*messages)
+    assert ids(inbox) == {"m-1", "m-2-0", "m-2-1", "mine", id}
 
 
-def test_of_several_adds_of_one_id_the_one_that_was_sent_first_counts(
-    intake: Intake, editor: Editor, queues: Queues
-) -> None:
+def test_of_several_adds_of_one_id_the_one_that_was_sent_first_counts(inbox: Inbox) -> None:
     later = record({**ADD, "id": "a", "payload": "later"}, "m-1", sent=NOON)
     first = record({**ADD, "id": "a", "payload": "first"}, "m-2", sent=NOON - MINUTE)
     wrong = record({**ADD, "id": "a", "payload": float("nan")}, "m-3", sent=NOON - 2 * MINUTE)
-    also_wrong = record({**ADD, "id": "a", "spread": -1}, "m-4")
-    assert again(intake.take([later, first, wrong, also_wrong])) == []
-    assert editor.get("a").payload == "first"
+    inbox.take(later, first, wrong, record({**ADD, "id": "a", "spread": -1}, "m-4"))
+    assert inbox.editor.get("a").payload == "first"
     # And those that cannot be right are told, whether another is added in their place or not
-    told = {attributes["duebell-message"]: attributes["duebell-field"] for _, attributes in queues.dead()}
-    assert told == {"m-3": "payload", "m-4": "spread"}
+    assert inbox.wrong() == {"m-3": "payload", "m-4": "spread"}
 
 
-def test_changes_follow_the_adds_and_each_other_as_they_were_sent(intake: Intake, editor: Editor) -> None:
+def test_changes_follow_the_adds_and_each_other_as_they_were_sent(inbox: Inbox) -> None:
     at = "2026-11-22T0{}:00:00Z"
-    batch = [
+    others = [{"do": "update", "id": "b", "payload": 2}, {"do": "cancel", "id": "c"}]
+    inbox.take(
         record({"do": "move", "id": "a", "due": at.format(7)}, "m-1", sent=NOON - MINUTE),
         record({"do": "move", "id": "a", "due": at.format(6)}, "m-2", sent=NOON - 2 * MINUTE),
-        record(
-            [{"do": "update", "id": "b", "payload": 2}, {"do": "cancel", "id": "c"}],
-            "m-3",
-            sent=NOON - 3 * MINUTE,
-        ),
+        record(others, "m-3", sent=NOON - 3 * MINUTE),
         record([{**ADD, "id": id} for id in "abc"], "m-4", sent=NOON),
-    ]
-    assert again(intake.take(batch)) == []
-    assert editor.get("a").due.isoformat() == "2026-11-22T07:00:00+00:00"
-    assert editor.get("b").payload == 2
-    assert editor.get("c").status is Status.CANCELLED
-    assert editor.get("a").changed_by == "intake m-1"
-    assert editor.get("b").changed_by == "intake m-3"
+    )
+    a, b, c = (inbox.editor.get(id) for id in "abc")
+    assert (a.due.isoformat(), a.changed_by) == ("2026-11-22T07:00:00+00:00", "intake m-1")
+    assert (b.payload, b.changed_by) == (2, "intake m-3")
+    assert c.status is Status.CANCELLED
 
 
 def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
-    intake: Intake, editor: Editor, queues: Queues, caplog: pytest.LogCaptureFixture
+    inbox: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "duebell.intake")
-    wrong = {
-        "action": "remind",
-        "in": 60,
-        "payload": {"secret": 1},
-        "max_runs": "ten\n",
-        "schedule": "rate(1 day)",
-    }
-    assert again(intake.take([record([{**ADD, "id": "a"}, wrong], "m-1"), record("no", "m-2")])) == []
-    assert editor.get("a").id == "a"
-    [(body, told), (other, also)] = sorted(queues.dead(), reverse=True, key=lambda one: one[0])
+    wrong = {**ADD, "payload": {"secret": 1}, "max_runs": "ten\n", "schedule": "rate(1 day)"}
+    inbox.take(record([{**ADD, "id": "a"}, wrong], "m-1"), record("no", "m-2"))
+    assert ids(inbox) == {"a"}
+    [(body, told), (other, also)] = sorted(inbox.queues.dead(), reverse=True, key=lambda one: one[0])
     assert json.loads(body) == wrong
-    assert told["duebell-message"] == "m-1"
-    assert told["duebell-place"] == "1"
+    assert (told["duebell-message"], told["duebell-place"]) == ("m-1", "1")
     assert told["duebell-field"]
     assert told["duebell-reason"].isprintable()
     assert (other, set(also)) == ("no", {"duebell-reason", "duebell-field", "duebell-message"})
@@ -168,19 +143,14 @@ def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
     assert events == ["intake_dead_letter", "intake_dead_letter", "intake"]
 
 
-def test_a_payload_that_does_not_fit_is_a_dead_letter_and_its_neighbours_are_added(
-    intake: Intake, editor: Editor, backend: Backend, queues: Queues
-) -> None:
+def test_a_payload_that_does_not_fit_is_a_dead_letter_and_its_neighbours_are_added(inbox: Inbox) -> None:
     def remind(*, user: int) -> None: ...
 
-    worker = Worker(backend=backend)
-    worker.action("remind")(remind)
-    worker.register()
-    good = [{**ADD, "payload": {"user": n}} for n in range(3)]
-    bad = [{**ADD, "payload": {"user": "anna"}}, {**ADD, "payload": [7]}]
-    assert again(intake.take([record([good[0], bad[0], good[1], bad[1], good[2]])])) == []
-    assert [told["duebell-place"] for _, told in queues.dead()] == ["1", "3"]
-    assert [task.id for task in editor.list().tasks] == ["m-1-0", "m-1-2", "m-1-4"]
+    inbox.declare("remind", remind)
+    payloads: list[object] = [{"user": 0}, {"user": "anna"}, {"user": 1}, [7], {"user": 2}]
+    inbox.take(record([{**ADD, "payload": payload} for payload in payloads]))
+    assert list(inbox.wrong()) == ["1", "3"]
+    assert ids(inbox) == {"m-1-0", "m-1-2", "m-1-4"}
 
 
 @contextmanager
@@ -201,81 +171,77 @@ def failing(kind: type, method: str, error: Exception) -> Iterator[None]:
     ],
 )
 def test_what_may_be_better_another_time_comes_again(
-    intake: Intake, editor: Editor, queues: Queues, failure: tuple[type, str, Exception]
+    inbox: Inbox, failure: tuple[type, str, Exception]
 ) -> None:
     # Given a list with an entry that can never be right, too
-    queues.send([{**ADD, "id": "a"}, {"action": 7}])
-    [message] = queues.received()
+    inbox.queues.send([{**ADD, "id": "a"}, {"action": 7}])
+    [message] = inbox.queues.received()
     with failing(*failure):
-        assert again(intake.take([message])) == [message["messageId"]]
+        assert inbox.again(message) == [message["messageId"]]
     # Then that is no dead letter yet, as it would be one more each time
-    assert queues.dead() == []
+    assert inbox.wrong() == {}
     # And all is done when it comes again, with the rule armed
-    assert again(intake.take([message])) == []
-    assert editor.status().next_due
-    assert editor.status().healthy
-    assert len(queues.dead()) == 1
+    inbox.take(message)
+    assert inbox.editor.status().next_due
+    assert inbox.editor.status().healthy
+    assert set(inbox.wrong()) == {"1"}
 
 
-def test_a_full_lane_keeps_its_messages_waiting(intake: Intake, queues: Queues) -> None:
-    queues.send({**ADD, "id": "a"})
-    [message] = queues.received()
+def test_a_full_lane_keeps_its_messages_waiting(inbox: Inbox) -> None:
     full = QueueFull("a", 0)
     with patch("duebell_editor.library.adder.insert_many", lambda _, tasks, __: [full for _ in tasks]):
-        assert again(intake.take([{**message, "attributes": {"ApproximateReceiveCount": "90"}}]))
-    assert queues.dead() == []
+        assert inbox.again(record({**ADD, "id": "a"}, received=90)) == ["m-1"]
+    assert inbox.wrong() == {}
 
 
-def test_a_change_that_aws_did_not_answer_is_not_overtaken_by_the_next(
-    intake: Intake, editor: Editor
-) -> None:
-    editor.add("remind", due=HOUR, id="a")
+def test_a_change_that_aws_did_not_answer_is_not_overtaken_by_the_next(inbox: Inbox) -> None:
+    inbox.editor.add("remind", due=HOUR, id="a")
     batch = [
         record({"do": "move", "id": "a", "in": 60}, "m-1"),
         record({"do": "update", "id": "a", "payload": 1}, "m-2", sent=NOON + MINUTE),
         record({"do": "cancel", "id": "b"}, "m-3"),
     ]
     with failing(Editor, "move", AwsUnavailable("no answer")):
-        assert sorted(again(intake.take(batch))) == ["m-1", "m-2", "m-3"]
-    assert editor.get("a").payload != 1
-    assert again(intake.take(batch)) == ["m-3"]
-    assert editor.get("a").payload == 1
+        assert inbox.again(*batch) == ["m-1", "m-2", "m-3"]
+    assert inbox.editor.get("a").payload != 1
+    assert inbox.again(*batch) == ["m-3"]
+    assert inbox.editor.get("a").payload == 1
 
 
-def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(
-    intake: Intake, editor: Editor, queues: Queues
-) -> None:
+def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(inbox: Inbox) -> None:
     cancel = {"do": "cancel", "id": "a"}
-    assert again(intake.take([record(cancel, received=1)])) == ["m-1"]
-    assert again(intake.take([record(cancel, received=9)])) == ["m-1"]
+    assert inbox.again(record(cancel, received=1)) == ["m-1"]
+    assert inbox.again(record(cancel, received=9)) == ["m-1"]
     # It comes after its add
-    intake.take([record({**ADD, "id": "a"}, "m-2")])
-    assert again(intake.take([record(cancel, received=10)])) == []
-    assert editor.get("a").status is Status.CANCELLED
+    inbox.take(record({**ADD, "id": "a"}, "m-2"))
+    inbox.take(record(cancel, received=10))
+    assert inbox.editor.get("a").status is Status.CANCELLED
+    # And one that is cancelled already is done
+    inbox.take(record(cancel, "m-3"))
     # Or there is none
-    assert again(intake.take([record({**cancel, "id": "b"}, received=10)])) == []
-    [(_, told)] = queues.dead()
+    inbox.take(record({**cancel, "id": "b"}, received=10))
+    [(_, told)] = inbox.queues.dead()
     assert told["duebell-reason"] == str(TaskNotFound("b"))
     assert "duebell-field" not in told
 
 
-def test_it_comes_again_soon_and_then_less_and_less_often(intake: Intake, queues: Queues) -> None:
+def test_it_comes_again_soon_and_then_less_and_less_often(inbox: Inbox) -> None:
     assert [pause_after(n) for n in (1, 2, 3, 8, 9, 100)] == [5, 10, 20, 640, 900, 900]
     # Given a message whose delivery took it out of sight for five minutes
-    queues.send({"do": "cancel", "id": "nowhere"})
-    [message] = queues.received()
+    inbox.queues.send({"do": "cancel", "id": "nowhere"})
+    [message] = inbox.queues.received()
     put_back: list[int] = []
 
     def note(_: object, returned: Iterable[Returned], **__: str) -> None:
         put_back.extend(one.seconds for one in returned)
 
     with patch.object(IntakeQueue, "put_back", note):
-        intake.take([message])
+        inbox.again(message)
     assert 2 <= put_back[0] <= 5
     # And SQS does as it is told
-    queue, place = intake._queue([message])
+    queue, place = inbox.intake._queue([message])
     queue.put_back([Returned(message["receiptHandle"], 0)], **place)
-    assert [one["messageId"] for one in queues.received()] == [message["messageId"]]
+    assert [one["messageId"] for one in inbox.queues.received()] == [message["messageId"]]
 
 
 #: What AWS answers to a call with one message that is too large: the call is too large, or the message is.
@@ -305,36 +271,36 @@ def limited(queue: IntakeQueue, largest: int, refusal: tuple[int, dict[str, Any]
 
 @pytest.mark.parametrize("refusal", _TOO_LARGE.values(), ids=_TOO_LARGE)
 def test_a_dead_letter_that_is_too_large_with_its_reason_goes_without(
-    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture, refusal: tuple[int, dict[str, Any]]
+    inbox: Inbox, caplog: pytest.LogCaptureFixture, refusal: tuple[int, dict[str, Any]]
 ) -> None:
-    queue, _ = intake._queue([record({})])
+    queue, _ = inbox.intake._queue([record({})])
     large = "x" * 300_000
     with limited(queue, len(large), refusal):
-        assert again(intake.take([record(large, "m-1"), record("no", "m-2")])) == []
-    assert sorted((len(body), bool(told)) for body, told in queues.dead()) == [(2, True), (len(large), False)]
+        inbox.take(large, "no")
+    dead = sorted((len(body), bool(told)) for body, told in inbox.queues.dead())
+    assert dead == [(2, True), (len(large), False)]
     assert "goes without" in caplog.text
     # What is too large without its reason, too, stays
     with limited(queue, len(large), refusal):
-        assert again(intake.take([record(large + "x", "m-1")])) == ["m-1"]
+        assert inbox.again(record(large + "x")) == ["m-1"]
     assert "so they stay" in caplog.text
 
 
-def test_an_entry_of_a_list_is_no_larger_alone(intake: Intake, queues: Queues) -> None:
+def test_an_entry_of_a_list_is_no_larger_alone(inbox: Inbox) -> None:
     # Given characters that JSON may escape, and some that SQS refuses unless they are
     wrong = '{"action":"remind","in":60,"spread":-1,"payload":["ünß 日本 🔔","\\uffff","\\ud800","\\u0001"]}'
-    assert again(intake.take([record(f"[{wrong}]")])) == []
-    [(body, _)] = queues.dead()
+    inbox.take(f"[{wrong}]")
+    [(body, _)] = inbox.queues.dead()
     assert json.loads(body) == json.loads(wrong)
     assert len(body.encode()) <= len(wrong.encode())
     assert "日本 🔔" in body
     assert body.isprintable()
 
 
-def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(queues: Queues, intake: Intake) -> None:
-    queue, place = intake._queue([record({})])
+def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(inbox: Inbox) -> None:
+    queue, place = inbox.intake._queue([record({})])
     sent: list[int] = []
-    client = queue._sqs.client(REGION)
-    client.meta.events.register(
+    queue._sqs.client(REGION).meta.events.register(
         "before-parameter-build.sqs.SendMessageBatch",
         lambda params, **_: sent.append(len(params["Entries"])),
     )

@@ -1,6 +1,5 @@
 """A process dies at each call of an intake batch: nothing is lost or there twice, and the rule is armed."""
 
-import dataclasses
 from datetime import timedelta
 from typing import Any
 
@@ -8,34 +7,30 @@ import pytest
 
 from duebell import AwsError, Editor, Status
 from duebell_editor.intake import Intake
-from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel
-from tests.crash.dying import Death, Moment, Processes
+from tests.crash.dying import Death, World, worlds
 from tests.intake.conftest import Queues, again
-from tests.quick_aws import quick_aws
-from tests.support import NOON, Clock, minute_of
+from tests.support import NOON, minute_of
 
 pytestmark = pytest.mark.slow
-
-#: More calls than the batch makes; the test sees to it.
-_MOST_CALLS = 80
 
 HOUR = timedelta(hours=1)
 
 PUSH = {"action": "remind", "id": "index", "if_exists": "push"}
 
 
-class _Processes(Processes):
-    """Processes whose connections reach SQS, too: each call counts, and may be the last."""
+class Taking(World):
+    """A world in which processes take batches of messages."""
 
-    def connect(self, clock: Clock, **options: Any) -> Backend:
-        return dataclasses.replace(super().connect(clock, **options), client=self._session.client)
+    step = 2
 
-
-def _intake(backend: Backend, clock: Clock) -> Intake:
-    assert backend.client
-    editor = Editor(backend=backend, changed_by="intake")
-    return Intake(editor, backend.client, clock=clock, parallel=Parallel(1))
+    def take(self, batch: list[dict[str, Any]], *, dies_at: int | None = None) -> None:
+        """Another process takes the batch; none of it comes again."""
+        backend = self.processes.connect(self.clock, dies_at=dies_at, moment=self.moment)
+        assert backend.client
+        editor = Editor(backend=backend, changed_by="intake")
+        intake = Intake(editor, backend.client, clock=self.clock, parallel=Parallel(1))
+        assert again(intake.take(batch)) == []
 
 
 def _batch(queues: Queues) -> list[dict[str, Any]]:
@@ -54,28 +49,28 @@ def _batch(queues: Queues) -> list[dict[str, Any]]:
     return received
 
 
-def _play(number: int, moment: Moment) -> bool:
-    """Let the first process die at its n-th call, and check what comes of it; whether it ended well."""
-    processes, clock = _Processes(), Clock()
-    processes.create_stack()
-    queues = Queues()
-    editor = Editor(backend=processes.connect(clock))
+def test_nothing_is_lost_when_a_process_dies_at_any_call() -> None:
+    with worlds() as each_call:
+        for now in each_call(Taking):
+            play(now)
+        assert now.number > 10
+
+
+def play(now: Taking) -> None:
+    queues, editor = Queues(), now.editor
     editor.add("report", schedule="rate(1 day)", start=NOON + 20 * HOUR, id="daily")
     for id in ("old", "other", "index"):
         editor.add("remind", due=20 * HOUR, id=id)
     batch = _batch(queues)
-
-    backend = processes.connect(clock, dies_at=number, moment=moment)
     try:
-        assert again(_intake(backend, clock).take(batch)) == []
-        ended = True
+        now.take(batch, dies_at=now.number)
+        now.lived = True
     except (Death, AwsError):
-        ended = False
         # Lambda gives the whole batch to another process, when the visibility timeout has passed
-        clock.advance(timedelta(minutes=5))
-        assert again(_intake(processes.connect(clock), clock).take(batch)) == []
+        now.clock.advance(timedelta(minutes=5))
+        now.take(batch)
 
-    processes.connect(clock)
+    now.processes.connect(now.clock)
     tasks = editor.list(status=["scheduled", "cancelled"], limit=100).tasks
     payloads = sorted(one.payload for one in tasks if isinstance(one.payload, int))
     assert payloads == [0, 1, 2, 2, 3, 4, 5], "a task is lost, or there twice"
@@ -84,22 +79,11 @@ def _play(number: int, moment: Moment) -> bool:
     assert (pushed.due, pushed.payload, pushed.rev) == (NOON + timedelta(minutes=160), "last", 2)
     assert editor.get("old").status is Status.CANCELLED
     # The rule rings for the task that was moved to before all others
-    minute = minute_of(processes.expression(), NOON)
+    minute = minute_of(now.processes.expression(), NOON)
     assert minute
     assert minute <= NOON + HOUR / 2
     assert editor.status().healthy
     # A dead letter may come twice, if the process died before it was known to be sent
     dead = queues.dead()
-    assert 1 <= len(dead) <= (1 if ended else 2)
+    assert 1 <= len(dead) <= (1 if now.lived else 2)
     assert {told["duebell-field"] for _, told in dead} == {"due"}
-    return ended
-
-
-@pytest.mark.parametrize("moment", Moment)
-def test_nothing_is_lost_when_a_process_dies_at_any_call(moment: Moment) -> None:
-    for number in range(1, _MOST_CALLS, 2):
-        with quick_aws():
-            if _play(number, moment):
-                assert number > 10
-                return
-    raise AssertionError("a batch makes more calls than are played here")

@@ -5,117 +5,94 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, Worker
-from duebell_editor.intake import Intake
 from duebell_editor.intake.effects import DoneChanges
-from duebell_shared.backend import Backend
 from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
-from tests.intake.conftest import Queues, again, record
-from tests.support import NOON, Clock
+from tests.intake.conftest import Inbox, record
+from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 
 MOVE = {"do": "move", "id": "a", "in": 600}
 CANCEL = {"do": "cancel", "id": "a"}
-NOWHERE = {"do": "cancel", "id": "nowhere"}
 
 
-def update(payload: object, id: str = "a") -> dict[str, Any]:
-    return {"do": "update", "id": id, "payload": payload}
+def update(payload: object) -> dict[str, Any]:
+    return {"do": "update", "id": "a", "payload": payload}
 
 
-@pytest.mark.moto
 @pytest.mark.parametrize("last", [CANCEL, MOVE, update(2)], ids=["cancel", "move", "update"])
-def test_a_list_that_has_taken_effect_is_done_when_it_comes_again(
-    intake: Intake, editor: Editor, queues: Queues, last: dict[str, Any]
-) -> None:
-    editor.add("remind", due=HOUR, id="a")
+def test_a_list_that_has_taken_effect_is_done_when_it_comes_again(inbox: Inbox, last: dict[str, Any]) -> None:
+    inbox.editor.add("remind", due=HOUR, id="a")
     changes = [{**MOVE, "in": 900}, update(1), last]
-    assert again(intake.take([record(changes)])) == []
-    after = editor.get("a")
+    inbox.take(record(changes))
+    after = inbox.editor.get("a")
     # When SQS delivers it once more, for the last time
-    assert again(intake.take([record(changes, received=10)])) == []
+    inbox.take(record(changes, received=10))
     # Then nothing has changed, and nothing is a dead letter
-    assert editor.get("a") == after
+    assert inbox.editor.get("a") == after
     assert after.changed_by == "intake m-1"
-    assert queues.dead() == []
+    assert inbox.wrong() == {}
 
 
-@pytest.mark.moto
-def test_two_changes_that_come_twice_leave_the_next_occurrence_alone(
-    intake: Intake, editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    worker = Worker(backend=backend)
-    worker.action("report")(lambda: None)
-    editor.add("report", schedule="rate(1 day)", start=NOON + HOUR, id="a")
-    changes = [MOVE, update({})]
-    assert again(intake.take([record(changes)])) == []
-    clock.advance(2 * HOUR)
-    assert worker.run().done == 1
-    due = editor.get("a").due
-    assert again(intake.take([record(changes)])) == []
-    assert editor.get("a").due == due > clock.now
+@pytest.mark.parametrize("changes", [MOVE, [MOVE, update({})]], ids=["one", "two"])
+def test_a_move_that_comes_twice_leaves_the_next_occurrence_alone(inbox: Inbox, changes: object) -> None:
+    # Given a recurring task whose occurrence was moved by a message, and has run since
+    inbox.worker.action("report")(lambda: None)
+    inbox.editor.add("report", schedule="rate(1 day)", start=NOON + HOUR, id="a")
+    inbox.take(record(changes))
+    inbox.clock.advance(2 * HOUR)
+    assert inbox.worker.run().done == 1
+    due = inbox.editor.get("a").due
+    # When the message comes once more, then the next occurrence is where it was
+    inbox.take(record(changes))
+    assert inbox.editor.get("a").due == due > inbox.clock.now
 
 
-@pytest.mark.moto
-def test_a_wrong_change_among_right_ones_is_told_when_its_list_is_done(
-    intake: Intake, editor: Editor, backend: Backend, queues: Queues
-) -> None:
+def test_a_wrong_change_among_right_ones_is_told_when_its_list_is_done(inbox: Inbox) -> None:
     # Given a change that the worker's action refuses, and one that waits for its task
     def remind(*, user: int) -> None: ...
 
-    worker = Worker(backend=backend)
-    worker.action("remind")(remind)
-    worker.register()
-    editor.add("remind", due=HOUR, id="a", payload={"user": 1})
-    changes = [update({"user": 2}), update({"user": "anna"}), CANCEL, NOWHERE]
-    assert again(intake.take([record(changes)])) == ["m-1"]
-    assert queues.dead() == []
+    inbox.declare("remind", remind)
+    inbox.editor.add("remind", due=HOUR, id="a", payload={"user": 1})
+    changes = [update({"user": 2}), update({"user": "anna"}), CANCEL, {**CANCEL, "id": "nowhere"}]
+    assert inbox.again(record(changes)) == ["m-1"]
+    assert inbox.wrong() == {}
     # When the list is given up
-    assert again(intake.take([record(changes, received=10)])) == []
+    inbox.take(record(changes, received=10))
     # Then what was refused is a dead letter, and what took effect is none
-    assert {told["duebell-place"] for _, told in queues.dead()} == {"1", "3"}
-    assert editor.get("a").payload == {"user": 2}
+    assert set(inbox.wrong()) == {"1", "3"}
+    assert inbox.editor.get("a").payload == {"user": 2}
 
 
-@pytest.mark.moto
-def test_the_later_change_holds_when_an_earlier_one_is_made_after_it(
-    intake: Intake, editor: Editor, backend: Backend, clock: Clock
-) -> None:
+def test_the_later_change_holds_when_an_earlier_one_is_made_after_it(inbox: Inbox) -> None:
     # Given a task that runs: it can be moved, and not updated
-    worker = Worker(backend=backend)
     both = [
         {**update(1), "due": "2027-01-01T00:00:00Z"},
         {"do": "move", "id": "a", "due": "2027-02-02T00:00:00Z"},
     ]
 
-    @worker.action("remind")
+    @inbox.worker.action("remind")
     def remind() -> None:
-        assert again(intake.take([record(both)])) == ["m-1"]
+        assert inbox.again(record(both)) == ["m-1"]
 
-    editor.add("remind", due=HOUR, id="a")
-    clock.advance(HOUR)
-    worker.run()
+    inbox.editor.add("remind", due=HOUR, id="a")
+    inbox.clock.advance(HOUR)
+    inbox.worker.run()
     # When the list comes again and the update is made
-    assert again(intake.take([record(both)])) == []
+    inbox.take(record(both))
     # Then the task is due when the move says, which was sent after it
-    task = editor.get("a")
+    task = inbox.editor.get("a")
     assert (task.payload, task.due.month, task.changed_by) == (1, 2, "intake m-1")
-
-
-def marks_of(source: str, *places: int) -> list[IntakeMark]:
-    return [IntakeMark(source=source, place=place) for place in places]
 
 
 @pytest.mark.parametrize("missing", [MAX_WITHOUT, MAX_WITHOUT + 1])
 def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
     # Given a list of which many changes did not take effect, and then one and the last did
-    marks = marks_of("m", *range(missing + 2))
+    marks = [IntakeMark(source="m", place=place) for place in range(missing + 2)]
     made = DoneChanges(marks)
     made.add(marks[0])
-    # When their mark is read
+    # Then the last one is known by its mark, and the first as long as all that are missing are named
     found = DoneChanges(marks)
     found.recall(made.mark(marks[-1]))
-    # Then the last one is known, and the first as long as all that are missing are named
-    known = [mark.place for mark in marks if mark in found]
-    assert known == ([0, missing + 1] if missing == MAX_WITHOUT else [missing + 1])
+    first = [0] if missing == MAX_WITHOUT else []
+    assert [mark.place for mark in marks if mark in found] == [*first, missing + 1]

@@ -2,7 +2,8 @@
 
 python -m tests.mutants                all of the catalogue
 python -m tests.mutants watchdog       those with this in their name, or in their file's
-python -m tests.mutants --histories    play simulated histories until one breaks a promise
+python -m tests.mutants --sample 200   so many at random, of the whole product (see sampling.py)
+python -m tests.mutants --histories    simulated histories until one breaks a promise, with no mutant
 """
 
 import argparse
@@ -15,7 +16,10 @@ from tests.simulation.history import History
 from tests.simulation.weather import CALM, ROUGH
 
 from .catalogue import MUTANTS, Mutant
-from .lab import Lab, difference, place_of
+from .lab import Lab
+from .random_mutants import sample
+from .sampling import check_sample
+from .source import place_of
 
 #: How many histories a mutant must pass to survive them.
 _HISTORIES = 400
@@ -28,14 +32,18 @@ def main() -> int:
         "name", nargs="?", default="", help="only mutants with this in their or their file's name"
     )
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--sample", type=int, metavar="N", help="N mutants at random, of the whole product")
+    parser.add_argument("--seed", type=int, default=1, help="which ones: another seed, other mutants")
     parser.add_argument("--histories", action="store_true", help="play histories of the code as it is")
     options = parser.parse_args()
     if options.histories:
         return _play()
+    if options.sample:
+        return check_sample(sample(options.sample, options.seed, options.name), options.jobs)
     mutants = [
         mutant
         for mutant in MUTANTS
-        if options.name in f"{mutant.name} {place_of(mutant.source, mutant.within).module.name}"
+        if options.name in f"{mutant.name} {place_of(mutant.source, mutant.within)[0].module}"
     ]
     started = time.monotonic()
     with Lab() as lab:
@@ -49,7 +57,8 @@ def main() -> int:
         shares = pool.map(_survivors, [mutants[number :: options.jobs] for number in range(options.jobs)])
         survivors = [mutant for share in shares for mutant in share]
     for mutant in survivors:
-        print(f"\nSURVIVED: {mutant.name}\n{difference(mutant)}")
+        place, count = place_of(mutant.source, mutant.within)
+        print(f"\nSURVIVED: {mutant.name}\n{place.difference(place.replaced(mutant.broken, count))}")
     print(f"{len(mutants)} mutants, {len(survivors)} survived, {time.monotonic() - started:.0f} seconds")
     return bool(survivors)
 

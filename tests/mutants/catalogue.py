@@ -1,7 +1,7 @@
 """The mutants: one condition or the order of two steps of the protocol broken, and the tests that notice it.
 
 Each row names what is broken and has the source, what stands there instead, and the tests. `within` is the
-function, if the source stands in several. `make mutants` tries all.
+function, if the source stands in several. `make mutants` tries all; `--sample` makes others at random.
 """
 
 from typing import NamedTuple
@@ -138,8 +138,8 @@ MUTANTS = (
     ),
     Mutant(
         "a lost swap counts",
-        "if (swapped := self._store.swap_record(record, changed)):\n    return swapped",
-        "return self._store.swap_record(record, changed) or changed",
+        "if (swapped := self.store.swap_record(record, changed)):\n    return swapped",
+        "return self.store.swap_record(record, changed) or changed",
         _ARMER,
     ),
     Mutant("the record made anew without the heads", "Lane(due=heads[lane])", "Lane()", _ARMER),
@@ -265,7 +265,7 @@ MUTANTS = (
     ),
     Mutant(
         "called while the rule is disabled",
-        "self._rule.read().is_enabled and self.call()",
+        "self.rule.read().is_enabled and self.call()",
         "self.call()",
         _CALLING,
     ),

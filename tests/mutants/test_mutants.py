@@ -1,17 +1,23 @@
-"""The mutants stand where the catalogue says; `make mutants` tries them."""
+"""The mutants stand where the catalogue says, and it is heard what a test says; `make mutants` tries them."""
 
-import ast
+from typing import Any
 
 import pytest
 
+from . import sampling
 from .catalogue import MUTANTS
-from .lab import Lab, Module, difference, place_of
+from .coverage_map import CoverageMap
+from .lab import Lab
+from .random_mutants import sample
+from .source import place_of
 
 
 def test_what_each_mutant_breaks_is_there_and_can_be_broken() -> None:
     for mutant in MUTANTS:
-        module, _, nodes = place_of(mutant.source, mutant.within)
-        compile(module.replaced(nodes, mutant.broken), module.name, "exec")
+        place, count = place_of(mutant.source, mutant.within)
+        source = place.replaced(mutant.broken, count)
+        compile(source, place.module, "exec")
+        assert place.difference(source)
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     assert len({(mutant.source, mutant.within, mutant.broken) for mutant in MUTANTS}) == len(MUTANTS)
 
@@ -20,14 +26,37 @@ def test_what_each_mutant_breaks_is_there_and_can_be_broken() -> None:
 def test_breaking_the_protocol_makes_a_test_fail() -> None:
     [mutant] = [mutant for mutant in MUTANTS if mutant.name == "armed without lowering"]
     with Lab() as lab:
-        assert lab.killed_by(mutant), f"{mutant.name} survived:\n{difference(mutant)}"
+        assert lab.killed_by(mutant)
 
 
-def test_statements_are_replaced_with_their_indentation() -> None:
-    module = Module(
-        "lease.py", "def release(é):\n    if é:\n        é = 'é'; stop()\n        go()  # now\n    return é\n"
-    )
-    ((scope, row),) = module.pieces[ast.dump(ast.parse("go()").body[0])]
-    assert scope == "release"
-    replaced = module.replaced(row[:1], "if x:\n    pass")
-    assert replaced == module.source.replace("go()", "if x:\n            pass")
+@pytest.mark.parametrize(
+    ("broken", "whole", "fate"),
+    [
+        ("FAILED tests/one.py::test", None, "1 killed, 0 survived, 0 undecided"),
+        (None, None, "0 killed, 1 survived, 0 undecided"),
+        # A test that fails without the mutant, too, kills none
+        ("the tests went on for ever", "the tests went on for ever", "0 killed, 0 survived, 1 undecided"),
+    ],
+)
+def test_a_random_mutant_is_killed_by_a_test_that_fails_only_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, broken: str | None, whole: str | None, fate: str
+) -> None:
+    [mutant] = sample(1, 7, "run/lease.py")
+    calls = CoverageMap({"tests/one.py::test": {(mutant.place.module, 7)}}, {"tests/one.py::test": 0.1})
+    monkeypatch.setattr(sampling, "_coverage_map", lambda _: calls)
+
+    def failure(lab: Lab, *_: object) -> str | None:
+        there = (lab.root / mutant.place.module).read_text()
+        return broken if there == mutant.source else whole
+
+    monkeypatch.setattr(sampling, "_failure", failure)
+    assert sampling.check_sample([mutant], jobs=1) == 0
+    said = capsys.readouterr().out
+    assert fate in said
+    assert ("@@" in said) == ("1 killed" not in fate)
+
+
+def test_what_no_test_calls_is_tried_with_the_tests_of_its_file() -> None:
+    calls = CoverageMap({"one": {("lease.py", 7)}, "other": {("rule.py", 7)}}, {"one": 0.1, "other": 0.1})
+    assert calls.tests_of("lease.py", 99, limit=60) == (["one"], 1)
+    assert calls.tests_of("queue.py", 99, limit=60) == ([], 0)

@@ -8,8 +8,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from tests.support import Calls, Clock
 
-from .foreign import BoundedCalls, Table
-from .scene import Scene
+from .foreign import BoundedCalls, Scene, Table
 
 
 @pytest.fixture

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import boto3
 
+from duebell import Editor, RunReport, Worker
+from duebell_shared.backend import Backend
 from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.records import ARMING
-from tests.support import REGION, Calls
+from tests.support import REGION, Calls, Clock
 
 #: No run of these tests has reason to make more calls to AWS than this, whatever it finds.
 MOST_CALLS = 200
@@ -89,3 +93,31 @@ class BoundedCalls(Calls):
         super()._count(model, **more)
         if self.total() > MOST_CALLS:
             raise Endless(dict(self))
+
+
+# A scheduler on moto whose table others write to.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """The table behind duebell's back, an editor and a worker that notes what ran; no run is endless."""
+
+    table: Table
+    backend: Backend
+    editor: Editor
+    worker: Worker
+    clock: Clock
+    calls: Calls
+    ran: list[str]
+
+    @property
+    def newcomer(self) -> Editor:
+        """An editor of a process that was started just now, and knows nothing yet."""
+        return Editor(backend=self.backend)
+
+    def run(self) -> RunReport:
+        """One run, of a bounded number of calls."""
+        self.calls.clear()
+        report = self.worker.run(time_left=timedelta(minutes=5))
+        self.calls.clear()
+        return report

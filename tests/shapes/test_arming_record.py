@@ -13,8 +13,7 @@ from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.records import pack, unpack
 from tests.support import NOON
 
-from .foreign import Table, number, text
-from .scene import Scene
+from .foreign import Scene, Table, number, text
 
 pytestmark = pytest.mark.slow
 

@@ -1,16 +1,16 @@
 """Items in the table that duebell did not write: they are passed over and named, and the others run."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from duebell import DuebellError, Status, UnreadableTask
+from duebell import DuebellError, Editor, Status, TaskNotFound, UnreadableTask
+from duebell_shared.queue.places import lane_of
 
-from .foreign import ITEM, number, text
-from .scene import Scene
+from .foreign import ITEM, Scene, Table, number, text
 
 pytestmark = pytest.mark.slow
 
@@ -177,3 +177,85 @@ def test_malformed_history_is_left_out_of_listings_and_named(
         assert named_in(caplog, id)
         with pytest.raises(DuebellError, match=id):
             scene.editor.get(id)
+
+
+# Items in lanes where they do not belong: they hurt nobody, and run if a run ever looks there.
+
+
+def wrong_lane(id: str) -> int:
+    return (lane_of(id, 4) + 1) % 4
+
+
+def test_a_task_in_a_lane_that_is_not_its_ids_runs(scene: Scene) -> None:
+    scene.editor.add("note", due=SOON, id="a")
+    scene.table.put("stray", ITEM, lane=wrong_lane("stray"))
+    assert [task.id for task in scene.editor.list().tasks] == ["a", "stray"]
+    scene.clock.advance(2 * SOON)
+
+    assert scene.run().done == 2
+    assert sorted(scene.ran) == ["a", "stray"]
+    assert scene.editor.status().healthy
+    # An editor looks for an id in its own lane only
+    with pytest.raises(TaskNotFound):
+        scene.editor.get("stray")
+
+
+def test_a_queue_that_outlived_its_record_is_found_in_all_of_its_lanes(scene: Scene) -> None:
+    # Given tasks in lanes beyond those of the settings, and no record
+    scene.table.delete_arming()
+    scene.table.put("far", ITEM, lane=9)
+    scene.table.put("near", ITEM, lane=0)
+
+    # When it is made anew
+    assert scene.newcomer.status().lanes == 10
+    scene.clock.advance(2 * SOON)
+    scene.run()
+
+    # Then both run
+    assert sorted(scene.ran) == ["far", "near"]
+    assert scene.newcomer.status().healthy
+
+
+# A newer version writes more than this one knows: what it wrote survives whatever this one changes.
+
+
+NEWER = {"urgency": number(7), "labels": {"L": [text("a")]}, "owner": {"M": {"team": text("red")}}}
+
+CHANGES: dict[str, Callable[[Editor], object]] = {
+    "moved": lambda editor: editor.move("new", due=2 * SOON),
+    "cancelled": lambda editor: editor.cancel("new"),
+    "paused and resumed": lambda editor: (editor.pause("new"), editor.resume("new")),
+    "replaced": lambda editor: editor.add("note", due=SOON, id="new", if_exists="replace"),
+}
+
+
+def surviving(table: Table) -> dict[str, object]:
+    item = table.item("new")
+    return {name: item.get(name) for name in NEWER}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_a_newer_version_wrote_survives_an_editors_change(
+    change: Callable[[Editor], object], scene: Scene
+) -> None:
+    scene.table.put("new", {**ITEM, **NEWER})
+    change(scene.editor)
+    assert surviving(scene.table) == NEWER
+
+
+@pytest.mark.parametrize("action", ["note", "unknown", "fails"])
+def test_what_a_newer_version_wrote_survives_a_run(action: str, scene: Scene) -> None:
+    @scene.worker.action("fails", attempts=2)
+    def fails() -> None:
+        raise ValueError
+
+    scene.table.put("new", {**ITEM, **NEWER, "action": text(action)})
+    scene.clock.advance(2 * SOON)
+    scene.run()
+    assert surviving(scene.table) == NEWER
+    assert scene.editor.get("new").attempt == 1
+    if action == "fails":  # and a failed one that is tried again
+        scene.clock.advance(2 * SOON)
+        scene.run()
+        scene.editor.retry("new")
+        assert surviving(scene.table) == NEWER

@@ -17,8 +17,7 @@ from duebell_editor.cli.program import app
 from duebell_editor.http import create_app
 from duebell_editor.listing.queue_counts import snapshot
 
-from .foreign import ITEM, number, text
-from .scene import Scene
+from .foreign import ITEM, Scene, number, text
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,8 @@ from duebell_shared.bell.bell import CALL_LIMIT, Rule
 from duebell_shared.bell.expression import LEAD, SENTINEL
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
-from tests.shared.conftest import LANES
+from tests.shared.conftest import LANES, SharedStore
 from tests.shared.fake_events import FakeEvents, refusal, silence
-from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor, minute_of
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -121,10 +120,10 @@ def test_a_call_without_an_answer_keeps_the_hold_to_its_end(
 
 def _ensure_after(armer: Armer, held: ArmingRecord) -> ArmingRecord:
     """Have another process set the rule when the first has given up."""
-    own_sleep, armer._sleep = armer._sleep, _give_up
+    own_sleep, armer.sleep = armer.sleep, _give_up
     with pytest.raises(GivenUp):
         armer.ensure(held, applier="me")
-    armer._sleep = own_sleep
+    armer.sleep = own_sleep
     return armer.ensure()
 
 
@@ -192,7 +191,7 @@ def test_one_who_is_at_it_is_waited_for(
             newest = armer.read()
             store.now_holds(newest.confirmed("other", DUE, DUE, now=clock.now, may_land_again=False))
 
-    monkeypatch.setattr(armer, "_sleep", sleep)
+    monkeypatch.setattr(armer, "sleep", sleep)
     # When this one comes
     settled = armer.ensure(record)
     # Then it looked again until then, and set nothing itself

@@ -14,14 +14,11 @@ from duebell_shared.tasks.status import History
     [
         ({}, Settings(table="duebell", rule="duebell", lanes=4, retention=timedelta(days=14))),
         ({"DUEBELL_TABLE": "queue", "DUEBELL_RULE": "bell"}, Settings(table="queue", rule="bell")),
-        ({"DUEBELL_LANES": "1"}, Settings(lanes=1)),
         ({"DUEBELL_LANES": " 64 "}, Settings(lanes=64)),
         ({"DUEBELL_LANES": ""}, Settings()),  # as a template leaves what is not given
         ({"DUEBELL_RETENTION_DAYS": "1"}, Settings(retention=timedelta(days=1))),
         ({"DUEBELL_HISTORY": "failed"}, Settings(history=History.FAILED)),
-        ({"DUEBELL_HISTORY": ""}, Settings(history=History.ALL)),
         ({"DUEBELL_KEPT_PAYLOAD": "0"}, Settings(kept_payload=0)),
-        ({"DUEBELL_RETENTION_DAYS": "36500"}, Settings(retention=timedelta(days=36500))),
     ],
 )
 def test_from_the_environment(environ: dict[str, str], settings: Settings) -> None:
@@ -32,22 +29,16 @@ def test_from_the_environment(environ: dict[str, str], settings: Settings) -> No
     ("name", "text", "reason"),
     [
         ("DUEBELL_TABLE", "", "is empty: give the name that the stack has"),
-        ("DUEBELL_RULE", "", "is empty: give the name that the stack has"),
         ("DUEBELL_LANES", "0", "must be 1 to 64, not 0"),
         ("DUEBELL_LANES", "65", "must be 1 to 64, not 65"),
-        ("DUEBELL_LANES", "-1", "must be 1 to 64, not -1"),
         ("DUEBELL_LANES", "four", "must be a whole number, not 'four'"),
-        ("DUEBELL_LANES", "4.0", "must be a whole number, not '4.0'"),
         ("DUEBELL_RETENTION_DAYS", "0", "must be 1 to 36500"),
-        ("DUEBELL_RETENTION_DAYS", "-30", "must be 1 to 36500"),
         ("DUEBELL_RETENTION_DAYS", "36501", "must be 1 to 36500"),
         ("DUEBELL_RETENTION_DAYS", "99999999999", "must be 1 to 36500"),
         ("DUEBELL_HISTORY", "some", "must be all, failed or none, not 'some'"),
-        ("DUEBELL_KEPT_PAYLOAD", "-1", "must be 0 to 358400 bytes, not -1"),
         ("DUEBELL_KEPT_PAYLOAD", "358401", "must be 0 to 358400 bytes, not 358401"),
         ("DUEBELL_PRECISION", "hour", "must be minute or second, not 'hour'"),
         ("DUEBELL_PARALLEL_RUNS", "17", "must be 1 to 16, not 17"),
-        ("DUEBELL_RETENTION_DAYS", "a month", "must be a whole number, not 'a month'"),
     ],
 )
 def test_a_variable_that_cannot_be_right_is_named(name: str, text: str, reason: str) -> None:

@@ -101,28 +101,6 @@ def test_what_is_to_be_made_follows_from_the_options(
     assert (wrong.status, wrong.out) == (2, "")
 
 
-def test_ctrl_c_tidies_up_and_is_told_by_the_exit_status(
-    account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # Given a verify that has stored something when Ctrl-C comes
-    seen: list[Finding] = []
-
-    def tell(findings: Iterator[Finding], **_: object) -> None:
-        for finding in findings:
-            seen.append(finding)
-            if finding.check == "claim":
-                assert account.items()
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(commands, "make_checks", lambda *_, **given: account.findings())
-    monkeypatch.setattr(commands, "tell", tell)
-    monkeypatch.setattr(sys, "argv", ["duebell", "verify"])
-    with pytest.raises(SystemExit) as raised:
-        run()
-    assert raised.value.code == 130
-    assert account.items() == []
-
-
 def test_where_nothing_is_deployed_it_is_an_error_in_one_line(
     account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,10 +69,3 @@ def test_a_message_that_nobody_takes_is_a_failure(account: Account, queues: Queu
     assert "duebell doctor" in str(found["intake"].way_out)
     assert all_ok(found, "intake"), found
     assert account.items() == []
-
-
-def test_a_queue_that_is_not_there_is_a_failure(account: Account) -> None:
-    account.settings = msgspec.structs.replace(account.settings, intake="gone")
-    found = account.check("intake")
-    assert (found.result, found.way_out) == (Result.FAILED, "`duebell deploy --intake` makes it")
-    assert found.found == "there is no queue 'gone'"

@@ -1,9 +1,18 @@
-"""A verify by somebody who may not do all of it: each check says what is missing, and the others are made."""
+"""A verify by somebody who may not do all of it, or just as much as docs/security.md says."""
+
+import json
+import re
+from pathlib import Path
 
 import pytest
+from cfnlint.decode import decode  # type: ignore[import-untyped]
 
 from duebell import Editor
 from duebell_infra.verify import Result
+from duebell_shared.settings import Settings
+from tests.infra.policies import Guarded, Statements, granted, statements_of
+from tests.infra.test_policies import PAGE
+from tests.support import Clock
 from tests.verify.account import Account, all_ok, denied
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
@@ -49,8 +58,43 @@ def test_who_may_not_delete_lets_dynamodb_do_it(account: Account) -> None:
 
     assert found["nothing-left"].lacks == "dynamodb:DeleteItem"
     assert "DynamoDB deletes them when they expire" in found["nothing-left"].found
-    # Everything that is left expires, but for the counts of the built-in action
-    left = [item for item in account.items() if item["lane"]["S"] != "semaphore"]
-    assert left
-    assert all("expires_at" in item for item in left)
+    # Everything that is left expires
+    assert account.items()
+    assert all("expires_at" in item for item in account.items())
     assert editor.status(thorough=True).healthy
+
+
+@pytest.fixture
+def editors() -> Statements:
+    """What an editor may do."""
+    template = decode(str(Path(__file__).parents[2] / "infra" / "template.yaml"))[0]
+    return statements_of(template["Resources"]["EditorPolicy"]["Properties"]["PolicyDocument"])
+
+
+@pytest.fixture
+def more() -> Statements:
+    """What the page says that verify needs besides an editor's policy."""
+    blocks = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (block,) = [block for block in blocks if "dynamodb:DescribeTimeToLive" in block]
+    statements: Statements = json.loads(block)["Statement"]
+    return statements
+
+
+def test_it_is_enough_and_not_more(
+    editors: Statements, more: Statements, account: Account, clock: Clock
+) -> None:
+    guarded = Guarded([*editors, *more])
+    allowed = Account(clock, Settings(function="duebell"), guarded.session)
+
+    assert all_ok(allowed.verify())
+    assert guarded.made >= granted(more), "something is allowed that verify does not use"
+    assert allowed.items() == []
+
+
+def test_an_editor_alone_is_told_what_it_lacks(editors: Statements, account: Account, clock: Clock) -> None:
+    allowed = Account(clock, Settings(function="duebell"), Guarded(editors).session)
+
+    found = allowed.verify()
+
+    assert {name for name, one in found.items() if one.result is Result.FAILED} == {"expiry"}
+    assert "not authorized to perform: dynamodb:DescribeTimeToLive" in found["expiry"].found

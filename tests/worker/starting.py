@@ -47,7 +47,7 @@ def deploy(
         cold()
 
     def cold() -> None:
-        entry._worker.cache_clear()
+        forget()
         version._digest_of_sources.cache_clear()
         sys.modules.pop("starting_for_tests", None)
         sys.path_importer_cache.clear()
@@ -56,8 +56,14 @@ def deploy(
     cold()
 
 
+def forget() -> None:
+    """Have the entry begin as in a new process."""
+    entry._worker.cache_clear()
+    entry.connected_backend.cache_clear()
+
+
 def start() -> None:
     """One invocation in a new process."""
-    entry._worker.cache_clear()
+    forget()
     sys.modules.pop("starting_for_tests", None)
     entry.handler(None, CONTEXT)

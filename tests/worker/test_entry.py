@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import boto3
 import pytest
@@ -21,19 +21,18 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker import entry
 from tests.support import NOON, Calls, Clock, SetFor, minute_of
+from tests.worker.starting import CONTEXT, forget
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
-
-CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept() -> Iterator[None]:
     """The entry loads the user's worker once for a process; each test is as good as one."""
-    entry._worker.cache_clear()
+    forget()
     yield
-    entry._worker.cache_clear()
+    forget()
 
 
 @pytest.fixture
@@ -57,6 +56,7 @@ def test_garbage_is_looked_for_again_once_the_clients_are_made(monkeypatch: pyte
         entry.connected_backend()
         assert (looked, gc.isenabled()) == ([False], True)
         assert gc.get_freeze_count() > 0
+        forget()
         monkeypatch.delenv("AWS_REGION", raising=False)
         monkeypatch.delenv("AWS_DEFAULT_REGION")
         monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
@@ -144,9 +144,7 @@ def snapshot(monkeypatch: pytest.MonkeyPatch, backend: Backend) -> Iterator[list
         return backend
 
     monkeypatch.setattr(Backend, "connect", connect)
-    entry._backend_in_snapshot.cache_clear()
     yield done
-    entry._backend_in_snapshot.cache_clear()
     gc.unfreeze()
 
 

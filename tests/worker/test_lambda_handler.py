@@ -11,10 +11,9 @@ import pytest
 
 from duebell import Editor, lambda_handler
 from duebell_shared.backend import Backend
-from duebell_worker import entry
 from tests.intake.conftest import Queues, queues, record
 from tests.support import REGION
-from tests.worker.starting import CONTEXT, WORKING, deploy
+from tests.worker.starting import CONTEXT, WORKING, deploy, forget
 
 __all__ = ["deploy", "queues"]
 
@@ -23,12 +22,12 @@ ADD = {"action": "put_on_sale", "in": 3600, "payload": {"item": 42}, "id": "sale
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for cached in (entry._worker, lambda_handler._intake):
-        cached.cache_clear()
+    forget()
+    lambda_handler._intake.cache_clear()
     monkeypatch.setenv("DUEBELL_INTAKE", "duebell-intake")
     yield
-    for cached in (entry._worker, lambda_handler._intake):
-        cached.cache_clear()
+    forget()
+    lambda_handler._intake.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_kinds_of_calls_count_each_for_itself(trouble: Trouble, clock: Clock) ->
 def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(trouble: Trouble) -> None:
     # Given a batch of which some writes were throttled, one was refused for itself and one item was odd
     results = [(0, ERROR), (0, None), (1, ERROR), (1, ERROR), (2, UnreadableTask("a", "odd")), (3, True)]
-    trouble.written(Call.CLAIM, results)
+    trouble.note(Call.CLAIM, results)
     assert [trouble.again_at(lane) for lane in range(4)] == [None, NOON + 2 * SECOND, None, None]
 
 

@@ -82,8 +82,9 @@ def given_environment() -> dict[str, str]:
         raise InvalidSettings("DUEBELL_ENVIRONMENT", f"must be a JSON object of texts: {error}") from None
 
 
+@cache
 def connected_backend() -> Backend:
-    """The backend of the environment, for a process that keeps it to its end. Raises InvalidSettings.
+    """The backend of the environment, which the process keeps to its end. Raises InvalidSettings.
 
     The clients are made of a hundred thousand objects. To look for garbage among them takes a tenth of a cold
     start, and there is none. So Python does not look meanwhile, and passes over them later.
@@ -97,12 +98,6 @@ def connected_backend() -> Backend:
         if was_enabled:
             gc.enable()
     return backend
-
-
-@cache
-def _backend_in_snapshot() -> Backend:
-    """The backend of all processes that are restored from one snapshot: its clients are not connected yet."""
-    return connected_backend()
 
 
 def _is_for_snapshot() -> bool:
@@ -120,7 +115,7 @@ def prepare_snapshot() -> None:
     """
     try:
         os.environ.update(given_environment())
-        _backend_in_snapshot()
+        connected_backend()
         load(os.environ.get("DUEBELL_WORKER", ""))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (the user's code)
         emit("not_in_snapshot", level=logging.WARNING, error=f"{type(error).__name__}: {error}")
@@ -128,14 +123,13 @@ def prepare_snapshot() -> None:
 
 @cache
 def _worker() -> Worker:
-    is_restored = _is_for_snapshot()
-    if is_restored:
+    if _is_for_snapshot():
         # Problem: all processes that are restored from a snapshot would draw the same pauses. Solution: this
         # is the first invocation, after the snapshot, in each of them.
         random.seed()
     with suppress(InvalidSettings):  # raised below, where it is told
         os.environ.update(given_environment())
-    backend = _backend_in_snapshot() if is_restored else connected_backend()
+    backend = connected_backend()
     name = os.environ.get("DUEBELL_WORKER", "")
     registration = Registration(backend, [name.partition(":")[0]])
     registration.begin()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
@@ -150,21 +150,12 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     return str(error)
 
 
-class _Failure(Protocol):
-    """A task of several that could not be written, and why."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def error(self) -> DuebellError: ...
-
-
-def failure_fields(failures: Iterable[_Failure]) -> list[dict[str, str]]:
-    """Failures for --json."""
+def failure_fields(failures: Iterable[Any]) -> list[dict[str, str]]:
+    """Failures of the library, each with an id and an error, for --json."""
     return [{"id": one.id, "detail": plain(words_of(one.error))} for one in failures]
 
 
-def note_failures(out: Output, failures: Iterable[_Failure]) -> None:
+def note_failures(out: Output, failures: Iterable[Any]) -> None:
     """Print the first failures on standard error; each names its task once."""
     told = ((one.id, plain(words_of(one.error))) for one in failures)
     out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in told])

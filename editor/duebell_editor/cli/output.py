@@ -217,16 +217,21 @@ def list_table(documents: Sequence[Mapping[str, Any]], now: datetime) -> Table:
     """JSON answers of one kind, a row each, in the columns that say something of one of them."""
     columns = {}
     for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
-        cells = [in_one_line(in_words(name, one.get(name), now)) for one in documents]
-        if any(cells):
-            columns[title_of(name)] = cells
+        if any(one.get(name) for one in documents):
+            values = [one.get(name) for one in documents]
+            columns[title_of(name)] = [
+                local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
+                for value in values
+            ]
     return table(tuple(columns), zip(*columns.values(), strict=True))
 
 
 def in_words(name: str, value: Any, now: datetime) -> str:
-    """A value of a JSON answer, for people; empty if it is null, empty, false or zero."""
+    """A value of a JSON answer, for people; empty if it is null, empty or false."""
     words = str(value)
     match value:
+        case 0 if value is not False:
+            words = "0"
         case _ if not value:
             words = ""
         case Mapping() | list() if name in {"payload", "result"}:
@@ -241,7 +246,7 @@ def in_words(name: str, value: Any, now: datetime) -> str:
             words = f"{value:,}"
         case Mapping():
             unit = "_ms" if name == "lateness" else ""
-            parts = ((key, in_words(f"{key}{unit}", inner, now)) for key, inner in value.items())
+            parts = ((key, in_words(f"{key}{unit}", inner, now)) for key, inner in value.items() if inner)
             words = "\n".join(f"{title_of(key)}: {part}" for key, part in parts if part)
         case list() | tuple():
             words = ", ".join(in_words("", one, now) for one in value)
@@ -250,4 +255,4 @@ def in_words(name: str, value: Any, now: datetime) -> str:
 
 def title_of(name: str) -> str:
     """The name of a field for people."""
-    return plain(name.removesuffix("_ms").replace("_", " "))
+    return "parts of that" if name == "lateness" else plain(name.removesuffix("_ms").replace("_", " "))

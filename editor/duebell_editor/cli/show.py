@@ -1,21 +1,24 @@
 """The commands `show`, `preview`, `status` and `doctor`."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
+from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.health import Problem, SchedulerStatus
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import SCHEDULE
+from duebell_shared.tasks.history import Event
 
 from .context import Context, flag, option
 from .errors import Exit
 from .options import Id, with_fields
-from .output import COLORS, console, local, relative, table, when
+from .output import COLORS, console, in_one_line, in_words, local, relative, table, when
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -48,7 +51,27 @@ def why(context: Context, id: Id) -> None:
 @with_json()
 def history(context: Context, id: Id) -> None:
     """The latest is at the end. Earlier changes and attempts are kept as far as they cost nothing."""
-    context.answer(plain_values(context.editor().history(id)))
+    events, now = context.editor().history(id), context.now()
+    if context.out.as_json:
+        context.answer(plain_values(events))
+        return
+    rows = [
+        (
+            local(one.at),
+            f"attempt {one.attempt} {one.result}" if one.attempt else one.what,
+            one.by or "",
+            in_one_line(_details(one, now)),
+        )
+        for one in events
+    ]
+    console().print(table(("at", "what", "by", ""), rows))
+
+
+def _details(event: Event, now: datetime) -> str:
+    """How late an attempt was, the parts of that, and its error."""
+    late = f"{in_words('_ms', event.lateness_ms, now)} late" if event.lateness_ms else ""
+    parts = in_words("lateness", plain_values(event.lateness), now).replace("\n", ", ")
+    return "; ".join(filter(None, [late, parts, event.error]))
 
 
 @app.command(
@@ -102,11 +125,15 @@ def status(context: Context) -> None:
     if context.out.as_json:
         context.answer(status_fields(found))
     else:
-        rings_at = found.rings_at or ("parked" if found.enabled else "never")
-        fields = {**status_fields(found), "rings_at": rings_at}
+        fields = status_fields(found)
+        fields["rings_at"] = found.rings_at or ("parked" if found.enabled else "never")
+        for name in _FIRST:
+            if fields[name] == MOST_COUNTED:
+                fields[name] = f"at least {MOST_COUNTED:,}"
         console().print(environment_text(found))
         _print_verdict(found)
-        context.answer({name: value for name, value in fields.items() if name not in _TITLED})
+        ordered = {name: fields[name] for name in (*_FIRST, *fields) if name not in _TITLED}
+        context.answer(ordered)
         _print_problems(context, found.problems, style="red")
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
@@ -139,6 +166,9 @@ def doctor(
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
 
+
+#: Fields of the status that come first: whether something is wrong, and what runs next.
+_FIRST = ("overdue", "failed", "failing", "running", "due_tonight", "queued", "next_due", "rings_at", "armed")
 
 #: Fields of the status that have places of their own.
 _TITLED = ("name", "region", "account", "label", "color", "healthy", "verdict", "problems")

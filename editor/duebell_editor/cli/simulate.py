@@ -86,12 +86,12 @@ def simulate(
     now, out = context.now(), console()
     forecasts = {"as it is": answer["today"], "with the changes": answer["changed"]}
     forecasts = {heading: one for heading, one in forecasts.items() if one}
-    names = [name for name, value in answer["today"].items() if not isinstance(value, list)]
+    names = [name for name, value in answer["today"].items() if not isinstance(value, list | tuple)]
     rows = [
         (title_of(name), *(in_words(name, one[name], now) for one in forecasts.values())) for name in names
     ]
     out.print(table((f"until {short(found.until)}", *forecasts), rows))
-    for heading, one in forecasts.items():
+    for heading, one in forecasts.items() if found.today.actions else ():
         out.print("", Text(heading, style="bold"), list_table(one["actions"], now), sep="\n")
     for each in found.flatten:
         out.print(Text(each.command), soft_wrap=True)

@@ -204,61 +204,52 @@ class RecurringPage(Struct, kw_only=True):
     cursor: str | None
 
 
-class TimeZones(Struct, kw_only=True):
-    """The time zones that schedules can have.
-
-    tzdata  their release, by IANA's numbering
-    """
-
-    tzdata: str
-    names: list[str]
+def _answer(name: str, doc: str, **fields: object) -> type[Struct]:
+    """The struct of an answer that holds values of the library, for its schema."""
+    return msgspec.defstruct(name, list(fields.items()), namespace={"__doc__": doc}, kw_only=True)
 
 
-class DeadLetterList(Struct, kw_only=True):
-    """The messages of all dead-letter queues of the stack."""
+_INSTANTS = list[Instant]
 
-    letters: tuple[DeadLetter, ...]
-
-
-class Handled(Struct, kw_only=True):
-    """The number of messages that were sent back or deleted."""
-
-    count: int
-
-
-class Limits(Struct, kw_only=True):
-    """The limits of actions, by name; those that have none are left out."""
-
-    limits: tuple[ActionLimit, ...]
-
-
-class Preview(Struct, kw_only=True):
-    """A schedule in words, its next times, and those up to then that fall on holidays."""
-
-    words: str
-    occurrences: list[Instant]
-    starts_by: Annotated[
-        list[Instant], Meta(description="When each starts at the latest, if nothing goes wrong")
-    ]
-    on_holidays: tuple[OnHoliday, ...] = ()
-
-
-class KnownWorker(Struct, kw_only=True):
-    """The worker as it made itself known when it started; null while none did."""
-
-    worker: WorkerDescription | None
-
-
-class TaskHistory(Struct, kw_only=True):
-    """The events of a task, the latest at the end, as far as they are kept."""
-
-    events: tuple[Event, ...]
-
-
-class Timeline(Struct, kw_only=True):
-    """The numbers of what is to run, bucket by bucket."""
-
-    buckets: tuple[Bucket, ...]
+#: Answers that hold values of the library by these names.
+_HOLDING = (
+    _answer(
+        "TimeZones",
+        "The time zones that schedules can have.\n\ntzdata  their release, by IANA's numbering",
+        tzdata=str,
+        names=list[str],
+    ),
+    _answer(
+        "DeadLetterList",
+        "The messages of all dead-letter queues of the stack.",
+        letters=tuple[DeadLetter, ...],
+    ),
+    _answer("Handled", "The number of messages that were sent back or deleted.", count=int),
+    _answer(
+        "Limits",
+        "The limits of actions, by name; those that have none are left out.",
+        limits=tuple[ActionLimit, ...],
+    ),
+    _answer(
+        "Preview",
+        "A schedule in words, its next times, and those up to then that fall on holidays.",
+        words=str,
+        occurrences=_INSTANTS,
+        starts_by=_described(_INSTANTS, "When each starts at the latest, if nothing goes wrong"),
+        on_holidays=tuple[OnHoliday, ...],
+    ),
+    _answer(
+        "KnownWorker",
+        "The worker as it made itself known when it started; null while none did.",
+        worker=WorkerDescription | None,
+    ),
+    _answer(
+        "TaskHistory",
+        "The events of a task, the latest at the end, as far as they are kept.",
+        events=tuple[Event, ...],
+    ),
+    _answer("Timeline", "The numbers of what is to run, bucket by bucket.", buckets=tuple[Bucket, ...]),
+)
 
 
 class AddedTask(Struct, kw_only=True):
@@ -401,9 +392,8 @@ def schemas() -> dict[str, Any]:
     """The JSON schemas of the answers, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage)
     changes = (AddAnswer, BulkAnswer, BackfillAnswer)
-    scheduler = (_STATUS, Why, PastCounts, Failures, Timeline, PastTimeline, TaskHistory, KnownWorker)
-    operator = (Changes, DeadLetterList, Handled, Limits, CalendarsAnswer)
+    scheduler = (_STATUS, Why, PastCounts, Failures, PastTimeline, Changes, CalendarsAnswer, Simulation)
     return {
-        **schemas_of(*tasks, *changes, *scheduler, *operator, Simulation, TimeZones, Preview),
+        **schemas_of(*tasks, *changes, *scheduler, *_HOLDING),
         **schemas_of(ProblemDocument, may_leave_out=True),
     }

@@ -114,8 +114,8 @@ def create_app(
                      stored on a task as `changed_by`. Only for a server that is reached through that proxy
 
     Requests are logged to `duebell.http`, changes to `duebell.audit`, both at INFO.
-    In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`.
-    Raises InvalidSettings.
+    In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
+    let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
     """
     allowed_hosts = frozenset(allowed_hosts)
     check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)

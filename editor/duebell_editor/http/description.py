@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from duebell_editor.status.action_limits import ActionLimit
 
-from .answers import Json, Limits, reference, schemas, to_json
+from .answers import Json, reference, schemas, to_json
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE
 
@@ -144,5 +144,5 @@ _EXAMPLES: dict[str, list[object]] = {
         {"at_most": None, "per_second": None},
     ],
     "ActionLimit": [_LIMITED],
-    "Limits": [Limits(limits=(_LIMITED,))],
+    "Limits": [{"limits": [_LIMITED]}],
 }

@@ -18,9 +18,7 @@ from duebell_shared.quoting import quoted
 
 from .access import ANY_HOST
 from .app import create_app
-
-#: Connections at a time; most systems let a process have 1,024 open files.
-MOST_CONNECTIONS = 500
+from .limits import Deadlines
 
 #: Seconds that running requests have after Ctrl-C.
 _PARTING = 5
@@ -50,7 +48,8 @@ def serve(
     read_only        show the queue only: requests that would change something are answered with 403
     identity_header  header in which a proxy with a login names the visitor: see create_app
 
-    Raises InvalidSettings, and DuebellError when the port cannot be used.
+    Clients that are too slow are cut off. Raises InvalidSettings, and DuebellError when the port cannot be
+    used.
     """
     address = _address(host)
     _check_address(address, token)
@@ -95,8 +94,7 @@ class _Server(uvicorn.Server):
 def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
-        limit_concurrency=MOST_CONNECTIONS,
+        http=Deadlines,
         ws="none",
         log_level="warning",
         access_log=False,

@@ -5,6 +5,5 @@ adds and changes tasks. `batch.py` says which messages are done, come again or g
 """
 
 from .batch import Intake
-from .messages import Rights
 
-__all__ = ["Intake", "Rights"]
+__all__ = ["Intake"]

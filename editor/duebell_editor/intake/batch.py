@@ -13,9 +13,10 @@ from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, Unre
 from duebell_shared.instants import utc_now
 from duebell_shared.log_lines import log_event
 from duebell_shared.parallel import Parallel
+from duebell_shared.settings import Settings
 
 from .effects import take_effect
-from .messages import ALL_RIGHTS, Entry, Message, Rights, entries_of
+from .messages import ALL_RIGHTS, Entry, Message, entries_of
 
 _LOG = logging.getLogger("duebell.intake")
 
@@ -40,7 +41,7 @@ class Intake:
     """Takes batches of messages. Make one for a process.
 
     client  makes clients of AWS, by the name of a service
-    rights  what messages may do
+    settings  those of the intake say what messages may do
     random  spreads the times at which messages come again
     """
 
@@ -49,14 +50,14 @@ class Intake:
         editor: Editor,
         client: Callable[..., Any],
         *,
-        rights: Rights = ALL_RIGHTS,
+        settings: Settings = ALL_RIGHTS,
         clock: Callable[[], datetime] = utc_now,
         parallel: Parallel | None = None,
         random: Random | None = None,
     ) -> None:
         self._editor = editor
         self._client = client
-        self._rights = rights
+        self._settings = settings
         self.clock = clock
         self._parallel = parallel or Parallel()
         self._random = random or Random()
@@ -80,7 +81,7 @@ class Intake:
         again: list[Message] = []
         entries = letters = 0
         error: str | None = None
-        for portion in _portions(messages, self._rights):
+        for portion in _portions(messages, self._settings):
             failed, buried = self._take_portion(portion, queue, place)
             again += [one[0][0].message for one in failed.values()]
             error = error or next((type(one[0][1]).__name__ for one in failed.values()), None)
@@ -106,7 +107,7 @@ class Intake:
         self, entries: Sequence[Entry], queue: IntakeQueue, place: Mapping[str, str]
     ) -> tuple[dict[str, list[tuple[Entry, Exception]]], int]:
         """Let entries take effect. Returns the failures of messages to repeat, and how many dead letters."""
-        failures = take_effect(self._editor, entries, self._parallel, self._rights)
+        failures = take_effect(self._editor, entries, self._parallel, self._settings)
 
         of_message: dict[str, list[tuple[Entry, Exception]]] = {}
         for number, failure in sorted(failures.items()):
@@ -137,14 +138,14 @@ class Intake:
         return Returned(message.receipt, round(self._random.uniform(pause / 2, pause)))
 
 
-def _portions(messages: Iterator[Message], rights: Rights) -> Iterator[list[Entry]]:
+def _portions(messages: Iterator[Message], settings: Settings) -> Iterator[list[Entry]]:
     """The entries of these messages, no more at a time than are done within seconds.
 
     It takes no further message before its next portion is asked for.
     """
     entries: list[Entry] = []
     for message in messages:
-        entries += entries_of(message, rights)
+        entries += entries_of(message, settings)
         if len(entries) >= _PORTION:
             yield entries
             entries = []

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.editor import Editor
@@ -30,12 +30,13 @@ from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import in_brief
+from duebell_shared.settings import Settings
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
 
-from .messages import Change, Entry, Push, Rights
+from .messages import PUSH, Change, Entry, check_action
 
 
 class DoneChanges:
@@ -106,23 +107,22 @@ class _Step(NamedTuple):
     """
 
     places: list[int]
-    change: Change | Push
+    change: Change
     covered: list[IntakeMark]
 
 
-def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, rights: Rights) -> Failures:
+def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, settings: Settings) -> Failures:
     """Add and change tasks. The others took effect, now or when their message came before."""
     failures: Failures = {}
     traces: dict[str, str] = {}
     adds: dict[str, dict[int, NewTask]] = defaultdict(dict)
-    changes: dict[str, dict[int, Change | Push]] = defaultdict(dict)
+    changes: dict[str, dict[int, Change]] = defaultdict(dict)
     for place in sorted(range(len(entries)), key=lambda place: entries[place].message.sent):
         added: str | None = None
         match entries[place].wanted:
             case Change() as change:
                 changes[change.id][place] = change
-            case Push() as push:
-                changes[push.id][place], added = push, push.id
+                added = change.id if change.verb == PUSH else None
             case InvalidInput() as error:
                 failures[place] = error
             case task:
@@ -134,7 +134,7 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, ri
         editor = copy.copy(editor)
         editor.traces = traces
     failures |= _add_all(editor, list(adds.values()))
-    failures |= _change_all(editor, list(changes.values()), parallel, rights)
+    failures |= _change_all(editor, list(changes.values()), parallel, settings)
     return failures
 
 
@@ -181,7 +181,7 @@ def _faults(group: dict[int, NewTask]) -> Failures:
     return {place: fault for place, task in others if (fault := _fault(task))}
 
 
-def _fault(task: NewTask) -> InvalidTask | None:
+def _fault(task: Mapping[str, Any]) -> InvalidTask | None:
     try:
         check_size(new_task(**task, now=utc_now()))
     except InvalidTask as error:
@@ -190,13 +190,13 @@ def _fault(task: NewTask) -> InvalidTask | None:
 
 
 def _change_all(
-    editor: Editor, groups: list[dict[int, Change | Push]], parallel: Parallel, rights: Rights
+    editor: Editor, groups: list[dict[int, Change]], parallel: Parallel, settings: Settings
 ) -> Failures:
     failures: Failures = {}
     repeated: list[int] = []
 
-    def change(group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
-        return _change_in_order(editor, group, rights)
+    def change(group: dict[int, Change]) -> tuple[Failures, list[int]]:
+        return _change_in_order(editor, group, settings)
 
     for failed, made_before in parallel.all(change, groups):
         failures |= failed
@@ -210,7 +210,7 @@ def _change_all(
 
 
 def _change_in_order(
-    editor: Editor, group: dict[int, Change | Push], rights: Rights
+    editor: Editor, group: dict[int, Change], settings: Settings
 ) -> tuple[Failures, list[int]]:
     """The failures of these changes of one task, and those that were made when their message came before.
 
@@ -231,14 +231,12 @@ def _change_in_order(
             failures |= dict.fromkeys(places, trouble)
             continue
         try:
-            if rights.actions:
+            if settings.intake_actions:
                 with suppress(TaskNotFound):
-                    rights.check_action("id", editor.get(change.id).action)
+                    check_action(settings, "id", editor.get(change.id).action)
             done = made[change.mark.source]
             if not (
-                _push(editor, change, done, covered)
-                if isinstance(change, Push)
-                else _change(editor, change, done)
+                _push(editor, change, done, covered) if change.verb == PUSH else _change(editor, change, done)
             ):
                 repeated += places
         except InvalidInput as error:  # those that it covers are to be made without it
@@ -254,18 +252,18 @@ def _change_in_order(
     return failures, repeated
 
 
-def _steps(group: Mapping[int, Change | Push], failures: Failures) -> list[_Step]:
+def _steps(group: Mapping[int, Change], failures: Failures) -> list[_Step]:
     """The changes to make one after the other: of pushes in a row the last, for all that can be right.
 
     `failures` gets those that cannot.
     """
     steps: list[_Step] = []
-    for is_push, several in itertools.groupby(group.items(), lambda one: isinstance(one[1], Push)):
+    for is_push, several in itertools.groupby(group.items(), lambda one: one[1].verb == PUSH):
         if not is_push:
             steps += [_Step([place], change, []) for place, change in several]
             continue
-        row = {place: push for place, push in several if isinstance(push, Push)}
-        faults = {place: fault for place, push in row.items() if (fault := _fault(push.task))}
+        row = dict(several)
+        faults = {place: fault for place, push in row.items() if (fault := _fault(push.fields))}
         failures |= faults
         if right := [place for place in row if place not in faults]:
             last = row[right[-1]]
@@ -274,7 +272,7 @@ def _steps(group: Mapping[int, Change | Push], failures: Failures) -> list[_Step
     return steps
 
 
-def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
+def _push(editor: Editor, push: Change, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
     """Add or push the task; False if this push, or one that was sent later, was made before.
 
     Problem: a message that comes twice, or late, would give the task an old due date and an old payload. A
@@ -289,7 +287,7 @@ def _push(editor: Editor, push: Push, made: DoneChanges, covered: Sequence[Intak
     for mark in covered:
         made.add(mark)
     pushing = _marking(editor, made.mark(push.mark, pushed=push.sent))
-    pushing.add_one(push.task, if_exists=IfExists.PUSH, max_wait=push.max_wait)
+    pushing.add_one(push.fields, if_exists=IfExists.PUSH, max_wait=push.max_wait)
     made.add(push.mark)
     return True
 
@@ -304,7 +302,7 @@ def _change(editor: Editor, change: Change, made: DoneChanges) -> bool:
     made.recall(there.intake)
     if change.mark in made:
         return False
-    if change.verb is not Verb.CANCEL or there.status is not Status.CANCELLED:
+    if change.verb != Verb.CANCEL or there.status is not Status.CANCELLED:
         marking = _marking(editor, made.mark(change.mark))
         done = getattr(marking, change.verb)(change.id, **change.fields)
         if isinstance(done, BackfillReport) and done.failures:

@@ -27,6 +27,8 @@ from duebell_shared.tasks.task import IntakeMark
 
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
 _ADD, _BACKFILL, _DO = "add", "backfill", INTAKE_VERBS
+#: The verb of a push.
+PUSH = "push"
 #: Characters that SQS refuses, and which JSON can have escaped.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -73,83 +75,54 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the task with this id, or a backfill of it.
+    """A change of the task with this id, a backfill of it, or a push: an add that puts it off if it waits.
 
-    verb    the name of the editor's method
-    fields  the arguments of the editor's method
-    mark    what the change is known by when its message comes again
+    verb      the name of the editor's method, or PUSH
+    fields    the arguments of the method; of a push the task to add, which has a due date
+    max_wait  how long pushes can put the task off
+    sent      when its message was sent
+    mark      what the change is known by when its message comes again
     """
 
     verb: str
     id: str
     mark: IntakeMark
-    fields: Mapping[str, Any] = {}
-
-
-class Push(msgspec.Struct, frozen=True, kw_only=True):
-    """An add that puts off the task with its id, if that waits.
-
-    task     the task to add; it has an id and a due date
-    max_wait  how long pushes can put it off
-    sent     when its message was sent
-    mark     what the push is known by when its message comes again
-    """
-
-    task: NewTask
-    max_wait: timedelta | None
     sent: datetime
-    mark: IntakeMark
-
-    @property
-    def id(self) -> str:
-        """The id of the task."""
-        return str(self.task["id"])
+    fields: Mapping[str, Any] = {}
+    max_wait: timedelta | None = None
 
 
-class Rights(msgspec.Struct, frozen=True, kw_only=True):
-    """The rights of messages, by the settings `DUEBELL_INTAKE_ACTIONS`, `_VERBS` and `_PREFIXES`.
+def check_rights(settings: Settings, wanted: NewTask | Change) -> None:
+    """Raise InvalidTask for an entry that messages may not make, by the settings of the intake.
 
-    actions   the actions that tasks may have, before and after a change, and those of their follow-ups
-    verbs     the values that `do` may have
-    prefixes  the beginnings that ids may have
-
-    Empty is no restriction.
+    Its actions are those that tasks may have, before and after a change, and those of their follow-ups. Its
+    prefixes are the beginnings that ids may have. Empty is no restriction.
     """
-
-    actions: tuple[str, ...] = ()
-    verbs: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """The rights that the settings give."""
-        return cls(
-            actions=settings.intake_actions, verbs=settings.intake_verbs, prefixes=settings.intake_prefixes
-        )
-
-    def check(self, wanted: "NewTask | Push | Change") -> None:
-        """Raise InvalidTask for an entry that messages may not make."""
-        task = wanted.task if isinstance(wanted, Push) else wanted
-        if isinstance(task, Change):
-            verb, id, fields = str(task.verb), task.id, task.fields
-        else:
-            verb, id, fields = _ADD, str(task["id"]), cast("Mapping[str, Any]", task)
-        if self.verbs and verb not in self.verbs:
-            raise InvalidTask("do", f"{quoted(verb)} may not be asked for here: {', '.join(self.verbs)} may")
-        if self.prefixes and not id.startswith(self.prefixes):
-            raise InvalidTask("id", f"must begin with one of {', '.join(self.prefixes)}, not be {quoted(id)}")
-        then = fields.get("then")
-        self.check_action("action", fields.get("action"))
-        self.check_action("on_failed", fields.get("on_failed"))
-        self.check_action("then", then.get("action") if isinstance(then, Mapping) else then and then.action)
-
-    def check_action(self, field: str, action: object) -> None:
-        """Raise InvalidTask for an action that messages may not add or change tasks of; empty is none."""
-        if self.actions and action and action not in self.actions:
-            raise InvalidTask(field, f"{quoted(action)} is not one of {', '.join(self.actions)}")
+    if isinstance(wanted, Change):
+        verb = _ADD if wanted.verb == PUSH else str(wanted.verb)
+        id, fields = wanted.id, wanted.fields
+    else:
+        verb, id, fields = _ADD, str(wanted["id"]), cast("Mapping[str, Any]", wanted)
+    verbs, prefixes = settings.intake_verbs, settings.intake_prefixes
+    if verbs and verb not in verbs:
+        raise InvalidTask("do", f"{quoted(verb)} may not be asked for here: {', '.join(verbs)} may")
+    if prefixes and not id.startswith(prefixes):
+        raise InvalidTask("id", f"must begin with one of {', '.join(prefixes)}, not be {quoted(id)}")
+    then = fields.get("then")
+    check_action(settings, "action", fields.get("action"))
+    check_action(settings, "on_failed", fields.get("on_failed"))
+    follow_up = then.get("action") if isinstance(then, Mapping) else then and then.action
+    check_action(settings, "then", follow_up)
 
 
-ALL_RIGHTS = Rights()
+def check_action(settings: Settings, field: str, action: object) -> None:
+    """Raise InvalidTask for an action that messages may not add or change tasks of; empty is none."""
+    allowed = settings.intake_actions
+    if allowed and action and action not in allowed:
+        raise InvalidTask(field, f"{quoted(action)} is not one of {', '.join(allowed)}")
+
+
+ALL_RIGHTS = Settings()
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,11 +130,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     place   its place in the message's list; None if the message is this entry alone
     given   its JSON value
-    wanted  a task to add, which has an id; a push; a change; or the error of an entry that cannot be right
+    wanted  a task to add, which has an id; a change; or the error of an entry that cannot be right
     """
 
     message: Message
-    wanted: NewTask | Push | Change | InvalidInput
+    wanted: NewTask | Change | InvalidInput
     place: int | None = None
     given: object = None
 
@@ -177,7 +150,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             return self.message.body
 
 
-def entries_of(message: Message, rights: Rights = ALL_RIGHTS) -> list[Entry]:
+def entries_of(message: Message, settings: Settings = ALL_RIGHTS) -> list[Entry]:
     """The entries of a message. One that cannot be right has an error, as has a message that is no JSON."""
     try:
         given = read_json(message.body)
@@ -188,21 +161,21 @@ def entries_of(message: Message, rights: Rights = ALL_RIGHTS) -> list[Entry]:
         what = f"is a list of {len(given):,}, and at most {MAX_MANY:,} are taken: send several messages"
         return [Entry(message=message, wanted=InvalidTask("message", what))]
     if isinstance(given, list):
-        return [_entry(message, rights, one, place) for place, one in enumerate(given)]
-    return [_entry(message, rights, given)]
+        return [_entry(message, settings, one, place) for place, one in enumerate(given)]
+    return [_entry(message, settings, given)]
 
 
-def _entry(message: Message, rights: Rights, given: object, place: int | None = None) -> Entry:
-    wanted: NewTask | Push | Change | InvalidInput
+def _entry(message: Message, settings: Settings, given: object, place: int | None = None) -> Entry:
+    wanted: NewTask | Change | InvalidInput
     try:
-        rights.check(wanted := _wanted(message, given, place))
+        check_rights(settings, wanted := _wanted(message, given, place))
     except InvalidInput as error:
         wanted = error
     return Entry(message=message, wanted=wanted, place=place, given=given)
 
 
-def _wanted(message: Message, given: object, place: int | None) -> NewTask | Push | Change:
-    """The task, push or change that an entry asks for. Raises InvalidTask, naming the field."""
+def _wanted(message: Message, given: object, place: int | None) -> NewTask | Change:
+    """The task or change that an entry asks for. Raises InvalidTask, naming the field."""
     if not isinstance(given, Mapping):
         raise InvalidTask("message", f"must be a JSON object or a list of them, not {quoted(given)}")
     source, fields = message.id, dict(given)
@@ -216,9 +189,7 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Pus
         return _push(fields, message.sent, mark=mark)
     if do == _ADD:
         return _new_task(fields, message.sent, id=source if place is None else f"{source}-{place}")
-    if do == _BACKFILL:
-        return _backfill(fields, mark=mark)
-    return _change(Verb(do), fields, message.sent, mark=mark)
+    return _change(do, fields, message.sent, mark=mark)
 
 
 def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -256,7 +227,7 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
     return _counted_from(sent, task)
 
 
-def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
+def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change:
     del fields["if_exists"]
     given = fields.pop("max_wait", None)
     max_wait = None if given is None else read_seconds("max_wait", given)
@@ -266,50 +237,45 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Push:
         raise InvalidTask("id", "is missing: a push needs one, by which the waiting task is found")
     if task.get("due") is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
-    check_name("id", task["id"])
-    return Push(
-        task=_counted_from(sent, task),
+    return Change(
+        verb=PUSH,
+        id=check_name("id", task["id"]),
+        fields=_counted_from(sent, task),
         max_wait=Policy.of(IfExists.PUSH, max_wait).max_wait,
         sent=sent,
         mark=mark,
     )
 
 
-def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change:
+#: What entries take beside their id, where they take less than an update.
+_TAKES = {Verb.CANCEL: (), Verb.MOVE: ("due", "in"), _BACKFILL: ("start", "end", "per_second")}
+
+
+def _change(do: str, fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change:
     id = fields.pop("id", None)
     if id is None:
-        raise InvalidTask("id", f"is missing: name the task to {verb.rule.words}")
-    id = check_name("id", id)
-    if verb is Verb.CANCEL:
-        return Change(verb=verb, id=id, mark=mark, fields=_none_of(fields, verb))
-    if verb is Verb.MOVE:
-        _none_of({name: value for name, value in fields.items() if name not in {"due", "in"}}, verb)
-        fields = {"due": None, **fields}
-    change = fields_of_json(TaskChange, fields)
-    check_change(change)
-    if change.get("due", sent) is None:
-        raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
-    if change.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
-        verb = Verb.MOVE
-    return Change(verb=verb, id=id, mark=mark, fields=_counted_from(sent, change))
-
-
-def _backfill(fields: dict[str, Any], *, mark: IntakeMark) -> Change:
-    id, given = fields.pop("id", None), {"per_second": fields.pop("per_second", None)}
-    for name in ("start", "end"):
-        if name not in fields:
-            raise InvalidTask(name, "is missing: a backfill needs the start and the end of a range")
-        given[name] = read_instant(name, fields.pop(name))
+        raise InvalidTask("id", f"is missing: name the task to {do}")
+    takes = _TAKES.get(do, fields)
     for name in fields:
-        raise InvalidTask(shortened(name), "does not go with do 'backfill'")
-    return Change(verb=_BACKFILL, id=check_name("id", id), mark=mark, fields=given)
-
-
-def _none_of(fields: dict[str, Any], verb: Verb) -> dict[str, Any]:
-    for name in fields:
-        takes = "id, due and in" if verb is Verb.MOVE else "id"
-        raise InvalidTask(shortened(name), f"does not go with do {quoted(verb.value)}, which takes {takes}")
-    return fields
+        if name not in takes:
+            names = ", ".join(("id", *takes))
+            raise InvalidTask(shortened(name), f"does not go with do {quoted(do)}, which takes {names}")
+    given: Mapping[str, Any] = {}
+    if do == _BACKFILL:
+        for name in ("start", "end"):
+            if name not in fields:
+                raise InvalidTask(name, "is missing: a backfill needs the start and the end of a range")
+            fields[name] = read_instant(name, fields[name])
+        given = fields
+    elif do != Verb.CANCEL:
+        change = fields_of_json(TaskChange, {"due": None, **fields} if do == Verb.MOVE else fields)
+        check_change(change)
+        if change.get("due", sent) is None:
+            raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
+        if change.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
+            do = Verb.MOVE
+        given = cast("Mapping[str, Any]", _counted_from(sent, change))
+    return Change(verb=do, id=check_name("id", id), mark=mark, sent=sent, fields=given)
 
 
 def _counted_from(sent: datetime, given: _F) -> _F:

@@ -25,13 +25,10 @@ from duebell_shared.bell.expression import (
     ring_minute,
 )
 from duebell_shared.bell.run_rules import (
-    IN_SIGHT,
     LEASE,
     LONGEST_WAIT,
     MEASURING,
     MOMENT,
-    MOST_IN_SIGHT,
-    MOST_WITH_PRIORITIES,
     READ_AGAIN,
     RESERVE,
     SHORTEST,
@@ -41,7 +38,6 @@ from duebell_shared.bell.run_rules import (
 )
 from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.limits.limits import Limit, Semaphore, reopening
-from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 
@@ -108,11 +104,7 @@ class RunPlayed(msgspec.Struct, frozen=True):
 
 
 class _Waiting(msgspec.Struct):
-    """A task in the queue: its place, and since when it waits.
-
-    task    None if it runs once, and nothing follows
-    number  that of its newest place, by which others are known as left
-    """
+    """A task in the queue: its place, and since when it waits. `task` is None if nothing follows."""
 
     queued: datetime
     priority: int
@@ -121,7 +113,6 @@ class _Waiting(msgspec.Struct):
     since: datetime
     is_held: bool = False
     task: Task | None = None
-    number: int = 0
 
 
 def entry_of(task: Task) -> _Waiting:
@@ -166,7 +157,6 @@ class Played:
         self._until = until
         self._now = now
         self._queue: list[tuple[datetime, int, str, int, _Waiting]] = []
-        self._put_back: list[tuple[datetime, int, str, int, _Waiting]] = []
         self._under_way: list[tuple[datetime, int, _Waiting]] = []
         self._number = 0
         for task in tasks:
@@ -181,33 +171,21 @@ class Played:
     @property
     def waiting(self) -> int:
         """The tasks that were due by the end and have not started."""
-        self._read()
-        return sum(one.number == number and one.since <= self._until for *_, number, one in self._queue)
+        return sum(one.since <= self._until for *_, one in self._queue)
 
     def _put(self, one: _Waiting) -> None:
-        """Put it into the queue, or into another place."""
+        """Put it into the queue."""
         self._number += 1
-        one.number = self._number
-        self._put_back.append((one.queued, -one.priority, one.id, one.number, one))
-
-    def _read(self) -> datetime:
-        """Read the queue, with what was put into it since it was read last; return the time of its head."""
-        for place in self._put_back:
-            heapq.heappush(self._queue, place)
-        self._put_back.clear()
-        self._read_by = NEVER
-        return self._head()
+        heapq.heappush(self._queue, (one.queued, -one.priority, one.id, self._number, one))
 
     def _head(self) -> datetime:
-        """The time of the first place in the queue, as it was read last."""
-        while self._queue and self._queue[0][-1].number != self._queue[0][-2]:
-            heapq.heappop(self._queue)
+        """The time of the first place in the queue."""
         return self._queue[0][0] if self._queue else NEVER
 
     def _play(self, running: list[tuple[datetime, Task]]) -> None:
         for ends_at, task in running:
             self._push(max(ends_at, self._now), entry_of(task))
-        self._record = self._record.lowered({0: self._read()})
+        self._record = self._record.lowered({0: self._head()})
         self._settle(self._now)
         begins, is_rung = (self._now, False) if running else self._next()
         while begins <= self._until:
@@ -216,7 +194,7 @@ class Played:
             self.runs.append(RunPlayed(began, self._now, is_rung))
             self.runs += [RunPlayed(self._shared_at, self._now, is_rung=False)] * self._helpers
             self._hold_lanes(began, self._now)
-            self._record = self._record.released(_OWNER, {0: self._read()})
+            self._record = self._record.released(_OWNER, {0: self._head()})
             self._settle(self._now)
             begins, is_rung = self._next()
 
@@ -262,7 +240,7 @@ class Played:
                 self._wait(min(self._now + READ_AGAIN, next_due))
                 if not self._under_way:
                     break
-            head = self._read()
+            head = self._head()
             waits = self._of.head_start + LEAD if self._of.head_start else MOMENT
             stays = max(waits, STAYS) if self._last_place > self._now else waits
             if self._now >= self._stop_at or head > self._now + stays:
@@ -272,42 +250,25 @@ class Played:
             self._now = max(self._now, min(head, self._stop_at))
 
     def _start_due(self) -> datetime:
-        """Start what is due now, by priority among what is in sight; return when the queue is read again."""
-        read_at, has_priorities = self._now, False
-        self._read()
-        sight: list[tuple[int, int, _Waiting]] = []
-        batch: list[_Waiting] = []
-
-        def read_to(count: int) -> None:
-            nonlocal has_priorities
-            while len(sight) < count and self._head() <= read_at:
+        """Start what is due now, by priority; return when the queue is read again."""
+        read_at, self._read_by = self._now, NEVER
+        due: list[tuple[int, int, _Waiting]] = []
+        while self._now < self._stop_at:
+            while self._head() <= read_at:
                 one = heapq.heappop(self._queue)[-1]
-                has_priorities = has_priorities or one.priority > 0
                 self._number += 1
-                heapq.heappush(sight, (-one.priority, self._number, one))
-
-        while True:
-            read_to(IN_SIGHT)
-            if not sight:
-                break
-            if len(self._under_way) + len(batch) >= self._places:
-                read_to(min(len(sight) + IN_SIGHT, MOST_WITH_PRIORITIES if has_priorities else MOST_IN_SIGHT))
-                self._claim(batch)
-                batch = []
-                if len(self._under_way) >= self._places:
-                    self._share(len(sight))
-                    self._pass_end()
-                    continue
-            if self._now >= self._stop_at:
-                for *_, one in sight:
-                    self._put(one)
-                break
-            batch.append(heapq.heappop(sight)[-1])
-            if len(batch) == AT_ONCE:
-                self._claim(batch)
-                batch = []
-        self._claim(batch)
-        return self._head() if self._now < self._stop_at else NEVER
+                heapq.heappush(due, (-one.priority, self._number, one))
+            if not due:
+                return self._head()
+            free = self._places - len(self._under_way)
+            if free > 0:
+                self._claim([heapq.heappop(due)[-1] for _ in range(min(free, len(due)))])
+            else:
+                self._share(len(due))
+                self._pass_end()
+        for *_, one in due:
+            self._put(one)
+        return NEVER
 
     def _share(self, in_sight: int) -> None:
         """Have further runs take a part of what is too much for this one, once its speed is known."""

@@ -54,18 +54,10 @@ def call_once(
             return
         if "FunctionError" not in answer:
             return
-        told = _read(answer["Payload"].read())
+        told = json.loads(answer["Payload"].read())
         if told.get("errorType") not in _PASSING_ERRORS or not pause:
             raise WorkerFailed(_why(function, told))
         sleep(pause)
-
-
-def _read(payload: bytes) -> Mapping[str, Any]:
-    try:
-        read = json.loads(payload)
-    except ValueError:
-        return {}
-    return read if isinstance(read, dict) else {}
 
 
 def _why(function: str, error: Mapping[str, Any]) -> str:

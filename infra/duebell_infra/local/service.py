@@ -175,14 +175,14 @@ def start(state: Path, arguments: Sequence[str]) -> str:
     )
 
 
-def wait(state: Path, *, limit: float, clock: Callable[[], float] = time.monotonic) -> LocalStack:
+def wait(state: Path, *, limit: float) -> LocalStack:
     """Return when the stack of this folder is ready, which another process starts.
 
     Raises EmbeddedStackFailed after `limit` seconds.
     """
-    give_up = clock() + limit
+    give_up = time.monotonic() + limit
     while not (note := _ready(state)):
-        if clock() >= give_up:
+        if time.monotonic() >= give_up:
             raise EmbeddedStackFailed(
                 f"no stack is ready in {state} after {limit:g} seconds: `duebell local --detach` starts one"
             )

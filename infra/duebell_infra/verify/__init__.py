@@ -55,7 +55,6 @@ CHECKS = (
     Check("transaction", partial(queue.transaction, is_stale=False)),
     Check("transaction-cancelled", partial(queue.transaction, is_stale=True)),
     Check("swaps-lost", queue.swaps_lost, "`duebell doctor --fix` at once; then report it, with --json"),
-    Check("limits", queue.limits),
     Check("rule", account.rule),
     Check("call", account.call, account.LOG),
     Check("intake", account.intake, _INTAKE, waits=True),

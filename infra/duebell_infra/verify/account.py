@@ -4,10 +4,8 @@ import json
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from duebell_shared.aws.intake_queue import is_missing
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import TaskNotFound
@@ -103,13 +101,7 @@ def intake(scene: Scene) -> Finding:
     message = json.dumps({"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
     region, account = scene.backend.rule.read().place
     scene.answers.clear()
-    try:
-        queue.send(message, region=region, account=account)
-    except ClientError as error:
-        if is_missing(error):
-            way_out = "`duebell deploy --intake` makes it"
-            raise Wrong(f"there is no queue {quoted(queue.name)}", way_out) from error
-        raise
+    queue.send(message, region=region, account=account)
     began = scene.clock()
     scene.progress("waiting for a message of the intake queue to become a task")
 

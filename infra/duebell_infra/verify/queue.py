@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from duebell_shared.aws.aws_session import is_here
 from duebell_shared.errors import DuebellError
-from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.queue.store import Store
@@ -177,13 +176,6 @@ def swaps_lost(scene: Scene) -> None:
     for stale in (replace(record, rev=record.rev + _FAR), None, replace(record, rev=0)):
         if scene.store.swap_record(stale, record) is not None:
             raise Wrong("the arming record was swapped though it was not as expected: tasks can be lost")
-
-
-def limits(scene: Scene) -> None:
-    """Swap the limits under a wrong `rev`: refused."""
-    must_hold(scene)
-    there = scene.store.read(Limits) or Limits()
-    scene.compare("limits swapped", lambda store: store.swap(replace(there, rev=_FAR), there))
 
 
 def read(scene: Scene) -> None:

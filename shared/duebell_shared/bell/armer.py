@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -87,38 +88,27 @@ class LanesChanged(Exception):
     """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
 
 
+@dataclass(eq=False)
 class Armer:
     """Changes the arming record by compare-and-swap, and makes the rule follow it.
 
     lease  how long a run holds lanes in a rehearsal, where none is renewed while an action works; else None
     """
 
+    store: Store
+    rule: Bell
+    _: KW_ONLY
+    lanes: int
+    head_start: timedelta = timedelta(0)
+    clock: Callable[[], datetime] = utc_now
+    sleep: Callable[[float], None] = time.sleep
+    parallel: Parallel = field(default_factory=Parallel)
+    function: Function | None = None
     lease: timedelta | None = None
-
-    def __init__(
-        self,
-        store: Store,
-        rule: Bell,
-        *,
-        lanes: int,
-        head_start: timedelta = timedelta(0),
-        clock: Callable[[], datetime] = utc_now,
-        sleep: Callable[[float], None] = time.sleep,
-        parallel: Parallel | None = None,
-        function: Function | None = None,
-    ) -> None:
-        self._store = store
-        self._rule = rule
-        self._lanes = lanes
-        self._head_start = head_start
-        self._clock = clock
-        self._sleep = sleep
-        self._parallel = parallel or Parallel()
-        self._function = function
 
     def read(self) -> ArmingRecord:
         """The record; made at the queue's first use, and again if it is damaged."""
-        record = self._store.read_record()
+        record = self.store.read_record()
         return record if record and record.lanes else self._make(record)
 
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
@@ -156,7 +146,7 @@ class Armer:
         Problem: the answer to a write is lost, and the SDK's next try of it is refused: it looks as if others
         had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
-        give_up = self._clock() + PATIENCE
+        give_up = self.clock() + PATIENCE
         for tries in range(_TRIES):
             record = seen if seen and not tries else self.read()
             if applier and record.applier == applier:
@@ -164,15 +154,15 @@ class Armer:
             changed = transition(record)
             if changed == record:
                 return record
-            now = self._clock()
+            now = self.clock()
             if applier and not changed.is_settled(now) and not changed.is_being_applied(now):
                 changed = changed.applying(applier, until=now + HOLD)
-            if swapped := self._store.swap_record(record, changed):
+            if swapped := self.store.swap_record(record, changed):
                 return swapped
-            if self._clock() > give_up:
+            if self.clock() > give_up:
                 break
             if tries or not seen:
-                self._sleep(_pause(tries))
+                self.sleep(_pause(tries))
         raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
     def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
@@ -182,33 +172,33 @@ class Armer:
         one if the caller has just seen it, and `applier` that of its `change`. Raises NotArmed when it cannot
         be confirmed.
         """
-        give_up = self._clock() + PATIENCE
+        give_up = self.clock() + PATIENCE
         failure: DuebellError | None = None
         me, seen = applier or new_applier(), _Hold()
         is_mine = applier is not None and record is not None and record.applier == applier
         for tries in range(_TRIES):
             record = record or self.read()
-            now = self._clock()
+            now = self.clock()
             if record.is_settled(now):
                 return record
             skew = timedelta(0) if record.applier == me else MOST_SKEW
             if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
                     taken = record if is_mine else record.applying(me, until=now + HOLD)
-                    held = record if is_mine else self._store.swap_record(record, taken)
+                    held = record if is_mine else self.store.swap_record(record, taken)
                     is_mine = False
                     record = self._set(held, me) if held else None
                 except AwsUnavailable as error:
                     failure = error
                 except (AwsRefused, NotDeployed) as error:  # waiting does not help
-                    raise NotArmed(f"the {self._rule.kind} could not be set: {error}") from error
+                    raise NotArmed(f"the {self.rule.kind} could not be set: {error}") from error
                 else:
                     continue
-            if self._clock() > give_up:
+            if self.clock() > give_up:
                 break
-            self._sleep(_pause(tries))
+            self.sleep(_pause(tries))
             record = None
-        what = f"the {self._rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
+        what = f"the {self.rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
         raise NotArmed(what, way_out=_TRY_AGAIN) from failure
 
     def start_run_if_late(self, record: ArmingRecord) -> None:
@@ -217,11 +207,11 @@ class Armer:
         `record` is the newest one, with the rule confirmed. Without a function to invoke, or if the call
         fails, the rule still rings, so nothing is raised. While the rule is disabled, no run is started.
         """
-        if self._function is None or not record.rings_too_late(self._clock()):
+        if self.function is None or not record.rings_too_late(self.clock()):
             return
         try:
-            if self._rule.read().is_enabled and self.call():
-                self._function.start()
+            if self.rule.read().is_enabled and self.call():
+                self.function.start()
         except (AwsError, NotArmed, NotDeployed) as error:
             _LOG.warning("no run was started directly, so the rule will do it: %s", error)
 
@@ -231,7 +221,7 @@ class Armer:
 
         def call(record: ArmingRecord) -> ArmingRecord:
             nonlocal is_mine
-            called = record.called(self._clock())
+            called = record.called(self.clock())
             is_mine = called != record
             return called
 
@@ -244,41 +234,41 @@ class Armer:
         Raises AwsError, NotDeployed when none can be read.
         """
         lanes = list(lanes)
-        heads = self._parallel(self._store.head, lanes)
+        heads = self.parallel(self.store.head, lanes)
         failed = [head for head in heads if isinstance(head, DuebellError)]
         if failed and len(failed) == len(lanes):
             raise failed[0]
         for lane, head in zip(lanes, heads, strict=True):
             if isinstance(head, DuebellError):
                 _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, head)
-        now = self._clock()
+        now = self.clock()
         due = [now if isinstance(head, DuebellError) else head for head in heads]
         return dict(zip(lanes, due, strict=True))
 
     def verify(self) -> ArmingRecord:
         """Compare the record with the queue and with the rule, which others may change, and `ensure`."""
         record = self.read()
-        while record.is_held_too_long(self._clock()):
+        while record.is_held_too_long(self.clock()):
             record = self._make(record)
         dues = self.heads(range(len(record.lanes)))
         record = self.change(lambda record: record.lowered(dues))
-        if record.armed is not None and not record.is_being_applied(self._clock()):
+        if record.armed is not None and not record.is_being_applied(self.clock()):
             try:
-                found = self._rule.read()
+                found = self.rule.read()
             except DuebellError as error:
-                raise NotArmed(f"the {self._rule.kind} could not be read: {error}") from error
+                raise NotArmed(f"the {self.rule.kind} could not be read: {error}") from error
             if not found.is_at(record.set_to):
-                record = self._store.swap_record(record, record.disputed()) or self.read()
+                record = self.store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
 
     def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
         taken_at = held.applier_until - HOLD
         minute = ring_minute(held.target, taken_at)
         try:
-            is_all_answered = self._rule.ring_at(
+            is_all_answered = self.rule.ring_at(
                 minute,
                 early=early_minute(minute, held.target, taken_at),
-                within=taken_at + _CALLING - self._clock(),
+                within=taken_at + _CALLING - self.clock(),
             )
         except (AwsRefused, NotDeployed):
             # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
@@ -286,7 +276,7 @@ class Armer:
             self.change(lambda newest: newest.unheld() if newest.applier == me else newest)
             raise
 
-        answered_at = self._clock()
+        answered_at = self.clock()
         return self.change(
             lambda newest: newest.confirmed(
                 me, held.target, minute, now=answered_at, may_land_again=not is_all_answered
@@ -299,22 +289,22 @@ class Armer:
 
         Lanes that have tasks in them count, whatever the settings say now.
         """
-        lanes = len(damaged.lanes) if damaged and damaged.lanes else self._lanes
+        lanes = len(damaged.lanes) if damaged and damaged.lanes else self.lanes
         heads = self.heads(range(lanes))
-        beyond = self._parallel(self._store.head, range(lanes, MAX_LANES))
+        beyond = self.parallel(self.store.head, range(lanes, MAX_LANES))
         for lane, head in enumerate(beyond, start=lanes):
             if isinstance(head, DuebellError):  # then the number of lanes is unknown
                 raise head
             heads[lane] = head
-        limits = self._store.read(Limits)
+        limits = self.store.read(Limits)
         in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
         made = ArmingRecord(
             lanes=tuple(Lane(due=heads[lane]) for lane in range(max(lanes, *in_use, 0))),
-            head_start=self._head_start,
+            head_start=self.head_start,
             earlier=damaged.earlier if damaged else (),
             limits=limits.rev if limits else 0,
         )
-        return self._store.swap_record(damaged, made) or self.read()
+        return self.store.swap_record(damaged, made) or self.read()
 
 
 class _Hold:

@@ -108,21 +108,17 @@ def parse_aws(text: str) -> Cron:
         raise _invalid(
             f"cron(…) needs six fields, minute hour day-of-month month day-of-week year, not {len(fields)}"
         )
-    minute, hour, month_day, month, week_day, year = fields
+    *_, month_day, _, week_day, year = fields
     if (month_day == "?") == (week_day == "?"):
         raise _invalid(
             f"exactly one of day-of-month ({shortened(month_day)}) and day-of-week ({shortened(week_day)}) "
             "must be ?: AWS's cron takes the day from the other"
         )
-    return Cron(
-        minutes=_minutes_of_day(minute, hour),
+    return _cron(
+        fields,
         month_days=None if month_day in {"?", "*"} else _month_days(month_day),
         week_days=None if week_day in {"?", "*"} else _aws_week_days(week_day),
-        either=False,
-        months=_MONTH.set_of(month),
         years=None if year == "*" else _YEAR.set_of(year),
-        by_the_minute=_is_by_the_minute(hour),
-        fields=tuple(fields),
     )
 
 
@@ -138,18 +134,36 @@ def parse_classic(text: str) -> Cron:
     for name, field in zip(_CLASSIC, fields, strict=True):
         if odd := re.search(r"[?LW#]", re.sub(r"[A-Z]{3}", "", field)):
             raise _invalid(f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields")
-    minute, hour, month_day, month, week_day = fields
+    *_, month_day, _, week_day = fields
     # A field that begins with a star restricts nothing: then both must match. Else either is enough.
     either = not month_day.startswith("*") and not week_day.startswith("*")
     weekdays = frozenset((number - 1) % 7 for number in _CLASSIC_WEEK_DAY.set_of(week_day))
-    return Cron(
-        minutes=_minutes_of_day(minute, hour),
+    return _cron(
+        fields,
         month_days=None if month_day == "*" else Days(numbers=_MONTH_DAY.set_of(month_day)),
         week_days=None if week_day == "*" else Days(weekdays=weekdays),
         either=either,
+    )
+
+
+def _cron(
+    fields: list[str],
+    *,
+    month_days: Days | None,
+    week_days: Days | None,
+    either: bool = False,
+    years: frozenset[int] | None = None,
+) -> Cron:
+    minute, hour, _, month, *_ = fields
+    minutes, hours = sorted(_MINUTE.set_of(minute)), sorted(_HOUR.set_of(hour))
+    return Cron(
+        minutes=tuple(60 * hour + minute for hour in hours for minute in minutes),
+        month_days=month_days,
+        week_days=week_days,
+        either=either,
         months=_MONTH.set_of(month),
-        years=None,
-        by_the_minute=_is_by_the_minute(hour),
+        years=years,
+        by_the_minute="*" in hour or "/" in hour,
         fields=tuple(fields),
     )
 
@@ -212,15 +226,6 @@ _YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {})
 
 _CLASSIC = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _AWS = (*_CLASSIC, "year")
-
-
-def _minutes_of_day(minute: str, hour: str) -> tuple[int, ...]:
-    minutes, hours = sorted(_MINUTE.set_of(minute)), sorted(_HOUR.set_of(hour))
-    return tuple(60 * hour + minute for hour in hours for minute in minutes)
-
-
-def _is_by_the_minute(hour: str) -> bool:
-    return "*" in hour or "/" in hour
 
 
 def _month_days(text: str) -> Days:

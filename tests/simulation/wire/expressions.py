@@ -8,10 +8,11 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Ope
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import lru_cache
+from types import CodeType
 from typing import Any, NamedTuple
 
-from .refused import Refused, invalid
+from .refused import invalid
 
 __all__ = ["Item", "Names", "Range", "Update", "Value", "Values", "condition", "key_range", "plus", "update"]
 
@@ -21,18 +22,6 @@ Names = Mapping[str, str]
 Values = Mapping[str, Value]
 
 
-class _Given(NamedTuple):
-    """What an expression refers to: the item, and the names and values that are given beside it."""
-
-    item: Mapping[str, Value]
-    names: Names
-    values: Values
-
-
-_Operand = Callable[[_Given], Value | None]
-_Test = Callable[[_Given], bool]
-
-_TOKEN = re.compile(r"\s*(#\w+|:\w+|<>|<=|>=|[=<>(),+]|[A-Za-z_]+)")
 _KEY = re.compile(
     r"(\()?(#\w+) = (:\w+)(?: AND (?:(#\w+) (?:(=|<=|<|>=|>) (:\w+)|BETWEEN (:\w+) AND (:\w+))"
     r"|begins_with \((#\w+), (:\w+)\)))?(?(1)\))"
@@ -41,12 +30,43 @@ _KEY = re.compile(
 #: After every text that matters.
 _LAST = "\U0010ffff"
 
-_COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+#: What stands in a condition, and what it is in Python, whose precedence is the same.
+_TOKEN = re.compile(r"\s*(?:([#:]\w+)|(<>|<=|>=|[=<>(),])|([A-Za-z_]+))\s*")
+_IN_PYTHON = {"=": "==", "<>": "!=", "AND": "and", "OR": "or", "NOT": "not", "IN": "in"}
+_FUNCTIONS = {"attribute_exists", "attribute_not_exists", "attribute_type"}
+_BETWEEN = re.compile(r"(?P<value>[#:]\w+) BETWEEN (?P<low>[#:]\w+) AND (?P<high>[#:]\w+)")
+_ONLY_ONE = re.compile(r" IN \(([#:]\w+)\)")
+
+
+class _Operand:
+    """A value in a comparison. One that is missing equals nothing, and is neither before nor after."""
+
+    def __init__(self, value: Value | None) -> None:
+        self.value = value
+
+    def _both(self, other: "_Operand") -> tuple[Any, Any] | None:
+        """Both as they can be compared; None if a value is missing, or the types differ."""
+        if self.value is None or other.value is None:
+            return None
+        if "N" in self.value and "N" in other.value:
+            return Decimal(self.value["N"]), Decimal(other.value["N"])
+        if self.value.keys() != other.value.keys():
+            return None
+        return next(iter(self.value.values())), next(iter(other.value.values()))
+
+    def __eq__(self, other: object) -> bool:
+        both = self._both(other) if isinstance(other, _Operand) else None
+        return both is not None and bool(both[0] == both[1])
+
+    def __lt__(self, other: "_Operand") -> bool:
+        both = self._both(other)
+        return both is not None and bool(both[0] < both[1])
+
+    def __le__(self, other: "_Operand") -> bool:
+        both = self._both(other)
+        return both is not None and bool(both[0] <= both[1])
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Update(NamedTuple):
@@ -100,8 +120,21 @@ def condition(text: str | None, names: Names, values: Values) -> Callable[[Mappi
     """Whether an item is so. Raises Refused."""
     if text is None:
         return lambda _: True
-    test = _compiled(text)
-    return lambda item: test(_Given(item, names, values))
+    code = _compiled(text)
+
+    def test(item: Mapping[str, Value]) -> bool:
+        def operand(reference: str) -> _Operand:
+            return _Operand(item.get(names[reference]) if reference[0] == "#" else values[reference])
+
+        scope = {
+            "operand": operand,
+            "attribute_exists": lambda one: one.value is not None,
+            "attribute_not_exists": lambda one: one.value is None,
+            "attribute_type": lambda one, kind: one.value is not None and kind.value["S"] in one.value,
+        }
+        return bool(eval(code, {"__builtins__": {}}, scope))
+
+    return test
 
 
 @lru_cache(1000)
@@ -140,155 +173,18 @@ def update(text: str) -> Update:
 
 
 @lru_cache(1000)
-def _compiled(text: str) -> _Test:
-    parser = _Parser(text)
-    test = parser.either()
-    parser.expect_end()
-    return test
-
-
-class _Parser:
-    """Reads a condition expression, by recursive descent."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens: list[str] = []
-        at = 0
-        while at < len(text):
-            if not (found := _TOKEN.match(text, at)):
-                raise self._odd(text[at:])
-            self._tokens.append(found[1])
-            at = found.end()
-
-    def either(self) -> _Test:
-        tests = [self._all()]
-        while self._take("OR"):
-            tests.append(self._all())
-        return tests[0] if len(tests) == 1 else partial(_any_of, tuple(tests))
-
-    def expect_end(self) -> None:
-        if self._tokens:
-            raise self._odd(self._tokens[0])
-
-    def _all(self) -> _Test:
-        tests = [self._one()]
-        while self._take("AND"):
-            tests.append(self._one())
-        return tests[0] if len(tests) == 1 else partial(_all_of, tuple(tests))
-
-    def _one(self) -> _Test:
-        if self._take("NOT"):
-            return partial(_not, self._one())
-        if self._take("("):
-            inner = self.either()
-            self._expect(")")
-            return inner
-        if self._tokens and self._tokens[0].isidentifier():
-            return self._function(self._tokens.pop(0))
-        return self._comparison()
-
-    def _function(self, name: str) -> _Test:
-        self._expect("(")
-        path = self._operand()
-        of_type = self._operand() if self._take(",") else None
-        self._expect(")")
-        match name, of_type:
-            case "attribute_exists", None:
-                return lambda given: path(given) is not None
-            case "attribute_not_exists", None:
-                return lambda given: path(given) is None
-            case "attribute_type", wanted if wanted is not None:
-                return partial(_is_of_type, path, wanted)
-        raise self._odd(name)
-
-    def _comparison(self) -> _Test:
-        left = self._operand()
-        operator = self._tokens.pop(0) if self._tokens else ""
-        match operator:
-            case "=":
-                right = self._operand()
-                return partial(_equals, left, right)
-            case "<>":
-                right = self._operand()
-                return partial(_not, partial(_equals, left, right))
-            case "<" | "<=" | ">" | ">=":
-                return partial(_compares, _COMPARATORS[operator], left, self._operand())
-            case "BETWEEN":
-                low = partial(_compares, _COMPARATORS[">="], left, self._operand())
-                self._expect("AND")
-                high = partial(_compares, _COMPARATORS["<="], left, self._operand())
-                return partial(_all_of, (low, high))
-            case "IN":
-                return partial(_is_in, left, self._several())
-        raise self._odd(operator)
-
-    def _several(self) -> tuple[_Operand, ...]:
-        self._expect("(")
-        several = [self._operand()]
-        while self._take(","):
-            several.append(self._operand())
-        self._expect(")")
-        return tuple(several)
-
-    def _operand(self) -> _Operand:
-        token = self._tokens.pop(0) if self._tokens else ""
-        if token.startswith("#"):
-            return lambda given: given.item.get(given.names[token])
-        if token.startswith(":"):
-            return lambda given: given.values[token]
-        raise self._odd(token)
-
-    def _take(self, token: str) -> bool:
-        if self._tokens and self._tokens[0] == token:
-            del self._tokens[0]
-            return True
-        return False
-
-    def _expect(self, token: str) -> None:
-        if not self._take(token):
-            raise self._odd(self._tokens[0] if self._tokens else "")
-
-    def _odd(self, at: str) -> Refused:
-        return invalid(f"the expression {self._text!r} is not understood at {at!r}")
-
-
-def _any_of(tests: tuple[_Test, ...], given: _Given) -> bool:
-    return any(test(given) for test in tests)
-
-
-def _all_of(tests: tuple[_Test, ...], given: _Given) -> bool:
-    return all(test(given) for test in tests)
-
-
-def _not(test: _Test, given: _Given) -> bool:
-    return not test(given)
-
-
-def _is_of_type(path: _Operand, wanted: _Operand, given: _Given) -> bool:
-    value, kind = path(given), wanted(given)
-    return value is not None and kind is not None and kind["S"] in value
-
-
-def _is_in(left: _Operand, several: tuple[_Operand, ...], given: _Given) -> bool:
-    return any(_equals(left, each, given) for each in several)
-
-
-def _equals(left: _Operand, right: _Operand, given: _Given) -> bool:
-    one, other = left(given), right(given)
-    if one is None or other is None:
-        return False
-    if "N" in one and "N" in other:
-        return Decimal(one["N"]) == Decimal(other["N"])
-    return one == other
-
-
-def _compares(compare: Callable[[Any, Any], bool], left: _Operand, right: _Operand, given: _Given) -> bool:
-    """Whether the one is before, or after, the other; values of different types are neither."""
-    one, other = left(given), right(given)
-    if one is None or other is None:
-        return False
-    if "S" in one and "S" in other:
-        return compare(one["S"], other["S"])
-    if "N" in one and "N" in other:
-        return compare(Decimal(one["N"]), Decimal(other["N"]))
-    return False
+def _compiled(text: str) -> CodeType:
+    """The condition as Python's. Raises Refused."""
+    left = _ONLY_ONE.sub(r" = \1", _BETWEEN.sub(r"\g<low> <= \g<value> <= \g<high>", text))
+    python = ""
+    while left:
+        found = _TOKEN.match(left)
+        if not found or (found[3] and found[3] not in _FUNCTIONS | _IN_PYTHON.keys()):
+            raise invalid(f"the expression {text!r} is not understood at {left!r}")
+        reference, other = found[1], found[2] or found[3]
+        python += f"operand({reference!r})" if reference else f" {_IN_PYTHON.get(other, other)} "
+        left = left[found.end() :]
+    try:
+        return compile(python.strip(), "condition", "eval")
+    except SyntaxError:
+        raise invalid(f"the expression {text!r} is not understood") from None

@@ -4,7 +4,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.ht
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,7 +13,10 @@ from .refused import invalid
 
 __all__ = ["DELETE", "INSERT", "Statement", "parse"]
 
-INSERT, _UPDATE, DELETE = "INSERT", "UPDATE", "DELETE"
+INSERT, DELETE = "INSERT", "DELETE"
+
+#: Where a parameter is to stand.
+_MARK: Value = {}
 
 _INSERT_FORM = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\{.+\})')
 _UPDATE_FORM = re.compile(
@@ -26,19 +29,27 @@ _DELETE_FORM = re.compile(r'DELETE FROM "(?P<table>[^"]+)" WHERE (?P<where>"\w+"
 
 
 class Statement(NamedTuple):
-    """One statement with its parameters."""
+    """One statement with its parameters; `marks` is how many there are."""
 
     verb: str
     table: str
-    key: tuple[str, str]
+    marks: int
     sets: Item
     adds: Item
     removes: Sequence[str]
     where: Item
     returns: bool
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key of the item. Raises Refused."""
+        given = self.sets if self.verb == INSERT else self.where
+        if not given.keys() >= {"lane", "id"}:
+            raise invalid("the statement does not have the whole key")
+        return given["lane"]["S"], given["id"]["S"]
+
     def applies_to(self, item: Item) -> bool:
-        """Whether the conditions beside the key hold."""
+        """Whether the conditions hold, the key among them."""
         return all(item.get(name) == value for name, value in self.where.items())
 
     def update(self, item: Item) -> Item:
@@ -57,71 +68,35 @@ def parse(text: str, parameters: Sequence[Value]) -> Statement:
     if form.marks != len(parameters):
         raise invalid("Number of parameters in request and statement do not match")
     given = iter(parameters)
-    if form.verb == INSERT:
-        item = dict(zip(form.sets, given, strict=True))
-        return Statement(INSERT, form.table, _key(item), item, {}, (), {}, returns=False)
-    sets, adds = _take(given, form.sets), _take(given, form.adds)
-    where = _take(given, form.where)
-    key = _key(where)
-    return Statement(
-        form.verb,
-        form.table,
-        key,
-        sets,
-        adds,
-        form.removes,
-        {name: value for name, value in where.items() if name not in {"lane", "id"}},
-        returns=form.returns,
+    sets, adds, where = (
+        {name: next(given) for name in names} for names in (form.sets, form.adds, form.where)
     )
-
-
-class _Form(NamedTuple):
-    """A statement without its parameters."""
-
-    verb: str
-    table: str
-    marks: int
-    sets: Sequence[str] = ()
-    adds: Sequence[str] = ()
-    removes: Sequence[str] = ()
-    where: Sequence[str] = ()
-    returns: bool = False
+    statement = form._replace(sets=sets, adds=adds, where=where)
+    _ = statement.key  # which is refused if it is not whole
+    return statement
 
 
 @lru_cache(1000)
-def _form(text: str) -> _Form:
-    if found := _INSERT_FORM.fullmatch(text):
-        names = re.findall(r"'(\w+)':\?", found["value"])
-        return _Form(INSERT, found["table"], len(names), names)
-    if found := _DELETE_FORM.fullmatch(text):
-        where = re.findall(r'"(\w+)"=\?', found["where"])
-        return _Form(DELETE, found["table"], len(where), where=where)
-    if not (found := _UPDATE_FORM.fullmatch(text)):
+def _form(text: str) -> Statement:
+    """The statement without its parameters."""
+    found = _INSERT_FORM.fullmatch(text) or _DELETE_FORM.fullmatch(text) or _UPDATE_FORM.fullmatch(text)
+    if not found:
         raise invalid(f"the statement {text!r} is not understood")
-    clauses = found["clauses"]
+    parts = found.groupdict("")
+    clauses = parts.get("clauses", "")
     adds = [name for name, other in re.findall(r'SET "(\w+)"="(\w+)"\+\?', clauses) if name == other]
     sets = re.findall(r'SET "(\w+)"=\?', clauses)
-    where = re.findall(r'"(\w+)"=\?', found["where"])
     if re.findall(r'SET "(\w+)"', clauses) != [*sets, *adds]:
         raise invalid(f"the statement {text!r} is not understood: it adds before it sets, or to another")
-    return _Form(
-        _UPDATE,
-        found["table"],
+    sets = sets or re.findall(r"'(\w+)':\?", parts.get("value", ""))
+    where = re.findall(r'"(\w+)"=\?', parts.get("where", ""))
+    return Statement(
+        text.partition(" ")[0],
+        parts["table"],
         len(sets) + len(adds) + len(where),
-        sets=sets,
-        adds=adds,
-        removes=re.findall(r'REMOVE "(\w+)"', clauses),
-        where=where,
-        returns=bool(found["returning"]),
+        dict.fromkeys(sets, _MARK),
+        dict.fromkeys(adds, _MARK),
+        re.findall(r'REMOVE "(\w+)"', clauses),
+        dict.fromkeys(where, _MARK),
+        returns=bool(parts.get("returning")),
     )
-
-
-def _take(given: Iterator[Value], names: Sequence[str]) -> Item:
-    return {name: next(given) for name in names}
-
-
-def _key(item: Item) -> tuple[str, str]:
-    try:
-        return item["lane"]["S"], item["id"]["S"]
-    except KeyError:
-        raise invalid("the statement does not have the whole key") from None

@@ -3,11 +3,12 @@
 import pytest
 
 from duebell import Worker
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.settings import Settings
 from tests.support import Clock
-from tests.worker.run_of_one.scene import Costs, CountingStore, HookedBell, rehearsed
+from tests.worker.run_of_one.scene import Costs, CountingStore, HookedBell
 
 
 @pytest.fixture
@@ -39,4 +40,6 @@ def done() -> list[str]:
 
 @pytest.fixture
 def worker(backend: Backend, done: list[str]) -> Worker:
-    return rehearsed(backend, done)
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: done.append(task.id))
+    return worker

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from duebell import Editor, Worker
-from duebell_infra.testing import Bell, InlinePool
-from duebell_shared.backend import Backend
+from duebell_infra.testing import Bell
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell as AnyBell
 from duebell_shared.bell.expression import next_ring
@@ -23,7 +21,7 @@ NEXT = DUE + 2 * HOUR
 
 
 class CountingStore(HookedStore):
-    """Counts the reads and writes of the record; something can happen just before a write, or after it.
+    """Counts the reads and writes of the record.
 
     The first write for which `loses_answer` takes effect, and is refused when the SDK tries it again.
     """
@@ -32,8 +30,6 @@ class CountingStore(HookedStore):
         super().__init__()
         self.reads = 0
         self.swaps = 0
-        self.before: Callable[[ArmingRecord], object] = lambda _: None
-        self.after: Callable[[ArmingRecord], object] = lambda _: None
         self.loses_answer: Callable[[ArmingRecord], bool] = lambda _: False
 
     def read_record(self) -> ArmingRecord | None:
@@ -42,10 +38,8 @@ class CountingStore(HookedStore):
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         is_lost = self.loses_answer(new)
-        self.before(new)
         self.swaps += 1
         swapped = super().swap_record(old, new)
-        self.after(new)
         if not is_lost:
             return swapped
         self.loses_answer = lambda _: False
@@ -58,18 +52,15 @@ class CountingStore(HookedStore):
 
 
 class HookedBell(Bell):
-    """The rule; something can happen just before it is set, or after."""
+    """The rule; something can happen just before it is set."""
 
     def __init__(self) -> None:
         super().__init__()
         self.before: Callable[[], object] = lambda: None
-        self.after: Callable[[], object] = lambda: None
 
     def _put_rule(self, **arguments: Any) -> dict[str, Any]:
         self.before()
-        answer = super()._put_rule(**arguments)
-        self.after()
-        return answer
+        return super()._put_rule(**arguments)
 
 
 class Costs:
@@ -100,13 +91,6 @@ class Costs:
         return sum(count for (verb, _), count in self._store.calls.items() if verb == wanted)
 
 
-def rehearsed(backend: Backend, done: list[str]) -> Worker:
-    """A worker whose action `act` is noted."""
-    worker = Worker(backend=backend, pool=lambda _: InlinePool())
-    worker.action("act")(lambda _, task: done.append(task.id))
-    return worker
-
-
 def ring(clock: Clock, bell: HookedBell, *, after: timedelta = 10 * SECOND) -> None:
     """Let time pass to so long after the beginning of the next minute that the rule rings in."""
     minute = next_ring(bell.expression, clock.now)
@@ -114,16 +98,12 @@ def ring(clock: Clock, bell: HookedBell, *, after: timedelta = 10 * SECOND) -> N
     clock.now = minute + after
 
 
-def in_lane(editor: Editor, lane: int, *, name: str = "task") -> str:
-    return next(id for n in range(99) if editor.queue.lane_of(id := f"{name}-{n}") == lane)
-
-
 def at_release(store: CountingStore, change: Callable[[], object]) -> None:
     """Make this change once, when the run is about to write that it gives its lanes back."""
 
     def hook(new: ArmingRecord) -> None:
         if store.is_release(new):
-            store.before = lambda _: None
+            store.on_write = lambda _: None
             change()
 
-    store.before = hook
+    store.on_write = hook

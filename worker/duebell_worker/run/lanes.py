@@ -135,10 +135,10 @@ class Trouble:
                 if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
                     del self._lanes[lane]
 
-    def written(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
-        """Note the result of each write of one call, by lane.
+    def note(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
+        """Note the result of each read or write of one call, by lane.
 
-        A lane in which any write was answered, even with a refusal of that write, is not in trouble.
+        A lane in which any was answered, even with a refusal of that write, is not in trouble.
         """
         errors: dict[int, AwsError] = {}
         answered: set[int] = set()
@@ -296,16 +296,12 @@ class Lanes:
         self, lanes: Iterable[int], read: Callable[[int], _T], *, call: Call = Call.READ
     ) -> dict[int, _T]:
         lanes = [lane for lane in lanes if self.trouble.again_at(lane) is None]
-        answers: dict[int, _T] = {}
-        for lane, answer in zip(lanes, self._context.backend.parallel(read, lanes), strict=True):
-            if isinstance(answer, AwsError):
-                self.trouble.failed(lane, call, answer)
-            elif isinstance(answer, DuebellError):
+        answers = list(zip(lanes, self._context.backend.parallel(read, lanes), strict=True))
+        for _, answer in answers:
+            if isinstance(answer, DuebellError) and not isinstance(answer, AwsError):
                 raise answer
-            else:
-                answers[lane] = answer
-        self.trouble.answered(answers, call)
-        return answers
+        self.trouble.note(call, answers)
+        return {lane: answer for lane, answer in answers if not isinstance(answer, DuebellError)}
 
     def claim(self, keys: Sequence[QueueKey], status: Status) -> list[Task | BaseException | None]:
         """Claim the tasks with these keys and this status; return each as claimed, in order.
@@ -345,7 +341,7 @@ class Lanes:
                     return [error] * len(batch)
                 size = 1
             else:
-                self.trouble.written(call, zip(lanes, results, strict=True))
+                self.trouble.note(call, zip(lanes, results, strict=True))
                 return results
         parts = [slice(first, first + size) for first in range(0, len(batch), size)]
         return [one for part in parts for one in self._write(call, write, batch[part], lanes[part])]

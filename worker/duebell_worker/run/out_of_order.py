@@ -52,36 +52,31 @@ class HeldTasks:
         """True if there are some whose places are ahead; the others are found in the queue."""
         return bool(self._keys) and any(self._actions())
 
-    def find(self, lanes: Iterable[int]) -> None:
-        """Read the next tasks of the lines that there were when limits were changed, if none is known.
+    def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
+        """Read the next tasks of the lanes, if some of them may be started before their places.
 
-        Where tasks of other actions are in between, few or none are found: those wait for their places.
+        Those are the tasks of lines that there were when limits were changed, if none is known; and once
+        after each claim of lanes, what runs that `died` with them had started. Behind many tasks of other
+        actions, they are found at their places.
         """
         lines = self._limiter.lines()
         self._has_more = self._has_more and bool(lines)
-        if not lines or self or lines == self._looked_for:
+        reads_lines = bool(lines) and not self and lines != self._looked_for
+        reads_left = bool(died) and died is not self._died and self._limiter.is_any
+        if not reads_lines and not reads_left:
             return
-        now, end = self._context.now(), max(lines.values())
-        keys = sorted(self._lanes.ahead(lanes, after=now, before=end, most=_READ))[:_AT_ONCE]
-        for task in self._lanes.tasks_of(keys).values():
-            if task.status is Status.SCHEDULED and task.action in lines:
-                self.remember(task)
-        self._has_more = bool(self)
-        self._looked_for = {} if self else lines
-
-    def find_left_running(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
-        """Find what runs had started before its place when they died, once after each claim of lanes.
-
-        It is at the head of the line; behind many tasks of other actions it is found at its place.
-        """
-        if not died or died is self._died or not self._limiter.is_any:
-            return
-        self._died = died
-        keys = self._lanes.ahead(lanes, after=self._context.now(), before=NEVER, most=_READ)
+        end = NEVER if reads_left else max(lines.values())
+        keys = self._lanes.ahead(lanes, after=self._context.now(), before=end, most=_READ)
         own = self._attempts.under_way()
         for key, task in self._lanes.tasks_of(sorted(keys)[:_AT_ONCE]).items():
-            if task.status is Status.RUNNING and task.limited_since and key not in own:
+            if reads_left and task.status is Status.RUNNING and task.limited_since and key not in own:
                 self._attempts.not_claimed.append(key)
+            elif reads_lines and task.status is Status.SCHEDULED and task.action in lines:
+                self.remember(task)
+        self._died = died
+        if reads_lines:
+            self._has_more = bool(self)
+            self._looked_for = {} if self else lines
 
     def take(self) -> Iterator[QueueKey]:
         for action in self._actions():

@@ -6,18 +6,7 @@ from fastapi import APIRouter, Path, Query
 from msgspec import UNSET
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import (
-    CalendarsAnswer,
-    DeadLetterList,
-    Handled,
-    Json,
-    KnownWorker,
-    Limits,
-    Timeline,
-    TimeZones,
-    bulk_failures,
-    recurring_answer,
-)
+from duebell_editor.http.answers import CalendarsAnswer, Json, bulk_failures, recurring_answer
 from duebell_editor.http.description import AWS, answers
 from duebell_editor.http.requests import (
     AuditQuery,
@@ -59,7 +48,7 @@ def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
 
     The counts of a long queue are estimates.
     """
-    return Json(Timeline(buckets=editor.timeline(**span.given())))
+    return Json({"buckets": editor.timeline(**span.given())})
 
 
 @router.get("/history", summary="Count the tasks that ended", responses=answers("PastTimeline", 422, *AWS))
@@ -95,7 +84,7 @@ def get_worker(editor: VisitorsEditor) -> Json:
 
     If it could not start, the error says why.
     """
-    return Json(KnownWorker(worker=editor.worker()))
+    return Json({"worker": editor.worker()})
 
 
 @router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)
@@ -164,7 +153,7 @@ def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
 @router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))
 def list_time_zones() -> Json:
     """By name, with those that are kept for backward compatibility."""
-    return Json(TimeZones(tzdata=TZDATA_VERSION, names=sorted(zone_names())))
+    return Json({"tzdata": TZDATA_VERSION, "names": sorted(zone_names())})
 
 
 @router.get("/audit", summary="List changes", responses=answers("Changes", 422, *AWS))
@@ -176,7 +165,7 @@ def list_audit(which: Annotated[AuditQuery, Query()], editor: VisitorsEditor) ->
 @router.get("/dead-letters", summary="List dead letters", responses=answers("DeadLetterList", 422, *AWS))
 def list_dead_letters(editor: VisitorsEditor) -> Json:
     """The messages of all dead-letter queues of the stack, 1,000 of each at most."""
-    return Json(DeadLetterList(letters=editor.dead_letters()))
+    return Json({"letters": editor.dead_letters()})
 
 
 @router.post(
@@ -184,7 +173,7 @@ def list_dead_letters(editor: VisitorsEditor) -> Json:
 )
 def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
     """Sends messages of the intake again. For lost rings and failed runs, sets the rule and deletes them."""
-    return Json(Handled(count=editor.redrive(queue)))
+    return Json({"count": editor.redrive(queue)})
 
 
 @router.post(
@@ -194,7 +183,7 @@ def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
 )
 def delete_dead_letters(queue: DeadLetters, body: LettersToDelete, editor: VisitorsEditor) -> Json:
     """Deletes messages for good: those with these ids, or 1,000 of the queue at most."""
-    return Json(Handled(count=editor.delete_dead_letters(queue, body.ids)))
+    return Json({"count": editor.delete_dead_letters(queue, body.ids)})
 
 
 Action = Annotated[str, Path(description="The action's name, percent-encoded", examples=["put_on_sale"])]
@@ -203,7 +192,7 @@ Action = Annotated[str, Path(description="The action's name, percent-encoded", e
 @router.get("/limits", summary="List the limits of actions", responses=answers("Limits", *AWS))
 def list_limits(editor: VisitorsEditor) -> Json:
     """The actions that have limits, by their code or because they were set."""
-    return Json(Limits(limits=editor.limits()))
+    return Json({"limits": editor.limits()})
 
 
 @router.patch(

@@ -17,7 +17,6 @@ from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import (
     BulkAnswer,
     Json,
-    TaskHistory,
     add_answer,
     backfill_answer,
     bulk_answer,
@@ -265,7 +264,7 @@ def explain_task(id: Id, editor: VisitorsEditor) -> Json:
 )
 def tell_history(id: Id, editor: VisitorsEditor) -> Json:
     """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
-    return Json(TaskHistory(events=editor.history(id)))
+    return Json({"events": editor.history(id)})
 
 
 @router.get(

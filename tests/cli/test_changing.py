@@ -1,0 +1,271 @@
+"""The commands that change and show tasks: one, several, or those of a filter; recurring ones."""
+
+import re
+import socket
+from datetime import timedelta
+from unittest import mock
+
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell import Editor
+from duebell_editor.cli.context import Context
+from duebell_editor.cli.output import Output
+from duebell_editor.http import create_app
+from duebell_shared.instants import render
+from tests.cli.program import Duebell, fail, lines
+
+
+def test_json_is_the_same_here_and_over_http(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a", "--payload", '{"n": [1e22, 12345678901234567890123, "ü"]}')
+    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "b")
+    fail(editor, "a")
+    client = TestClient(create_app(editor), base_url="http://localhost")
+    for task_id in ("a", "b"):
+        assert lines(duebell("show", task_id, "--json").out) == [client.get(f"/api/tasks/{task_id}").json()]
+    assert lines(duebell("status", "--json").out) == [client.get("/api/status").json()]
+
+
+def test_show_tells_all_there_is_to_know(duebell: Duebell, editor: Editor) -> None:
+    duebell(
+        "add", "x", "--in", "1h", "--id", "a [bold]", "--payload", '{"text": "\\u001b[31m \\u202e ü [red]"}'
+    )
+    fail(editor, "a [bold]")
+    status, out, _ = duebell("show", "a [bold]")
+    facts = dict(re.findall(r"(?m)^(\w+(?: \w+)*)  +(.*)$", out.partition("\nfailures\n")[0]))
+    assert status == 0
+    assert facts["id"].strip() == "a [bold]"
+    assert facts["status"].strip() == "failed"
+    assert facts["due"].strip() == "2026-11-21 13:00:00 UTC (in 1 h)"
+    assert facts["failure"].strip() == "type: ValueError"
+    assert r'"text": "\u001b[31m \u202e ü [red]"' in out
+    assert "line 2" in out
+    instant = "2026-11-21 13:00:00 UTC"
+    told = [instant, "1", instant, instant, "ValueError", r"\x1b[2Jgone [red]"]
+    assert re.split(r"  +", out.splitlines()[-1].strip()) == told
+    assert "\x1b" not in out
+
+
+def test_a_task_is_moved_paused_resumed_retried_and_cancelled(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    assert duebell("move", "a", "--in", "2h").out.endswith("due 2026-11-21 14:00:00 UTC (in 2 h)\n")
+    assert duebell("move", "a", "--due", "2026-11-21T16:00+01:00").out.endswith("15:00:00 UTC (in 3 h)\n")
+    assert duebell("pause", "a").out.startswith("a: paused, x due ")
+    assert duebell("pause", "a").err.startswith("error: cannot pause task 'a': it is paused")
+    assert lines(duebell("resume", "a", "--json").out)[0]["status"] == "scheduled"
+    fail(editor, "a")
+    assert duebell("retry", "a").out.startswith("a: scheduled, ")
+    assert duebell("cancel", "a").out.startswith("a: cancelled, ")
+    assert duebell("cancel", "a").status == 4
+
+
+def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    status, out, _ = duebell("why", "a")
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            "it is not due yet: 2026-11-21T13:00:00.000Z",
+            "  it starts by 2026-11-21 13:03:30 UTC (in 1 h 4 min), if nothing goes wrong",
+        ],
+    )
+    client = TestClient(create_app(editor), base_url="http://localhost")
+    assert lines(duebell("why", "a", "--json").out) == [client.get("/api/tasks/a/why").json()]
+    duebell("pause", "a")
+    assert "duebell resume ID" in duebell("why", "a").out
+    assert (duebell("why", "nobody").status, client.get("/api/tasks/nobody/why").status_code) == (3, 404)
+
+
+@pytest.fixture
+def three(duebell: Duebell, editor: Editor) -> Editor:
+    """Three tasks; the last has another action."""
+    for id, action in (("a-1", "x"), ("a-2", "x"), ("b-1", "y")):
+        duebell("add", action, "--in", "1h", "--id", id)
+    return editor
+
+
+def statuses(editor: Editor) -> list[str]:
+    return [editor.get(id).status.value for id in ("a-1", "a-2", "b-1")]
+
+
+def test_several_are_named(duebell: Duebell, three: Editor) -> None:
+    assert duebell("pause", "a-1", "b-1") == (0, "2 tasks paused, 0 failed\n", "")
+    assert statuses(three) == ["paused", "scheduled", "paused"]
+
+
+def test_those_that_do_not_allow_it_are_told_and_the_others_are_done(duebell: Duebell, three: Editor) -> None:
+    status, out, err = duebell("cancel", "a-1", "nope", "a-2")
+    assert (status, out) == (7, "2 tasks cancelled, 1 failed\n")
+    assert err.startswith("there is no task 'nope'")
+    assert statuses(three) == ["cancelled", "cancelled", "scheduled"]
+    # And a program has them as one object
+    outcome = duebell("cancel", "a-1", "b-1", "--json")
+    [document] = lines(outcome.out)
+    assert (outcome.status, outcome.err) == (7, "")
+    assert (document["found"], document["changed"], document["dry_run"]) == (2, ["b-1"], False)
+    assert [failure["id"] for failure in document["failures"]] == ["a-1"]
+    assert "it is cancelled" in document["failures"][0]["detail"]
+
+
+def test_what_a_list_gives_can_be_piped_in(duebell: Duebell, three: Editor) -> None:
+    listed = duebell("list", "--action", "x").out
+    assert duebell("cancel", "-", stdin=listed + "\r\n\n").out == "2 tasks cancelled, 0 failed\n"
+    assert statuses(three) == ["cancelled", "cancelled", "scheduled"]
+
+
+def test_a_filter_is_counted_before_anything_is_done(duebell: Duebell, three: Editor) -> None:
+    # When it is only counted
+    outcome = duebell("cancel", "--prefix", "a-", "--dry-run")
+    assert outcome == (0, "2 tasks would be cancelled; nothing was changed\n", "")
+    # Or nobody can be asked, and nobody has said yes
+    status, out, err = duebell("cancel", "--prefix", "a-")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: duebell: 2 tasks (")
+    assert "would be cancelled: give --yes to do it, or --dry-run to count only" in err
+    # Then nothing has changed
+    assert statuses(three) == ["scheduled"] * 3
+    # And with a yes it has
+    assert duebell("cancel", "--prefix", "a-", "--yes").status == 0
+    assert statuses(three) == ["cancelled", "cancelled", "scheduled"]
+
+
+@pytest.mark.parametrize(("answer", "after"), [("y\n", "cancelled"), ("n\n", "scheduled"), ("", "scheduled")])
+def test_someone_at_a_terminal_is_asked(duebell: Duebell, three: Editor, answer: str, after: str) -> None:
+    with mock.patch.object(Output, "can_ask", new=True):
+        outcome = duebell("cancel", "--action", "y", stdin=answer)
+    assert "would be cancelled. Do it?" in outcome.err
+    assert outcome.err.startswith("duebell: 1 task (")
+    assert outcome.status == (0 if after == "cancelled" else 1)
+    assert statuses(three) == ["scheduled", "scheduled", after]
+
+
+def test_a_filter_takes_those_whose_status_allows_it(duebell: Duebell, three: Editor) -> None:
+    fail(three, "a-1")
+    assert duebell("retry", "--prefix", "a-", "--yes").out == "1 task set to be retried now, 0 failed\n"
+    status, _, err = duebell("retry", "--status", "done", "--yes")
+    assert (status, err) == (2, "error: --status: to retry a task it must be expired or failed\n")
+    assert duebell("resume", "--status", "paused", "--yes").out == "0 tasks resumed, 0 failed\n"
+
+
+def test_one_task_is_told_as_before(duebell: Duebell, three: Editor) -> None:
+    assert duebell("cancel", "a-1").out.startswith("a-1: cancelled, x due ")
+    assert duebell("cancel", "a-1").status == 4
+    assert duebell("cancel", "nope").status == 3
+    assert duebell("cancel", "a-2", "--dry-run").out == "1 task would be cancelled; nothing was changed\n"
+    assert duebell("retry", "a-2", "nope", "--dry-run").out.startswith("0 tasks would be")
+    assert statuses(three)[1] == "scheduled"
+
+
+def test_a_recurring_task(duebell: Duebell) -> None:
+    expression = "cron(0 9 ? * MON-FRI *)"
+    arguments = ("--timezone", "Europe/Berlin", "--missed", "skip", "--max-runs", "5", "--spread", "90s")
+    status, out, err = duebell("add", "report", "--schedule", expression, *arguments, "--id", "r")
+    assert (status, err) == (0, "")
+    assert "report due 2026-11-23 08:00" in out
+    [shown] = lines(duebell("show", "r", "--json").out)
+    assert shown["spread"] == 90
+    assert shown["recurrence"]["missed"] == "skip"
+    assert shown["recurrence"]["schedule"]["timezone"] == "Europe/Berlin"
+    assert shown["recurrence"]["next_due"] == "2026-11-24T08:00:00.000Z"
+    text = duebell("show", "r").out
+    assert "every weekday at 09:00, Europe/Berlin" in text
+    assert "max runs: 5" in text
+    assert "scheduled" in duebell("run-now", "r").out
+
+
+def test_preview(duebell: Duebell) -> None:
+    arguments = (
+        "cron(30 2 * * ? *)",
+        "--timezone",
+        "Europe/Berlin",
+        "--start",
+        "2027-03-27T12:00",
+        "--count",
+        "2",
+    )
+    status, out, _ = duebell("preview", *arguments)
+    assert status == 0
+    assert "every day at 02:30, Europe/Berlin" in out
+    assert "Sun 2027-03-28 03:00:00 +0200" in out
+    [document] = lines(duebell("preview", *arguments, "--json").out)
+    assert document["occurrences"] == ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]
+    assert document["starts_by"] == ["2027-03-28T01:03:30.000Z", "2027-03-29T00:33:30.000Z"]
+
+
+def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--schedule", "0 9 * * *", "--timezone", "Europe/Berlin", "--id", "r")
+    assert duebell("update", "r", "--timezone", "America/New_York", "--payload", '{"n": 2}').status == 0
+    task = editor.get("r")
+    assert (task.payload, render(task.due)) == ({"n": 2}, "2026-11-21T14:00:00.000Z")
+    assert "due 2026-11-21 13:00" in duebell("update", "r", "--schedule", "0 13 * * *", "--action", "y").out
+    status, _, err = duebell("update", "r")
+    assert (status, "nothing is given to change" in err) == (2, True)
+
+
+def test_what_a_task_can_do_without_can_be_taken_away(duebell: Duebell, editor: Editor) -> None:
+    rules = ("--end", "2027-01-01T00:00Z", "--max-runs", "3", "--spread", "10m")
+    duebell("add", "x", "--schedule", "0 9 * * *", "--id", "r", *rules)
+    duebell("add", "x", "--in", "1h", "--expires-after", "1h", "--id", "once")
+    assert duebell("update", "r", "--no-end", "--no-max-runs", "--no-spread").status == 0
+    task = editor.get("r")
+    assert task.recurrence
+    assert (task.recurrence.schedule.end, task.recurrence.max_runs) == (None, None)
+    assert (task.spread, task.queued) == (timedelta(0), task.due)
+    assert duebell("update", "once", "--no-expires-after", "--spread", "5m").status == 0
+    once = editor.get("once")
+    assert (once.expires_after, once.spread) == (None, timedelta(minutes=5))
+    status, _, err = duebell("update", "r", "--end", "2027-01-01T00:00Z", "--no-end")
+    assert (status, "either --end or --no-end" in err) == (2, True)
+
+
+def test_a_backfill_counts_asks_and_adds(duebell: Duebell, editor: Editor) -> None:
+    # Given a report at nine in Berlin; now it is noon UTC on 21 November
+    duebell("add", "report", "--schedule", "0 9 * * *", "--timezone", "Europe/Berlin", "--id", "r")
+    days = ("backfill", "r", "--from", "2026-11-20", "--to", "2026-11-21")
+    # When
+    plan = duebell(*days, "--dry-run")
+    unasked = duebell(*days)
+    added = duebell(*days, "--yes", "--per-second", "0.1")
+    [again] = lines(duebell(*days, "--yes", "--json").out)
+    # Then the days are those of the schedule's zone, the last one as far as it has passed
+    assert (plan.status, plan.out) == (0, "2 tasks would be added; nothing was changed\n")
+    assert (unasked.status, unasked.out) == (2, "")
+    assert "2 tasks would be added, 2026-11-20 08:00" in unasked.err
+    assert (added.status, added.out) == (0, "2 added, 0 there already, 0 failed: list --prefix r@\n")
+    assert (again["added"], again["there_already"], again["failures"]) == (0, 2, [])
+    dues = [render(task.due) for task in editor.find("r@").tasks]
+    assert dues == ["2026-11-20T08:00:00.000Z", "2026-11-21T08:00:00.000Z"]
+    # And an error names the option
+    for options, words in (
+        (("--from", "2026-11-20", "--to", "2026-11-22T00:00Z"), "--to"),
+        (("--from", "soon", "--to", "2026-11-21"), "--from soon is not an ISO-8601"),
+    ):
+        wrong = duebell("backfill", "r", *options, "--yes")
+        assert (wrong.status, words in wrong.err) == (2, True)
+
+
+# The fixture `duebell` puts an editor of its own in the place of this one.
+real_editor = Context.editor
+
+
+@pytest.fixture
+def anna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "anna")
+    monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
+
+
+@pytest.mark.usefixtures("anna")
+def test_a_command_says_who_is_at_this_machine(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert real_editor(Context()).changed_by == "anna@laptop via cli"
+    assert real_editor(Context(), by="http").changed_by == "anna@laptop via http"
+    assert real_editor(Context(), by=None).changed_by is None
+    # And what the environment says wins
+    monkeypatch.setenv("DUEBELL_CHANGED_BY", "night shift")
+    assert real_editor(Context()).changed_by == "night shift"
+    # And it is kept by what a command changes
+    monkeypatch.setattr(Context, "editor", lambda _: editor.acting_as("anna@laptop via cli"))
+    assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
+    assert duebell("pause", "a").status == 0
+    assert editor.get("a").changed_by == "anna@laptop via cli"

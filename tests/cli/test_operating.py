@@ -1,0 +1,202 @@
+"""The commands `status`, `doctor` and `failures`: what they say, and their exit statuses."""
+
+import re
+import shlex
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell import Editor, Failure, Then
+from duebell_editor.cli.context import Context
+from duebell_shared.aws.alarms import Alarms, Silence
+from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import BellKind
+from duebell_shared.settings import Settings
+from duebell_shared.tasks.status import RetentionPolicy
+from tests.cli.program import Duebell, lines
+from tests.support import NOON, SCHEDULED, Clock, create_schedule
+
+
+def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
+    def rings() -> str:
+        rows = [line.split(maxsplit=1) for line in duebell("status").out.splitlines()]
+        return next(row[1].strip() for row in rows if row[0] == "rings").removeprefix("at ").strip()
+
+    assert rings() == "parked"
+    duebell("add", "x", "--in", "1h")
+    assert rings() == "2026-11-21 13:00:00 UTC (in 1 h)"
+
+
+def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:
+    duebell("add", "x", "--in", "1h")
+    events.disable_rule(Name="duebell")
+    status, out, _ = duebell("status")
+    assert status == 6
+    assert "needs attention" in out
+    assert "disabled: " in out
+    outcome = duebell("status", "--json")
+    assert outcome.status == 6
+    assert lines(outcome.out)[0]["healthy"] is False
+
+
+def test_with_a_schedule_status_and_doctor_speak_of_that(
+    duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_schedule(session)
+    settings = Settings(bell=BellKind.SCHEDULE)
+    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
+    assert duebell("add", "x", "--in", "1h").status == 0
+    [told] = lines(duebell("status", "--json").out)
+    assert (told["bell"], told["healthy"]) == ("schedule", True)
+    scheduler = session.client("scheduler")
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression="rate(1 day)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target=SCHEDULED,
+    )
+    assert "the schedule is at rate(1 day)" in duebell("doctor").out
+    assert duebell("doctor", "--fix").status == 0
+    assert duebell("status").status == 0
+
+
+def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for silence, way_out in (
+        (Silence.NO_ALARMS, "duebell deploy --alarm-mail ADDRESS"),
+        (Silence.NO_TARGET, "duebell deploy --alarm-mail ADDRESS"),
+        (Silence.UNCONFIRMED, "the link in the mail that AWS sent"),
+    ):
+        monkeypatch.setattr(Alarms, "silence", lambda _, found=silence: found)
+        status, out, _ = duebell("doctor")
+        assert status == 0
+        assert f"nobody is told when tasks fail: {silence}" in out
+        assert way_out in out
+        [document] = lines(duebell("doctor", "--json").out)
+        assert f"nobody is told when tasks fail: {silence}" in document["advice"]
+        assert document["healthy"]
+    monkeypatch.setattr(Alarms, "silence", lambda _: None)
+    assert "nobody is told" not in duebell("doctor").out
+
+
+def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
+    # Given a rule that someone set elsewhere
+    duebell("add", "x", "--in", "1h")
+    events.put_rule(Name="duebell", ScheduleExpression="cron(0 1 1 1 ? 2030)")
+    # When the doctor only looks, it says what is wrong; when it mends, what it was
+    assert duebell("doctor").status == 6
+    status, out, _ = duebell("doctor", "--fix")
+    assert status == 0
+    mended, healthy, *_ = out.splitlines()
+    assert mended.startswith("mended: the rule is at cron(0 1 1 1 ? 2030)")
+    assert healthy == "healthy: nothing is wrong"
+    # And there is nothing to mend then
+    [document] = lines(duebell("doctor", "--fix", "--json").out)
+    assert document["mended"] == []
+
+
+def test_doctor_says_what_did_not_get_better(duebell: Duebell, clock: Clock) -> None:
+    # Given a task that is overdue, because its ring brought no run
+    duebell("add", "x", "--in", "1h")
+    clock.advance(timedelta(hours=1, minutes=5))
+    # When it is repaired, then the task is still overdue
+    status, out, _ = duebell("doctor", "--fix")
+    assert status == 6
+    mended, left, way_out = " ".join(out.split()).partition("tasks are overdue")
+    assert mended.startswith("mended: the rule should have rung at")
+    assert left
+    assert "the rule is set to ring at" in way_out
+    assert "--fix" not in way_out
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_a_task_that_owes_is_told_with_the_reason(
+    duebell: Duebell, editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a task that is done, whose follow-up DynamoDB throttles
+    task = editor.add("charge", due=MINUTE, id="charge-42", then=Then("invoice"))
+    done = task.done(now=NOON + MINUTE, keep=RetentionPolicy(retention=timedelta(days=1)))
+    late = done.follow_up_failed("DynamoDB throttles: try later")
+    assert backend.store.save(task, done)
+    assert backend.store.save(done, late)
+    clock.advance(10 * MINUTE)
+
+    # Then each says so
+    status, out, _ = duebell("status")
+    assert status == 6
+    assert "owing: " in out
+    assert "the last try failed: DynamoDB throttles: try later" in " ".join(out.split())
+    assert "tasks are overdue" not in out
+    assert lines(duebell("status", "--json").out)[0]["owing"] == 1
+    assert (
+        lines(duebell("list", "--status", "done", "--json").out)[0]["owes"]["at"]
+        == "2026-11-21T12:01:00.000Z"
+    )
+    shown = duebell("show", "charge-42").out
+    assert "at: 2026-11-21 12:01:00 UTC (9 min ago)" in shown
+    assert re.search("follow up error +DynamoDB throttles: try later", shown)
+
+    # And when it never could be added, that it could not
+    assert backend.store.save(late, late.follow_up_settled("both ids are taken"))
+    assert re.search("follow up error +both ids are taken", duebell("show", "charge-42").out)
+    assert "owing: " not in duebell("status").out
+
+
+KEEP = RetentionPolicy(retention=timedelta(days=14))
+
+
+@pytest.fixture
+def failed(editor: Editor, backend: Backend) -> None:
+    """Two tasks that failed with one error, and a recurring one that fails with it."""
+    failure = Failure(type="TimeoutError", message="the bank\ndid not answer")
+    for id, when in (
+        ("t 1", {"due": timedelta(hours=1)}),
+        ("t 2", {"due": timedelta(hours=1)}),
+        ("hourly", {"schedule": "rate(1 hour)"}),
+    ):
+        task = editor.add("charge it", id=id, **when)
+        assert backend.store.save(task, task.failed(failure, now=NOON, keep=KEEP))
+
+
+@pytest.mark.usefixtures("failed")
+def test_groups_come_with_the_commands_that_run_them_again(duebell: Duebell, editor: Editor) -> None:
+    status, out, err = duebell("failures")
+    assert (status, err) == (0, "")
+    said = [line.strip() for line in out.splitlines()]
+    assert said[0] == "3 tasks of charge it: TimeoutError"
+    assert said[1] == "the bank did not answer"
+    # Then the commands do it, as they are printed
+    retry, run_now = (shlex.split(line)[1:] for line in said if line.startswith("duebell "))
+    assert duebell(*retry, "--yes").out == "2 tasks set to be retried now, 0 failed\n"
+    assert duebell(*run_now).status == 0
+    assert editor.get("t 1").failure is None
+    assert [group.failed for group in editor.failures().groups] == [0]
+
+
+@pytest.mark.usefixtures("failed")
+def test_printed_commands_reach_the_scheduler_that_was_named(duebell: Duebell) -> None:
+    chosen = ["--name", "B", "--region", "eu-north-1", "--profile", "a b"]
+    out = duebell(*chosen, "failures").out
+    assert "duebell --name B --region eu-north-1 --profile 'a b' retry --status failed" in out
+    assert "duebell --name B --region eu-north-1 --profile 'a b' run-now hourly" in out
+    # Also when they stand after the command, and in the ways out of problems
+    assert "see them with `duebell --name B list --status failed`" in duebell("doctor", "--name", "B").out
+    # And no more than what was given
+    assert "see them with `duebell list --status failed`" in duebell("doctor").out
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_question_names_the_scheduler_the_action_and_the_error(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUEBELL_LABEL", "production")
+    err = duebell("retry", "--status", "failed", "--action", "charge it", "--error", "TimeoutError").err
+    assert "duebell (production): 2 tasks (" in err
+    for part in ("status failed", "action charge it", "error TimeoutError", "would be set to be retried"):
+        assert part in err

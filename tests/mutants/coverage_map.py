@@ -1,0 +1,118 @@
+"""A map from tests to the functions of the product that they call; the plugin for pytest that makes it.
+
+python -m pytest -p tests.mutants.coverage_map   writes it to the folder that DUEBELL_COVERAGE_MAP names
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import msgspec
+import pytest
+
+from .source import PACKAGES
+
+__all__ = ["CoverageMap"]
+
+#: The name of a function: its file, from the root, and its first line.
+_Function = tuple[str, int]
+
+
+class CoverageMap(msgspec.Struct):
+    """The calls and the seconds of each test that passes alone."""
+
+    calls: dict[str, set[_Function]] = {}
+    seconds: dict[str, float] = {}
+
+    @classmethod
+    def read(cls, folder: Path) -> "CoverageMap":
+        """Read the map from the folder, where one process or several wrote it."""
+        found = cls()
+        prepared: defaultdict[str, set[_Function]] = defaultdict(set)
+        for part in sorted(folder.glob("*.jsonl")):
+            for line in part.read_text().splitlines():
+                test, seconds, called, prepared_by = json.loads(line)
+                found.seconds[test] = seconds
+                found.calls[test] = set(map(tuple, called))
+                prepared[test.partition("::")[0]] |= set(map(tuple, prepared_by))
+        for test, called in found.calls.items():
+            called.update(prepared[test.partition("::")[0]])  # fixtures are shared by the tests of a file
+        return found
+
+    def tests_of(self, file: str, function: int, limit: float) -> tuple[list[str], int]:
+        """Tests that call it, those that call least else first, for so many seconds; and how many there are.
+
+        function  its first line; 0 for what is done when the module is imported
+
+        What no test calls may be called at import: then tests that call any function of the file are taken.
+        """
+        tests = [test for test, called in self.calls.items() if (file, function) in called]
+        if not tests:
+            tests = [test for test, called in self.calls.items() if any(file == one for one, _ in called)]
+        tests.sort(key=lambda test: (len(self.calls[test]), self.seconds[test]))
+        chosen: list[str] = []
+        for test in tests:
+            limit -= self.seconds[test]
+            if chosen and limit < 0:
+                break
+            chosen.append(test)
+        return chosen, len(tests)
+
+
+def _seconds() -> float:
+    """The clock that measures tests. Libraries that freeze the time leave this function as it is."""
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+class _Plugin:
+    """Notes each function of the product that is called during a test, in whatever thread."""
+
+    def __init__(self, out: Path, root: Path) -> None:
+        self._out = out
+        self._root = f"{root}{os.sep}"
+        self._called: dict[int, CodeType] = {}
+        self._prepared: dict[int, CodeType] = {}
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def _trace(self, frame: FrameType, _: str, __: Any) -> None:
+        self._called[id(frame.f_code)] = frame.f_code
+
+    def _functions(self, called: dict[int, CodeType]) -> list[_Function]:
+        functions = {
+            (code.co_filename.removeprefix(self._root), code.co_firstlineno) for code in list(called.values())
+        }
+        return sorted(one for one in functions if one[0].partition(os.sep)[0] in PACKAGES)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        self._called.clear()
+        sys.settrace(self._trace)  # somebody may have set another
+        result = yield
+        self._prepared = self._called.copy()
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        started = _seconds()
+        result = yield
+        seconds = round(_seconds() - started, 3)
+        line = [item.nodeid, seconds, self._functions(self._called), self._functions(self._prepared)]
+        with self._out.open("a") as out:
+            out.write(json.dumps(line) + "\n")
+        return result
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin, if there is a folder to write to. Of pytest-xdist's processes each writes a file."""
+    is_controller = bool(config.getoption("numprocesses", 0)) and "PYTEST_XDIST_WORKER" not in os.environ
+    if (folder := os.environ.get("DUEBELL_COVERAGE_MAP")) and not is_controller:
+        out = Path(folder) / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl"
+        config.pluginmanager.register(_Plugin(out, config.rootpath))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from threading import Event, Lock, current_thread, main_thread
+from threading import Event, current_thread, main_thread
 from typing import Any, assert_type
 
 import pytest
@@ -48,28 +48,19 @@ class Held(Editor):
 
     begun: Event
     let_go: Event
-    lock: Lock
-    at_a_time: int
-    most: int
     made: list[str]
 
     @classmethod
     def start(cls) -> "Held":
         held = cls(backend=Scheduler.start().backend)
-        held.begun, held.let_go, held.lock = Event(), Event(), Lock()
-        held.at_a_time, held.most, held.made = 0, 0, []
+        held.begun, held.let_go, held.made = Event(), Event(), []
         return held
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         assert current_thread() is not main_thread(), "this would block the event loop"
-        with self.lock:
-            self.at_a_time += 1
-            self.most = max(self.most, self.at_a_time)
-            self.made.append(id)
+        self.made.append(id)
         self.begun.set()
         self.let_go.wait()
-        with self.lock:
-            self.at_a_time -= 1
         return super().cancel(id, rev=rev)
 
 
@@ -127,19 +118,6 @@ async def test_the_loop_goes_on_while_a_call_takes_its_time() -> None:
         assert (await editor.get("one")).status == "scheduled"
         held.let_go.set()
         assert (await call).status == "cancelled"
-
-
-@running
-async def test_only_so_many_calls_are_made_at_a_time() -> None:
-    async with held_editor(threads=2) as (held, editor):
-        ids = [f"t{number}" for number in range(6)]
-        await editor.add_many({"action": "act", "due": HOUR, "id": id} for id in ids)
-        calls = [asyncio.create_task(editor.cancel(id)) for id in ids]
-        await has_begun(held, calls[0])
-        held.let_go.set()
-        await asyncio.gather(*calls)
-        assert held.most <= 2
-        assert sorted(held.made) == ids
 
 
 @running

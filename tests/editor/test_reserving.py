@@ -53,23 +53,14 @@ def test_a_confirmed_task_is_as_if_it_had_been_added(scheduler: Scheduler) -> No
     assert len(scheduler.events.put) == puts
 
 
-@pytest.mark.parametrize(
-    ("grace", "is_right"),
-    [
-        (timedelta(seconds=9), False),
-        (timedelta(seconds=10), True),
-        (HOUR, True),
-        (2 * HOUR, False),
-        (60, False),
-    ],
-)
-def test_the_grace_is_ten_seconds_to_an_hour(scheduler: Scheduler, grace: Any, is_right: bool) -> None:
-    if is_right:
-        assert scheduler.editor.reserve("act", due=HOUR, grace=grace).reserved_until == NOON + grace
-        return
-    with pytest.raises(InvalidTask, match="grace: must be a timedelta of 10 seconds to an hour"):
-        scheduler.editor.reserve("act", due=HOUR, grace=grace)
+def test_the_grace_is_ten_seconds_to_an_hour(scheduler: Scheduler) -> None:
+    wrong: list[Any] = [9 * SECOND, 2 * HOUR, 60]
+    for grace in wrong:
+        with pytest.raises(InvalidTask, match="grace: must be a timedelta of 10 seconds to an hour"):
+            scheduler.editor.reserve("act", due=HOUR, grace=grace)
     assert scheduler.is_untouched()
+    for grace in (10 * SECOND, HOUR):
+        assert scheduler.editor.reserve("act", due=HOUR, grace=grace).reserved_until == NOON + grace
 
 
 def test_a_dropped_reservation_cannot_be_confirmed(scheduler: Scheduler) -> None:
@@ -228,7 +219,7 @@ def test_an_earlier_date_is_refused_with_the_way_out(scheduler: Scheduler) -> No
     editor = scheduler.editor
     editor.add("act", due=2 * HOUR, id="one")
     before = scheduler.snapshot()
-    with pytest.raises(InvalidTask, match=r"due: is earlier than before.*editor\.move"):
+    with pytest.raises(InvalidTask, match="no transaction sets the rule: change it before or after"):
         editor.move_item("one", due=HOUR)
     with pytest.raises(InvalidTask, match="due: is earlier than before"):
         editor.update_item("one", due=HOUR)

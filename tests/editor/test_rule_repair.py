@@ -1,8 +1,5 @@
 """What leads from the rule to the worker and was deleted: the doctor sees it, and its repair puts it back."""
 
-from collections.abc import Callable
-from typing import Any
-
 import boto3
 import pytest
 
@@ -35,14 +32,6 @@ def delete_all(session: boto3.Session) -> None:
     delete_rule(session)
 
 
-CAUSES: dict[str, tuple[Callable[[boto3.Session], None], tuple[str, ...]]] = {
-    "target": (delete_target, ("its target",)),
-    "permission": (delete_permission, ("its permission to invoke the worker",)),
-    "rule": (delete_rule, ("the rule", "its target")),
-    "all": (delete_all, ("the rule", "its target", "its permission to invoke the worker")),
-}
-
-
 @pytest.fixture
 def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Backend:
     """A stack whose rule may invoke the worker, and a task that waits."""
@@ -53,14 +42,6 @@ def backend(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatc
     Editor(backend=backend).add("act", due=DUE)
     assert Editor(backend=backend).doctor().status.healthy
     return backend
-
-
-@pytest.mark.parametrize(("delete", "missing"), CAUSES.values(), ids=CAUSES.keys())
-def test_a_restore_tells_what_was_missing(
-    backend: Backend, session: boto3.Session, delete: Any, missing: tuple[str, ...]
-) -> None:
-    delete(session)
-    assert restore(backend) == missing
 
 
 def test_no_rule_is_made_where_there_is_no_function(session: boto3.Session, clock: Clock) -> None:

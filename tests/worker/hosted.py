@@ -15,8 +15,9 @@ from tests.support import Clock, minute_of
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
 from tests.worker.log_lines import Log
+from tests.worker.memory import in_lane
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import Other, in_lane
+from tests.worker.two_runs.scene import Other
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -66,7 +67,7 @@ class Hosted:
     def add(self, action: str, due: datetime, *, lane: int | None = None) -> Task:
         """Add a task of this action, in this lane."""
         name = f"{action}-{len(self.events)}-{due:%H%M%S}"
-        id = name if lane is None else in_lane(self.editor, lane, name=name)
+        id = name if lane is None else in_lane(lane, name=name)
         return self.editor.add(action, due=due, id=id)
 
     def at(self, moment: datetime, what: Callable[[], object]) -> None:

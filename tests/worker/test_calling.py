@@ -17,6 +17,7 @@ from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
 from tests.worker.hooks import Hooks
+from tests.worker.memory import in_lane
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -151,10 +152,6 @@ def scheduler(
     return called.by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
 
 
-def in_lane(editor: Editor, lane: int, name: str = "task") -> str:
-    return next(f"{name}-{n}" for n in range(99) if editor.queue.lane_of(f"{name}-{n}") == lane)
-
-
 def disable(session: boto3.Session) -> None:
     session.client("events").disable_rule(Name="duebell")
 
@@ -200,7 +197,7 @@ def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
 
     store.on_write = renew
     # When something is added to the other that is due at once
-    editor.add("act", due=timedelta(0), id=in_lane(editor, 1))
+    editor.add("act", due=timedelta(0), id=in_lane(1, lanes=2))
     # Then a run is called for it all the same
     assert called.events == [{"duebell": {}}]
 
@@ -211,7 +208,7 @@ def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
     # Given a run that has handed a lane over, with more due in it, and the next one is still to come
     backend = scheduler(clock, called, store=store, bell=bell)
     editor = Editor(backend=backend)
-    editor.add("act", due=NOON, id=in_lane(editor, 1))
+    editor.add("act", due=NOON, id=in_lane(1, lanes=2))
     lease = Lease.claim(backend.armer, "run", clock)
     lease.arm()
     lease.clear()
@@ -219,7 +216,7 @@ def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
     clock.advance(SECOND)
     called.events.clear()
     # When something more is added there
-    editor.add("act", due=timedelta(0), id=in_lane(editor, 1, "more"))
+    editor.add("act", due=timedelta(0), id=in_lane(1, lanes=2, name="more"))
     # Then no run is called that would take away what the other was started for
     assert called.events == []
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
@@ -16,11 +16,8 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
-from tests.worker.memory import memory_backend
+from tests.worker.memory import in_lane, memory_backend
 from tests.worker.stage import Stage
-
-if TYPE_CHECKING:
-    pass
 
 HOUR = timedelta(hours=1)
 
@@ -39,17 +36,15 @@ def elsewhere(backend: Backend, clock: Clock) -> Editor:
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before-call", "after-call"])
 @pytest.mark.parametrize("nth", [1, 4])
-@pytest.mark.parametrize("later", [HOUR])
 @pytest.mark.parametrize("busy", [4, 0], ids=["something-due", "nothing-due"])
 def test_what_is_added_while_the_heads_are_read_is_not_lost(
-    elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, later: timedelta, busy: int
+    elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, busy: int
 ) -> None:
     # Given an editor that adds a task to each lane just before, or after, the run reads the n-th lane's head:
     # at its end in a lane with something due, as something was added, and in its one look into the others
     elsewhere.ensure_armed()
     for lane in range(busy):
-        ids = (f"due-{number}" for number in range(99))
-        elsewhere.add("touch", due=NOON, id=next(id for id in ids if elsewhere.queue.lane_of(id) == lane))
+        elsewhere.add("touch", due=NOON, id=in_lane(lane, name="due"))
     heads: list[int] = []
 
     def add(context: dict[str, Any], params: dict[str, Any] | None = None, **_: Any) -> None:
@@ -58,7 +53,7 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
         if context.get("is_head") and (params is not None) == (moment == "before-call"):
             heads.append(1)
             if len(heads) == nth:
-                added.extend(elsewhere.add("act", due=NOON + later, id=f"task-{n}") for n in range(8))
+                added.extend(elsewhere.add("act", due=NOON + HOUR, id=f"task-{n}") for n in range(8))
 
     added: list[Any] = []
     aws.before("dynamodb.Query", add)
@@ -73,11 +68,10 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
     # When the run ends
     report = worker.run()
 
-    # Then all of it has run, or the rule is armed for it
+    # Then the rule is armed for it
     assert len({task.lane for task in added}) == 4
-    assert report.done == busy + (0 if later else 8)
-    assert report.rings_at == (NOON + HOUR if later else None)
-    assert {lane.due for lane in backend.armer.read().lanes if later} <= {NOON + HOUR}
+    assert (report.done, report.rings_at) == (busy, NOON + HOUR)
+    assert {lane.due for lane in backend.armer.read().lanes} <= {NOON + HOUR}
     assert elsewhere.status().healthy
 
 
@@ -156,13 +150,6 @@ def test_the_record_keeps_what_came_of_the_last_run(editor: Editor, worker: Work
     assert last
     assert (last.run, last.finished_at) == (report.run, clock.now)
     assert (last.done, last.failed, last.retried, last.lateness_max_ms) == (2, 1, 0, 5000)
-
-    # And after a run that found nothing, that
-    clock.advance(HOUR)
-    worker.run()
-    last = editor.status().last_run
-    assert last
-    assert (last.done, last.failed, last.lateness_max_ms, last.finished_at) == (0, 0, None, clock.now)
 
 
 # Runs leave while the queue is given more lanes, with what they have started done.

@@ -14,7 +14,7 @@ from duebell_shared.errors import AwsUnavailable
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
-from tests.worker.memory import memory_backend
+from tests.worker.memory import ids_in, in_lane, memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -69,12 +69,6 @@ def worker(backend: Backend, stage: Stage) -> Worker:
     return worker
 
 
-def in_lane(editor: Editor, lane: int, count: int = 1) -> list[str]:
-    """So many ids of this lane."""
-    ids = [id for number in range(count * 40) if editor.queue.lane_of(id := f"task-{number}") == lane]
-    return ids[:count]
-
-
 def add(editor: Editor, *ids: str, due: datetime = NOON) -> None:
     editor.add_many({"action": "act", "due": due, "id": id} for id in ids)
 
@@ -100,8 +94,8 @@ def test_what_is_added_while_lanes_are_handed_over_is_not_lost(
     editor: Editor, worker: Worker, backend: Backend, store: HookedStore, started: Started
 ) -> None:
     # Given a run with much to do in one lane and nothing in the others, to which an editor adds
-    add(editor, *in_lane(editor, 0, 120))
-    late = [id for lane in (1, 2, 3) for id in in_lane(editor, lane)]
+    add(editor, *ids_in(0, 120))
+    late = [id for lane in (1, 2, 3) for id in ids_in(lane, 1)]
 
     def add_later(_: int) -> None:
         store.on_head = lambda _: None
@@ -126,7 +120,7 @@ def test_a_lane_is_handed_over_due_at_its_head_whatever_came_and_went(
     @worker.action("fickle")
     def fickle() -> None:
         for lane in (1, 2, 3):
-            id = next(f"gone-{n}" for n in range(99) if editor.queue.lane_of(f"gone-{n}") == lane)
+            id = in_lane(lane, name="gone")
             editor.add("act", due=NOON, id=id)
             editor.cancel(id)
             cancelled.append(id)
@@ -209,7 +203,7 @@ def test_lanes_that_are_to_be_handed_over_are_not_looked_into_any_more(
     editor.add(
         "long",
         due=NOON - SECOND,
-        id=next(f"long-{n}" for n in range(99) if editor.queue.lane_of(f"long-{n}") == 2),
+        id=in_lane(2, name="long"),
     )
     # When the run shares, and cannot give that lane away yet
     worker.run(time_left=10 * MINUTE)

@@ -13,7 +13,7 @@ from duebell_shared.queue.places import lane_of
 from tests.support import NOON, Clock
 from tests.worker.hooked_store import READS, WRITES, HookedStore
 from tests.worker.log_lines import Log
-from tests.worker.memory import memory_backend
+from tests.worker.memory import ids_in, memory_backend
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -47,12 +47,6 @@ def worker(backend: Backend, called: list[str]) -> Worker:
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda _, task: called.append(task.id))
     return worker
-
-
-def ids_in(lane: int, count: int, *, lanes: int = 8) -> list[str]:
-    """So many ids of this lane."""
-    ids = (f"task-{number}" for number in range(count * lanes * 10))
-    return [id for id in ids if lane_of(id, lanes) == lane][:count]
 
 
 def add(editor: Editor, *ids: str) -> None:
@@ -99,7 +93,7 @@ def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_
     editor: Editor, worker: Worker, store: HookedStore, clock: Clock
 ) -> None:
     # Given a task in a lane that nobody can read for hours
-    [id] = ids_in(OUT, 1)
+    [id] = ids_in(OUT, 1, lanes=8)
     add(editor, id)
     store.refuse({OUT}, READS)
     tries = []
@@ -129,7 +123,7 @@ def test_what_is_added_to_a_lane_that_rests_is_rung_for(
     editor: Editor, worker: Worker, store: HookedStore, clock: Clock
 ) -> None:
     # Given a lane that rests for half an hour
-    first, second = ids_in(OUT, 2)
+    first, second = ids_in(OUT, 2, lanes=8)
     add(editor, first)
     store.refuse({OUT}, READS)
     for _ in range(10):
@@ -144,7 +138,7 @@ def test_what_is_added_to_a_lane_that_rests_is_rung_for(
 def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
     editor: Editor, worker: Worker, backend: Backend, store: HookedStore, clock: Clock
 ) -> None:
-    add(editor, *ids_in(OUT, 1))
+    add(editor, *ids_in(OUT, 1, lanes=8))
     store.refuse({OUT})
     worker.run()
     [resting] = backend.armer.read().last_run.resting  # type: ignore[union-attr]
@@ -160,7 +154,7 @@ def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
 def test_one_call_that_is_not_answered_makes_no_lane_rest(
     editor: Editor, worker: Worker, store: HookedStore, clock: Clock, log: Log
 ) -> None:
-    add(editor, *ids_in(OUT, 1))
+    add(editor, *ids_in(OUT, 1, lanes=8))
     store.refuses = lambda verb, lane: verb == "claim" and lane == OUT and store.calls["claim", OUT] < 3
     report = worker.run()
     assert (report.done, report.resting) == (1, ())
@@ -175,7 +169,7 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is
     editor: Editor, worker: Worker, store: HookedStore, called: list[str]
 ) -> None:
     # Given a lane that takes the first two outcomes of one of its tasks for none
-    ids = ids_in(OUT, 3)
+    ids = ids_in(OUT, 3, lanes=8)
     add(editor, *ids)
     store.refuses = lambda verb, lane: verb == "save" and lane == OUT and store.calls["save", OUT] < 3
     # When they are run
@@ -189,7 +183,7 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is
 def test_an_outcome_that_is_never_written_is_for_the_next_run(
     editor: Editor, worker: Worker, store: HookedStore, clock: Clock, *, called: list[str], log: Log
 ) -> None:
-    [id], others = ids_in(OUT, 1), ids_in(OUT + 1, 2)
+    [id], others = ids_in(OUT, 1, lanes=8), ids_in(OUT + 1, 2, lanes=8)
     add(editor, id, *others)
     store.refuse({OUT}, {"save"})
     report = worker.run()
@@ -219,7 +213,7 @@ def test_what_is_refused_for_all_lanes_ends_the_run_with_that_error_and_the_lane
 def test_a_head_that_cannot_be_read_loses_nothing(
     editor: Editor, worker: Worker, backend: Backend, store: HookedStore, clock: Clock
 ) -> None:
-    now, later = ids_in(OUT, 2)
+    now, later = ids_in(OUT, 2, lanes=8)
     editor.add("act", due=NOON, id=now)
     editor.add("act", due=NOON + 5 * SECOND, id=later)
     store.refuse({OUT}, {"head"})

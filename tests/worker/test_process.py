@@ -251,17 +251,6 @@ def test_nothing_is_held_and_little_is_read_while_nothing_is_due(hosted: Hosted)
     assert len(reads) <= 3600 / 10 + 5
 
 
-def test_while_it_holds_lanes_the_rule_is_its_watchdog(hosted: Hosted) -> None:
-    hosted.takes(HOUR)
-    hosted.add("long", NOON + MINUTE)
-    ahead: list[timedelta] = []
-    for minutes in range(2, 60):
-        hosted.at(NOON + minutes * MINUTE, lambda: ahead.append(hosted.rings_at - hosted.clock.now))
-    hosted.run_until(NOON + 2 * HOUR)
-    assert len(ahead) == 58
-    assert all(timedelta(0) < each <= LEASE + MINUTE for each in ahead)
-
-
 def test_it_claims_the_lanes_before_the_rule_rings_ahead_of_a_due_date(hosted: Hosted) -> None:
     hosted.backend.armer.change(lambda record: record.ringing_ahead(HEAD_START))
     hosted.add("act", NOON + 30 * MINUTE)

@@ -12,7 +12,7 @@ from duebell_shared.backend import Backend
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
-from tests.worker.memory import memory_backend
+from tests.worker.memory import in_lane, memory_backend
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -121,7 +121,7 @@ def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_han
 
     worker.action("hangs")(lambda: stage.sleep(float("inf")))
     for lane in (1, 2, 3):
-        id = next(f"hangs-{n}" for n in range(99) if editor.queue.lane_of(f"hangs-{n}") == lane)
+        id = in_lane(lane, name="hangs")
         editor.add("hangs", due=NOON, id=id)
     add(editor, 800)
     called.events.clear()

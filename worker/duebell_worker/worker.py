@@ -341,24 +341,21 @@ class Worker:
         Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
         """
         with invocation(getattr(context, "aws_request_id", None)):
-            return self._handle(event, context)
-
-    def _handle(self, event: object, context: LambdaContext) -> dict[str, Any]:
-        if not self._is_registered:
-            self.register()
-        # All tries are one run. A context that stands in for Lambda's may have no request id.
-        id = new_run_id(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
-        for tries in count():
-            try:
-                time_left, lanes = _time_left(context), lanes_in(event)
-                report = self._run(id, self.backend, time_left, lanes, rang_at=rang_at(event))
-                break
-            except (AwsUnavailable, NotArmed) as error:
-                if tries == _MORE_TRIES or _time_left(context) < 2 * RESERVE:
-                    raise  # and Lambda invokes again
-                wait = pause(tries, 2.0, 32.0, 4.0)
-                emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=wait)
-                self.backend.sleep(wait)
+            if not self._is_registered:
+                self.register()
+            # All tries are one run. A context that stands in for Lambda's may have no request id.
+            id = new_run_id(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
+            for tries in count():
+                try:
+                    time_left, lanes = _time_left(context), lanes_in(event)
+                    report = self._run(id, self.backend, time_left, lanes, rang_at=rang_at(event))
+                    break
+                except (AwsUnavailable, NotArmed) as error:
+                    if tries == _MORE_TRIES or _time_left(context) < 2 * RESERVE:
+                        raise  # and Lambda invokes again
+                    wait = pause(tries, 2.0, 32.0, 4.0)
+                    emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=wait)
+                    self.backend.sleep(wait)
         answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from duebell import Editor
 from duebell_infra.testing import Bell
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell as AnyBell
@@ -97,10 +96,6 @@ def ring(clock: Clock, bell: HookedBell, *, after: timedelta = 10 * SECOND) -> N
     minute = next_ring(bell.expression, clock.now)
     assert minute, "the rule rings no more"
     clock.now = minute + after
-
-
-def in_lane(editor: Editor, lane: int, *, name: str = "task") -> str:
-    return next(id for n in range(99) if editor.queue.lane_of(id := f"{name}-{n}") == lane)
 
 
 def at_release(store: CountingStore, change: Callable[[], object]) -> None:

@@ -8,7 +8,8 @@ import pytest
 from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from tests.support import Clock
-from tests.worker.run_of_one.scene import DUE, HOUR, NEXT, Costs, CountingStore, at_release, in_lane
+from tests.worker.memory import in_lane
+from tests.worker.run_of_one.scene import DUE, HOUR, NEXT, Costs, CountingStore, at_release
 from tests.worker.stage import Stage
 
 
@@ -34,7 +35,7 @@ def test_a_task_that_is_added_while_the_lanes_are_given_back_is_rung_for(
     # Given a task that is due, one that waits, and an editor that adds one just before the lanes are free
     editor.add("act", due=DUE, id="a")
     editor.add("act", due=NEXT, id="b")
-    added = in_lane(editor, 2, name="new")
+    added = in_lane(2, name="new")
     clock.now = DUE
     at_release(store, lambda: editor.add("act", due=DUE + after, id=added))
     # When the run ends

@@ -7,16 +7,17 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from tests.support import Clock
 from tests.worker.log_lines import Log
-from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, CountingStore, in_lane
+from tests.worker.memory import in_lane
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, CountingStore
 
 
 def test_a_run_with_trouble_in_one_lane_reads_the_heads(
     editor: Editor, worker: Worker, store: CountingStore, clock: Clock, costs: Costs
 ) -> None:
     # Given a lane that is not read at first, in which a task waits
-    editor.add("act", due=DUE, id=in_lane(editor, 0))
-    editor.add("act", due=DUE + HOUR, id=in_lane(editor, 1))
-    editor.add("act", due=NEXT, id=in_lane(editor, 2))
+    editor.add("act", due=DUE, id=in_lane(0))
+    editor.add("act", due=DUE + HOUR, id=in_lane(1))
+    editor.add("act", due=NEXT, id=in_lane(2))
     clock.now = DUE
     costs.clear()
     refused = iter([True])
@@ -37,8 +38,8 @@ def test_a_run_with_a_write_that_failed_reads_the_heads(
     done: list[str],
     verb: str,
 ) -> None:
-    editor.add("act", due=DUE, id=in_lane(editor, 0))
-    editor.add("act", due=DUE + HOUR, id=in_lane(editor, 1))
+    editor.add("act", due=DUE, id=in_lane(0))
+    editor.add("act", due=DUE + HOUR, id=in_lane(1))
     clock.now = DUE
     costs.clear()
     store.error = AwsUnavailable

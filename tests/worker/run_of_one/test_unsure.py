@@ -14,8 +14,8 @@ from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
-from tests.worker.memory import memory_backend
-from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, SECOND, CountingStore, HookedBell, in_lane, ring
+from tests.worker.memory import ids_in, in_lane, memory_backend
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, SECOND, CountingStore, HookedBell, ring
 from tests.worker.stage import Stage
 
 #: Keys that the first query of a lane reads.
@@ -51,10 +51,6 @@ def with_two_lanes(clock: Clock) -> tuple[OddStore, Backend, Editor]:
     return store, backend, Editor(backend=backend)
 
 
-def ids_in(lane: int, count: int) -> list[str]:
-    return [id for number in range(count * 9) if lane_of(id := f"task-{number}", 2) == lane][:count]
-
-
 def is_rung_for(backend: Backend) -> bool:
     """Tell whether the rule rings in time for every task that waits."""
     record, store = backend.armer.read(), backend.store
@@ -66,7 +62,7 @@ def test_a_lane_with_a_page_that_could_not_be_read(clock: Clock, stage: Stage) -
     # Given more due in a lane than a page has, and so much in the other that all is counted
     store, backend, editor = with_two_lanes(clock)
     for due, lane, count in ((NOON, 0, PAGE + 3), (NOON + SECOND, 1, 40)):
-        editor.add_many({"action": "act", "due": due, "id": id} for id in ids_in(lane, count))
+        editor.add_many({"action": "act", "due": due, "id": id} for id in ids_in(lane, count, lanes=2))
     clock.advance(2 * SECOND)
     store.refuses_second_page = True
     worker = Worker(backend=backend, pool=stage, concurrency=4)
@@ -82,9 +78,9 @@ def test_a_lane_whose_trouble_ended_while_others_were_counted_is_not_taken_for_e
 ) -> None:
     # Given a lane with some seconds' work, and one that cannot be read at first, in which a task is due
     store, backend, editor = with_two_lanes(clock)
-    for id in ids_in(0, 8):
+    for id in ids_in(0, 8, lanes=2):
         editor.add("act", due=NOON, id=id)
-    [unread] = ids_in(1, 1)
+    [unread] = ids_in(1, 1, lanes=2)
     editor.add("act", due=NOON, id=unread)
     store.refuses = lambda verb, lane: (verb, lane) == ("queued", 1) and clock.now < NOON + SECOND
     worker = Worker(backend=backend, pool=stage, concurrency=1)
@@ -169,8 +165,8 @@ def test_a_release_whose_answer_was_lost_is_no_lost_lease(
     # so the swap that gives the lanes back does not take hold of the rule, and has no name
     worker = Worker(backend=backend)
     worker.action("act")(lambda: None)
-    editor.add("act", due=NOON + 57 * MINUTE, id=in_lane(editor, 0))
-    editor.add("act", due=NOON + 59 * MINUTE + 5 * SECOND, id=in_lane(editor, 1))
+    editor.add("act", due=NOON + 57 * MINUTE, id=in_lane(0))
+    editor.add("act", due=NOON + 59 * MINUTE + 5 * SECOND, id=in_lane(1))
     ring(clock, bell)
     store.loses_answer = store.is_release
     # When the swap that gives the lanes back takes effect, and is refused as the SDK tries it again

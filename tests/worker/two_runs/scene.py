@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from duebell import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_worker.run.lease import Lease
@@ -52,7 +51,3 @@ def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable
             what()
 
     return act
-
-
-def in_lane(editor: Editor, lane: int, *, name: str = "task") -> str:
-    return next(id for n in range(99) if editor.queue.lane_of(id := f"{name}-{n}") == lane)

@@ -9,8 +9,9 @@ from duebell_shared.bell.run_rules import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
+from tests.worker.memory import in_lane
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, in_lane, once
+from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, once
 
 
 def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
@@ -19,7 +20,7 @@ def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
     # Given a run that waits for a task, beside another that does
     due = NOON + 100 * SECOND
     other = Other(backend, 0, 1)
-    editor.add("act", due=due, id=in_lane(editor, 2))
+    editor.add("act", due=due, id=in_lane(2))
     called.events.clear()
     # When the other one says that it takes lanes over
     store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
@@ -39,8 +40,8 @@ def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(
 ) -> None:
     other = Other(backend, 0, 1)
     worker.action("long")(lambda: stage.sleep(30))
-    editor.add("long", due=NOON, id=in_lane(editor, 2))
-    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 3))
+    editor.add("long", due=NOON, id=in_lane(2))
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(3))
     given: list[datetime] = []
 
     def note(new: ArmingRecord) -> None:
@@ -65,14 +66,14 @@ def test_what_is_due_is_started_before_lanes_are_given(
 ) -> None:
     # Given a run that is about to give its lanes to another one
     other = Other(backend, 0, 1)
-    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 2))
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(2))
     store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
     # When a task is added that is due at once, after its lane's head was read
     added: list[datetime] = []
 
     def add() -> None:
         added.append(clock.now)
-        editor.add("act", due=timedelta(0), id=in_lane(editor, 2, name="late"))
+        editor.add("act", due=timedelta(0), id=in_lane(2, name="late"))
 
     store.on_head = once(clock, NOON + 10 * SECOND, add)
     worker.run(time_left=5 * MINUTE)
@@ -86,7 +87,7 @@ def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(
 ) -> None:
     # Given a run whose time ends before a task is due, or while it is
     other = Other(backend, 0, 1)
-    editor.add("act", due=NOON + 40 * SECOND, id=in_lane(editor, 2))
+    editor.add("act", due=NOON + 40 * SECOND, id=in_lane(2))
     called.events.clear()
     # When another one takes over at that moment
     store.on_head = once(clock, NOON + 40 * SECOND, other.takes_over)

@@ -9,7 +9,8 @@ from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.hooked_store import HookedStore
-from tests.worker.two_runs.scene import MINUTE, SECOND, Other, in_lane, once
+from tests.worker.memory import in_lane
+from tests.worker.two_runs.scene import MINUTE, SECOND, Other, once
 
 
 def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
@@ -40,8 +41,8 @@ def test_a_run_that_waits_takes_lanes_over_and_starts_what_is_due_in_them(
 ) -> None:
     # Given two runs that wait, each for a task
     other = Other(backend, 2)
-    editor.add("act", due=NOON + 40 * SECOND, id=in_lane(editor, 2))
-    editor.add("act", due=NOON + 60 * SECOND, id=in_lane(editor, 0))
+    editor.add("act", due=NOON + 40 * SECOND, id=in_lane(2))
+    editor.add("act", due=NOON + 60 * SECOND, id=in_lane(0))
     # When one has said that it takes lanes over, and the other one gives it its own
     store.on_read = once(clock, NOON + 10 * SECOND, other.gives)
     report = worker.run(time_left=5 * MINUTE)
@@ -61,9 +62,9 @@ def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
 ) -> None:
     # Given a run that has nothing more to do, and gives its lanes back
     other = Other(backend, 2)
-    editor.add("act", due=NOON + 20 * SECOND, id=in_lane(editor, 0))
+    editor.add("act", due=NOON + 20 * SECOND, id=in_lane(0))
     due = NOON + 90 * SECOND
-    editor.add("act", due=due, id=in_lane(editor, 2))
+    editor.add("act", due=due, id=in_lane(2))
     # When it is given others just before it does so
     gives = once(clock, NOON + 20 * SECOND, other.gives)
     store.on_write = lambda _: gives()

@@ -99,7 +99,6 @@ def test_the_table_of_exit_statuses_has_all() -> None:
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(int(status)) for status in Exit]
 
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 FOLDERS = ("duebell", "editor", "worker", "shared", "infra", "tests")
 

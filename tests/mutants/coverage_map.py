@@ -10,29 +10,26 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
+import msgspec
 import pytest
 
 from .source import PACKAGES
 
 __all__ = ["CoverageMap"]
 
-_FOLDER = "DUEBELL_COVERAGE_MAP"
-
 #: The name of a function: its file, from the root, and its first line.
 _Function = tuple[str, int]
 
 
-@dataclass
-class CoverageMap:
+class CoverageMap(msgspec.Struct):
     """The calls and the seconds of each test that passes alone."""
 
-    calls: dict[str, set[_Function]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    calls: dict[str, set[_Function]] = {}
+    seconds: dict[str, float] = {}
 
     @classmethod
     def read(cls, folder: Path) -> "CoverageMap":
@@ -43,10 +40,10 @@ class CoverageMap:
             for line in part.read_text().splitlines():
                 test, seconds, called, prepared_by = json.loads(line)
                 found.seconds[test] = seconds
-                found.calls[test] = {(file, number) for file, number in called}
-                prepared[_file_of(test)] |= {(file, number) for file, number in prepared_by}
+                found.calls[test] = set(map(tuple, called))
+                prepared[test.partition("::")[0]] |= set(map(tuple, prepared_by))
         for test, called in found.calls.items():
-            called.update(prepared[_file_of(test)])  # fixtures are shared by the tests of a file
+            called.update(prepared[test.partition("::")[0]])  # fixtures are shared by the tests of a file
         return found
 
     def tests_of(self, file: str, function: int, limit: float) -> tuple[list[str], int]:
@@ -74,46 +71,29 @@ def _seconds() -> float:
     return time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
-def _file_of(test: str) -> str:
-    return test.partition("::")[0]
-
-
 class _Plugin:
     """Notes each function of the product that is called during a test, in whatever thread."""
 
     def __init__(self, out: Path, root: Path) -> None:
         self._out = out
         self._root = f"{root}{os.sep}"
-        self._names: dict[int, _Function | None] = {}
-        self._kept: list[object] = []  # so that no other code gets the id of one that is known
-        self._called: set[int] = set()
-        self._prepared: set[int] = set()
+        self._called: dict[int, CodeType] = {}
+        self._prepared: dict[int, CodeType] = {}
         threading.settrace(self._trace)
         sys.settrace(self._trace)
 
     def _trace(self, frame: FrameType, _: str, __: Any) -> None:
-        number = id(frame.f_code)
-        if number not in self._called:
-            if number not in self._names:
-                self._kept.append(frame.f_code)
-                self._names[number] = self._name(frame)
-            self._called.add(number)
+        self._called[id(frame.f_code)] = frame.f_code
 
-    def _name(self, frame: FrameType) -> _Function | None:
-        code = frame.f_code
-        file = code.co_filename.removeprefix(self._root)
-        if file == code.co_filename or file.partition(os.sep)[0] not in PACKAGES:
-            return None
-        return file, code.co_firstlineno
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self) -> Iterator[None]:
-        self._called.clear()
-        self._prepared.clear()
-        return (yield)
+    def _functions(self, called: dict[int, CodeType]) -> list[_Function]:
+        functions = {
+            (code.co_filename.removeprefix(self._root), code.co_firstlineno) for code in list(called.values())
+        }
+        return sorted(one for one in functions if one[0].partition(os.sep)[0] in PACKAGES)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self) -> Iterator[None]:
+        self._called.clear()
         sys.settrace(self._trace)  # somebody may have set another
         result = yield
         self._prepared = self._called.copy()
@@ -123,24 +103,16 @@ class _Plugin:
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         started = _seconds()
         result = yield
-        seconds = _seconds() - started
-        line = [
-            item.nodeid,
-            round(seconds, 3),
-            self._functions(self._called),
-            self._functions(self._prepared),
-        ]
+        seconds = round(_seconds() - started, 3)
+        line = [item.nodeid, seconds, self._functions(self._called), self._functions(self._prepared)]
         with self._out.open("a") as out:
             out.write(json.dumps(line) + "\n")
         return result
-
-    def _functions(self, called: set[int]) -> list[_Function]:
-        return sorted({name for number in called.copy() if (name := self._names[number])})
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin, if there is a folder to write to. Of pytest-xdist's processes each writes a file."""
     is_controller = bool(config.getoption("numprocesses", 0)) and "PYTEST_XDIST_WORKER" not in os.environ
-    if (folder := os.environ.get(_FOLDER)) and not is_controller:
+    if (folder := os.environ.get("DUEBELL_COVERAGE_MAP")) and not is_controller:
         out = Path(folder) / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl"
         config.pluginmanager.register(_Plugin(out, config.rootpath))

@@ -1,14 +1,52 @@
-"""Fixtures for the tests of arming: a queue and a rule in memory."""
+"""A queue in memory for the tests of arming, with others that get in between, and a rule."""
 
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
 import pytest
 
+from duebell_infra.testing import MemoryStore
 from duebell_shared.bell.armer import Armer
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell, RingSchedule, Rule
+from duebell_shared.tasks.new_task import new_task
 from tests.shared.fake_events import FakeEvents, FakeScheduler
-from tests.shared.shared_store import SharedStore
 from tests.support import Clock
 
 LANES = 2
+
+
+class SharedStore(MemoryStore):
+    """Counts reads and swaps of the record. `getting_in_first` comes before the next swaps, in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.getting_in_first: list[Callable[[], object]] = []
+        self.reads = 0
+        self.swaps = 0
+
+    def read_record(self) -> ArmingRecord | None:
+        self.reads += 1
+        return super().read_record()
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        if self.getting_in_first:
+            self.getting_in_first.pop(0)()
+        swapped = super().swap_record(old, new)
+        self.swaps += bool(swapped)
+        return swapped
+
+    def wait_in_queue(self, lane: int, due: datetime) -> None:
+        """Put a task into that lane, of which the record need not know."""
+        made = new_task(id=f"in-{lane}", action="act", due=due, payload=None, now=due)
+        assert self.insert(msgspec.structs.replace(made, lane=lane))
+
+    def now_holds(self, record: ArmingRecord) -> ArmingRecord:
+        """Write the record whatever there is, as another process would have."""
+        swapped = super().swap_record(self.record, record)
+        assert swapped
+        return swapped
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ from duebell_shared.bell.bell import CALL_LIMIT, Rule
 from duebell_shared.bell.expression import LEAD, SENTINEL
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
-from tests.shared.conftest import LANES
+from tests.shared.conftest import LANES, SharedStore
 from tests.shared.fake_events import FakeEvents, refusal, silence
-from tests.shared.shared_store import SharedStore
 from tests.support import NOON, Clock, SetFor, minute_of
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

@@ -23,15 +23,15 @@ __all__ = ["store"]
 # What AWS refuses, or does not answer.
 
 
-def refuse(store: Store, code: str, *, status: int = 400, call: str = "") -> None:
-    """From now on DynamoDB answers each call, or each of this name, with that error."""
+def refuse(store: Store, code: str, *, status: int) -> None:
+    """From now on DynamoDB answers each call with that error."""
 
     def answer(**_: Any) -> tuple[Any, dict[str, Any]]:
         error = {"Code": code, "Message": "so it is"}
         answered = {"Error": error, "ResponseMetadata": {"HTTPStatusCode": status}}
         return SimpleNamespace(status_code=status, headers={}), answered
 
-    client_of(store).meta.events.register(f"before-call.dynamodb{call}", answer)
+    client_of(store).meta.events.register("before-call.dynamodb", answer)
 
 
 @pytest.mark.parametrize(

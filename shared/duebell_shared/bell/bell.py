@@ -116,12 +116,9 @@ class Bell(ABC):
         self._sleep = sleep
         self._unanswered_at: datetime | None = None
 
-    def read(self, *, within: timedelta = 3 * CALL_LIMIT) -> BellState:
-        """The bell as it stands, with no call begun that could end later than `within` from now.
-
-        Raises NotDeployed, AwsError.
-        """
-        found = self._find(self._clock() + within)
+    def read(self) -> BellState:
+        """The bell as it stands. Raises NotDeployed, AwsError."""
+        found = self._find(self._clock() + 3 * CALL_LIMIT)
         return BellState(
             expression=found.get("ScheduleExpression", ""),
             state=found.get("State", "ENABLED"),
@@ -133,7 +130,8 @@ class Bell(ABC):
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
         """Set the bell to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
 
-        `within` is as in `read`. Returns False if an earlier try went unanswered: it may take effect yet.
+        No call is begun that could end later than `within` from now. Returns False if an earlier try went
+        unanswered: it may take effect yet.
         Setting resets what it is not given, so the values that were read are given back: one that an operator
         disabled stays disabled. Raises NotDeployed, AwsError; after AwsUnavailable the bell may be set yet.
         """

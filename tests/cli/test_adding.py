@@ -63,7 +63,7 @@ def test_tags_are_given_shown_and_filtered_by(duebell: Duebell, editor: Editor) 
 
 
 def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
-    then = ("--then", "invoice", "--then-payload", '{"n": 1}', "--then-after", "1h")
+    then = ("--then", '{"action": "invoice", "payload": {"n": 1}, "after": 3600}')
     assert duebell("add", "x", "--in", "1h", "--id", "a", "--on-failed", "tell", *then).status == 0
     task = editor.get("a")
     assert task.on_failed == "tell"
@@ -76,12 +76,17 @@ def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor
     task = editor.get("a")
     assert (task.on_failed, task.then) == (None, None)
 
-    status, _, err = duebell("add", "x", "--in", "1h", "--then-after", "1h")
-    assert (status, "go with --then" in err) == (2, True)
+    assert duebell("update", "a", "--then", "report").status == 0
+    assert editor.get("a").then == FollowUp(action="report", payload_json="{}")
+    for wrong, why in (("{", "--then is not JSON"), ('{"after": 1}', "then.action: is missing")):
+        status, _, err = duebell("add", "x", "--in", "1h", "--then", wrong)
+        assert (status, why in err) == (2, True)
 
 
 def test_a_batch(duebell: Duebell, editor: Editor) -> None:
-    made = duebell("batch", "b", "--then", "report", "--then-payload", '{"month": 1}', "--on-failed", "alarm")
+    made = duebell(
+        "batch", "b", "--then", '{"action": "report", "payload": {"month": 1}}', "--on-failed", "alarm"
+    )
     assert made == (0, "b: blocked, 0 of 0 have ended, 0 failed; open for more\n", "")
     assert duebell("add", "work", "--in", "1h", "--id", "m", "--batch", "b").status == 0
     assert duebell("batch", "b", "--close").out == "b: blocked, 0 of 1 have ended, 0 failed\n"

@@ -21,7 +21,7 @@ from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
-from duebell_shared.tasks.follow_up import Then
+from duebell_shared.tasks.follow_up import FollowUp, Then, then_of
 
 from .context import Context, flag, option, with_options
 from .errors import WrongUsage
@@ -167,13 +167,23 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
     return when
 
 
+def _follow_up(text: str) -> Then | FollowUp:
+    """Read the name of an action, or the follow-up in the JSON of the API."""
+    if not text.startswith("{"):
+        return then_of({"action": text})
+    try:
+        return then_of(read_json(text), of_json=True)
+    except ValueError as error:
+        raise ValueError(f"is not JSON: {error}") from error
+
+
 #: The types of values in the shell by their form, where they are no text, and the settings of their options.
-_TYPES: dict[str, Any] = {"texts": list, "time": datetime, "duration": timedelta, "number": int}
+_TYPES: dict[str, Any] = {"texts": list, "time": datetime, "duration": timedelta, "number": int, "task": Then}
 _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
     "search": {"metavar": "TEXT"},
     "action": {"metavar": "ACTION"},
-    "task": {"metavar": "ACTION"},
+    "task": {"metavar": "ACTION|JSON", **_read(lambda text, *_: _follow_up(text))},
     "time": {"metavar": "TIME", **_read(_instant)},
     "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
     "texts": {"metavar": "A,B", **_read(lambda text, *_: text.split(","))},
@@ -181,15 +191,6 @@ _FORMS: dict[str, dict[str, Any]] = {
     "json": {"metavar": "JSON"},
     "choice": {},
     "choices": {"metavar": "NAME"},
-}
-#: The options that stand beside the option of a field: the end of the name, the form, and the help.
-_BESIDE = {
-    "task": (
-        ("payload", "json", "The payload of that task"),
-        ("after", "duration", "How long after the end of this task it is due"),
-        ("result-as", "text", "The field of its payload that gets the result of this task"),
-    ),
-    "json": (("file", "text", "The same, in a file; - is stdin"),),
 }
 #: Fields of these forms cannot be taken away.
 _KEPT = {"choice", "json", "zone"}
@@ -222,8 +223,8 @@ def with_fields(
         form, shown, unset = row.kind.form, f"--{name.replace('_', '-')}", row.unset
         help = f"{row.means}. [{unset}]" if unset and not in_change else row.means
         every["in_" if name == "in" else name] = Timezone if form == "zone" else _of(row.kind, shown, help)
-        for end, its_form, its_help in _BESIDE.get(form, ()):
-            every[f"{name}_{end.replace('-', '_')}"] = _of(its_form, f"{shown}-{end}", its_help)
+        if form == "json":
+            every[f"{name}_file"] = _of("text", f"{shown}-file", "The same, in a file; - is stdin")
         if in_change and unset and form not in _KEPT:
             every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Unset {shown}: {unset}")]
     return lambda command: with_options(command, every)
@@ -247,8 +248,6 @@ def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
         form, value = FIELDS[name].kind.form, given[name]
         if form == "json":
             value = payload_from(value, given[f"{name}_file"])
-        elif form == "task":
-            value = _then_from(value, *(given[f"{name}_{end}"] for end in ("payload", "after", "result_as")))
         is_given = value is not UNSET if form == "json" else value is not None
         if is_given:
             fields[name] = value
@@ -258,14 +257,3 @@ def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
                 raise WrongUsage(f"give either --{option} or --no-{option}")
             fields[name] = None
     return fields
-
-
-def _then_from(
-    action: str | None, payload: str | None, after: timedelta | None, result_as: str | None
-) -> Then | None:
-    if action is None:
-        if payload is not None or after is not None or result_as is not None:
-            raise WrongUsage("--then-payload, --then-after and --then-result-as go with --then")
-        return None
-    value = payload_from(payload, None)
-    return Then(action, None if value is UNSET else value, after or timedelta(0), result_as)

@@ -2,7 +2,6 @@
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
@@ -45,19 +44,11 @@ def import_queue(
     """
     out = context.out
     with opened(file) as lines:
-        report = context.editor().import_tasks(
-            _without_mark(lines), progress=lambda done: out.note(f"{done:,} tasks")
-        )
+        report = context.editor().import_tasks(lines, progress=lambda done: out.note(f"{done:,} tasks"))
     print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
     note_failures(out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
-
-
-def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, without the byte order mark that some programs put before UTF-8."""
-    for number, line in enumerate(lines):
-        yield line if number else line.removeprefix(b"\xef\xbb\xbf")
 
 
 @app.command(epilog=examples("relane 16"))

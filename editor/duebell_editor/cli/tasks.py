@@ -36,9 +36,6 @@ from .output import (
 )
 from .program import examples, with_json
 
-#: The fields of a line for programs, with a tab between each; a missing value is empty.
-FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "schedule", "failure")
-
 _STYLES = {
     Status.RUNNING: "cyan",
     Status.PAUSED: "yellow",
@@ -93,7 +90,7 @@ def print_tasks(context: Context, tasks: Sequence[Task]) -> None:
 
 
 def _line(task: Task) -> str:
-    """FIELDS of the task: times in UTC, nothing cut and nothing padded."""
+    """The task for programs, with tabs between the fields: times in UTC, nothing cut and nothing padded."""
     instants = (task.due, task.queued, task.finished_at)
     due, queued, finished = ("" if instant is None else render(instant) for instant in instants)
     schedule = task.recurrence.schedule.expression if task.recurrence else ""

@@ -188,29 +188,18 @@ _NewBatch = create_model(
     "_NewBatch",
     __base__=Given,
     id=_field("id"),
-    tasks=(
-        list[NewTask] | None,
-        Field(
-            default=None,
-            max_length=MAX_MANY,
-            description="Its tasks; then it is closed. Null for an open one: tasks name it as their `batch`",
-        ),
-    ),
-    wait_for=(
-        list[_Id] | None,
-        Field(
-            default=None,
-            max_length=MAX_MANY,
-            description="Ids of tasks that are there already, which it waits for as well; then it is closed",
-        ),
-    ),
     then=_field("then", means="The task that comes when all have ended; its payload is an object"),
     on_failed=_field("on_failed", means="The action that comes instead if any has failed"),
 )
 
 
 class NewBatch(_NewBatch):  # type: ignore[misc, valid-type]
-    """A batch to make."""
+    """A batch to make. With `tasks` or `wait_for` it is closed; else it is open: tasks name it as `batch`."""
+
+    tasks: list[NewTask] | None = Field(default=None, max_length=MAX_MANY, description="Its tasks")
+    wait_for: list[_Id] | None = Field(
+        default=None, max_length=MAX_MANY, description="Ids of tasks that are there, which it waits for too"
+    )
 
 
 #: One task to add, or a list of them. The tags stand in the places of errors; no field has the first's name.

@@ -49,6 +49,7 @@ def test_a_file_is_imported_shown_listed_and_deleted(duebell: Duebell, tmp_path:
     assert json.loads(duebell("calendar", "show", "plant", "--json").out)["days"]["2027-01-01"] == "New Year"
     assert duebell("calendar", "delete", "plant").status == 0
     assert json.loads(duebell("calendar", "list", "--json").out) == {}
+    assert duebell("calendar", "list").out == "no calendars\n"
 
 
 def test_a_preview_names_what_is_skipped_and_why(duebell: Duebell, editor: Editor) -> None:

@@ -58,9 +58,9 @@ def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, 
         "started",
     ]
     assert [line.split() for line in actions.splitlines()] == [
-        ["name", "attempts", "schema", "recurring", "kind"],
-        ["put_on_sale", "3", "item,", "price?", "function"],
-        ["report", "5", "none", "daily", "function"],
+        ["action", "kind", "attempts", "recurring", "payload"],
+        ["put_on_sale", "function", "3", "item,", "price?"],
+        ["report", "function", "5", "daily", "none"],
     ]
 
 

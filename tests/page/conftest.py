@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.page.scene import Scene
 from tests.serving import serving
@@ -93,3 +93,15 @@ def url(scene: Scene) -> Iterator[str]:
     """Where it is served."""
     with serving(scene.editor) as url:
         yield url
+
+
+@pytest.fixture
+def page(open_page: Open, url: str) -> Page:
+    """The page of the tasks, open."""
+    return open_page(url)
+
+
+@pytest.fixture
+def rows(page: Page) -> Locator:
+    """The rows of its list."""
+    return page.locator("#list tbody tr")

@@ -4,11 +4,14 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["field", "has_focus", "open_form", "press", "show", "tab", "wrong"]
+__all__ = ["field", "fill", "has_focus", "open_form", "press", "show", "tab", "wrong"]
 
 
-def press(page: Page, name: str) -> None:
+def press(page: Page, name: str, *, then: str = "") -> None:
+    """Press the button; `then` these words can be seen."""
     page.get_by_role("button", name=name, exact=True).click()
+    if then:
+        expect(page.get_by_text(then)).to_be_visible()
 
 
 def tab(page: Page, name: str) -> Locator:
@@ -31,6 +34,12 @@ def open_form(page: Page) -> None:
 
 def field(page: Page, name: str) -> Locator:
     return page.locator(f"dialog [name={name}]").last
+
+
+def fill(page: Page, **values: str) -> None:
+    """Write these values into the fields of the form."""
+    for name, value in values.items():
+        field(page, name).fill(value)
 
 
 def wrong(page: Page, name: str) -> Locator:

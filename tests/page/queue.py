@@ -1,16 +1,14 @@
 """A queue in memory that threads can share, and that counts what is read of it."""
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from duebell_infra.testing.memory import MemoryStore
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.places import Past, PastKey
-from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import QueueKey
 
 __all__ = ["SharedStore"]
 
@@ -23,22 +21,6 @@ class SharedStore(MemoryStore):
         self._lock = threading.RLock()
         self.keys_read = 0
         self.counts = 0
-
-    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        with self._lock:
-            return super().swap_record(old, new)
-
-    def insert(self, task: Task) -> bool:
-        with self._lock:
-            return super().insert(task)
-
-    def save(self, old: Task, new: Task | None) -> bool:
-        with self._lock:
-            return super().save(old, new)
-
-    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        with self._lock:
-            return super().claim(key, run=run, now=now, status=status)
 
     def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         with self._lock:
@@ -64,6 +46,16 @@ class SharedStore(MemoryStore):
         with self._lock:
             return super().count(lane, after=after, before=before, most=most)
 
-    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+
+def _locked(name: str) -> Any:
+    verb = getattr(MemoryStore, name)
+
+    def call(self: SharedStore, *given: Any, **named: Any) -> Any:
         with self._lock:
-            return super().head(lane, skipping=skipping)
+            return verb(self, *given, **named)
+
+    return call
+
+
+for _name in ("swap_record", "insert", "save", "claim", "head"):
+    setattr(SharedStore, _name, _locked(_name))

@@ -1,12 +1,13 @@
 """What tests look at a page with, and from where."""
 
+import re
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Route
+from playwright.sync_api import FloatRect, Locator, Page, Route, expect
 
-__all__ = ["BERLIN", "PHONE", "Held", "asked", "fits", "is_accessible"]
+__all__ = ["BERLIN", "PHONE", "Held", "asked", "box", "fits", "is_accessible", "is_for_everyone", "says"]
 
 BERLIN = ZoneInfo("Europe/Berlin")
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -24,7 +25,30 @@ def is_accessible(page: Page) -> None:
 
 
 def fits(page: Page) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    """Nothing is wider than the screen, or than its dialog."""
+    assert page.evaluate(
+        "document.documentElement.scrollWidth <= innerWidth"
+        ' && [...document.querySelectorAll("dialog")].every(one => one.scrollWidth <= one.clientWidth)'
+    )
+
+
+def is_for_everyone(page: Page) -> None:
+    """It fits and is accessible, dark on a small screen and light on a large one."""
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE["viewport"])
+    fits(page)
+    is_accessible(page)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    fits(page)
+    is_accessible(page)
+
+
+def box(shown: Locator) -> FloatRect:
+    """Where it is."""
+    found = shown.bounding_box()
+    assert found
+    return found
 
 
 def asked(page: Page, part: str) -> list[str]:
@@ -52,3 +76,9 @@ class Held:
         self._is_over = True
         for route in self._routes:
             route.continue_()
+
+
+def says(shown: Locator, *words: str | re.Pattern[str]) -> None:
+    """All these words are in it."""
+    for one in words:
+        expect(shown).to_contain_text(one)

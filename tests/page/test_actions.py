@@ -3,13 +3,12 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Open
 from tests.page.hands import field, press, wrong
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, fits, is_accessible
+from tests.page.seen import is_for_everyone, says
 
 SALE = {
     "title": "Sale",
@@ -68,31 +67,23 @@ def form(page: Page) -> None:
 
 
 def test_actions_are_listed_with_what_they_take(open_page: Open, url: str) -> None:
-    page = known(open_page(f"{url}actions"))
+    page = known(open_page(f"{url}actions"), None)
+    expect(page.locator("#worker")).to_contain_text("No worker has made itself known.")
+    known(page)
     sale = page.locator("#list li").first
-    expect(sale).to_contain_text("put_on_sale")
-    expect(sale).to_contain_text("5 attempts")
+    says(sale, "put_on_sale", "5 attempts")
     expect(sale.locator("dl > div")).to_have_count(7)
     expect(sale.locator("dl > div").nth(1)).to_have_text('kindone of "half", "third"')
     expect(sale.locator("dl > div").nth(4)).to_have_text("note optionaltext or nothing")
     expect(page.locator("#list li").nth(2)).to_contain_text("Takes no payload.")
     expect(page.locator("#worker")).to_contain_text("Version 8f14e45fceea, with duebell 0.1.0")
+    is_for_everyone(page)
     # And lead to their tasks
     page.get_by_role("link", name="daily-report").click()
     expect(page.get_by_role("dialog", name="daily-report")).to_be_visible()
     page.go_back()
     page.get_by_role("link", name="Its tasks").first.click()
     expect(page.get_by_label("Action")).to_have_value("put_on_sale")
-
-
-def test_a_worker_that_cannot_start_is_told_first(open_page: Open, url: str) -> None:
-    error = {"type": "ModuleNotFoundError", "message": "No module named 'payloads'", "traceback": "File …"}
-    page = known(open_page(f"{url}actions"), {**WORKER, "error": error})
-    expect(page.get_by_role("alert").filter(has_text="could not start")).to_contain_text(
-        "ModuleNotFoundError: No module named 'payloads'"
-    )
-    known(page, None)
-    expect(page.locator("#worker")).to_contain_text("No worker has made itself known.")
 
 
 def test_a_payload_is_filled_in_as_a_form(open_page: Open, url: str, scene: Scene) -> None:
@@ -107,8 +98,7 @@ def test_a_payload_is_filled_in_as_a_form(open_page: Open, url: str, scene: Scen
     part(page, "shop").fill('{"city": "Bonn"}')
     page.get_by_text("More", exact=True).click()
     field(page, "id").fill("sale")
-    press(page, "Add")
-    expect(page.get_by_text("sale is added")).to_be_visible()
+    press(page, "Add", then="sale is added")
     # Then that is its payload, with numbers as they were written
     task = scene.editor.get("sale")
     assert task.action == "put_on_sale"
@@ -155,6 +145,7 @@ def test_what_does_not_fit_is_said_at_its_field(open_page: Open, url: str, scene
 def test_json_is_written_instead_and_a_form_again(open_page: Open, url: str) -> None:
     page = known(open_page(f"{url}actions"))
     form(page)
+    is_for_everyone(page)
     part(page, "item").fill("7")
     press(page, "Write JSON instead")
     text = field(page, "payload")
@@ -175,14 +166,3 @@ def test_json_is_written_instead_and_a_form_again(open_page: Open, url: str) -> 
     # And an unknown action is told
     field(page, "action").fill("put_on_slae")
     expect(page.get_by_text("The worker has no action “put_on_slae”: it would fail.")).to_be_visible()
-
-
-@pytest.mark.parametrize(("scheme", "screen"), [("light", {}), ("dark", PHONE)])
-def test_it_fits_and_is_accessible(open_page: Open, url: str, screen: dict[str, object], scheme: str) -> None:
-    page = known(open_page(f"{url}actions", color_scheme=scheme, **screen))
-    expect(page.locator("#list li").first).to_be_visible()
-    fits(page)
-    is_accessible(page)
-    form(page)
-    fits(page)
-    is_accessible(page)

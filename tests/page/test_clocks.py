@@ -31,22 +31,8 @@ def test_a_move_that_changes_nothing_keeps_the_very_instant(
     assert scene.editor.get("night").due == due
 
 
-def test_an_edit_of_something_else_keeps_the_very_instant(open_page: Open, url: str, scene: Scene) -> None:
-    scene.editor.add("x", due=SECOND, id="night")
-    page = open_page(f"{url}#task=night")
-    press(page, "Edit")
-    expect(page.get_by_label(CET)).to_be_checked()
-    field(page, "payload").fill('{"n": 1}')
-    press(page, "Save")
-    expect(page.get_by_text("night is changed")).to_be_visible()
-    assert scene.editor.get("night").due == SECOND
-
-
-def test_of_an_hour_that_comes_twice_the_reader_chooses_which(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_of_an_hour_that_comes_twice_the_reader_chooses_which(page: Page, scene: Scene) -> None:
     # Given a time that comes twice
-    page = open_page(url)
     show(page, "sale-50")
     press(page, "Move")
     field(page, "due").fill("2027-10-31T02:30:00")
@@ -67,10 +53,7 @@ def test_of_an_hour_that_comes_twice_the_reader_chooses_which(
     assert scene.editor.get("sale-50").due == FIRST
 
 
-def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
+def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(page: Page, scene: Scene) -> None:
     show(page, "sale-50")
     press(page, "Move")
     field(page, "due").fill("2027-03-28T02:30:00")
@@ -79,32 +62,7 @@ def test_of_an_hour_that_does_not_come_it_is_said_what_it_becomes(
     assert scene.editor.get("sale-50").due == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)
 
 
-def test_the_bounds_of_a_schedule_are_in_the_viewers_zone_and_say_so(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    # Given a schedule in another zone than the viewer's
-    page = open_page(url)
-    open_form(page)
-    page.get_by_label("Recurring").check()
-    page.get_by_label("Schedule", exact=True).fill("0 9 * * *")
-    page.get_by_label("Time zone", exact=True).fill("Asia/Tokyo")
-    # When its bounds are hours that come twice
-    page.get_by_label("Not before (your time, Europe/Berlin)").fill("2027-10-31T02:30:00")
-    page.get_by_label("Not after (your time, Europe/Berlin)").fill("2028-10-29T02:30:00")
-    page.get_by_label(CET).first.check()
-    page.get_by_label(CET).last.check()
-    field(page, "id").fill("bounded")
-    press(page, "Add")
-    expect(page.get_by_text("bounded is added")).to_be_visible()
-    # Then they are the ones chosen
-    recurrence = scene.editor.get("bounded").recurrence
-    assert recurrence
-    assert recurrence.schedule.start == SECOND
-    assert recurrence.schedule.end == datetime(2028, 10, 29, 1, 30, tzinfo=UTC)
-
-
-def test_a_year_that_no_rule_rings_in_is_not_sent(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_a_year_that_no_rule_rings_in_is_not_sent(page: Page) -> None:
     open_form(page)
     field(page, "due").fill("1850-01-01T00:00:00")
     press(page, "Add")

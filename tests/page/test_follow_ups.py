@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from duebell import FollowUp, Then
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
-from tests.page.hands import field, open_form, press, wrong
+from tests.page.hands import field, fill, open_form, press, wrong
 from tests.page.scene import Scene
 from tests.page.seen import PHONE
 
@@ -77,11 +77,9 @@ def test_a_task_is_added_with_what_follows_it(open_page: Open, url: str, scene: 
     # Given the form, in which what belongs to a follow-up is hidden until there is one
     page = open_page(url, **PHONE)
     open_form(page)
-    field(page, "id").fill("charge-50")
-    field(page, "on_failed").fill("tell_support")
+    fill(page, id="charge-50", on_failed="tell_support")
     expect(field(page, "then_after")).to_be_hidden()
-    field(page, "then_action").fill("send_invoice")
-    field(page, "then_after").fill("3600")
+    fill(page, then_action="send_invoice", then_after="3600")
     # When its payload is no JSON
     field(page, "then_payload").fill("{")
     press(page, "Add")
@@ -89,8 +87,7 @@ def test_a_task_is_added_with_what_follows_it(open_page: Open, url: str, scene: 
     expect(wrong(page, "then_payload")).to_contain_text("This is not JSON")
     expect(field(page, "then_payload")).to_be_focused()
     field(page, "then_payload").fill('{"order": 12345678901234567890}')
-    press(page, "Add")
-    expect(page.get_by_text("charge-50 is added")).to_be_visible()
+    press(page, "Add", then="charge-50 is added")
     task = scene.editor.get("charge-50")
     assert task.on_failed == "tell_support"
     assert task.then == FollowUp(
@@ -157,6 +154,5 @@ def test_a_task_whose_id_is_taken_is_replaced(open_page: Open, url: str, scene: 
     open_form(page)
     field(page, "id").fill("index-2")
     field(page, "if_exists").select_option("replace")
-    press(page, "Add")
-    expect(page.get_by_text("index-2 is put in the place of the one that was there")).to_be_visible()
+    press(page, "Add", then="index-2 is put in the place of the one that was there")
     assert scene.editor.get("index-2").action == "greet"

@@ -6,13 +6,14 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import AwsUnavailable, NotArmed
+from duebell_shared.schedules.zones import zone_names
 from tests.page.conftest import Open
-from tests.page.hands import field, open_form, press, show, wrong
+from tests.page.hands import field, fill, open_form, press, show, wrong
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, is_accessible
+from tests.page.seen import PHONE, box, is_for_everyone
 
 SECONDS = "Give 0.001 to 86,400 seconds (a day), or nothing for none."
 
@@ -36,8 +37,7 @@ def test_what_is_wrong_is_said_under_its_field_and_heard_with_it(open_page: Open
     expect(action).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_a_value_that_cannot_be_right_is_told_in_plain_words(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_a_value_that_cannot_be_right_is_told_in_plain_words(page: Page, scene: Scene) -> None:
     open_form(page)
     for name, value, said in (
         ("spread", "90000", SECONDS),
@@ -56,11 +56,11 @@ def test_a_value_that_cannot_be_right_is_told_in_plain_words(open_page: Open, ur
     assert not scene.editor.list(action="greet").tasks
 
 
-def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(page: Page) -> None:
     open_form(page)
     page.get_by_label("Recurring").check()
     field(page, "schedule").fill("0 9 * * *")
+    expect(page.get_by_label("Not before (your time, Europe/Berlin)")).to_be_visible()
     cases: list[tuple[dict[str, str], str, str]] = [
         ({"max_runs": "1.5"}, "max_runs", "Give a whole number, 1 or more."),
         ({"schedule": ""}, "schedule", "Write a schedule, or choose a usual one below."),
@@ -77,31 +77,17 @@ def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(open_page: Open,
         ),
         ({"timezone": "Europe/Berln"}, "timezone", "did you mean Europe/Berlin?"),
     ]
-    for fill, name, said in cases:
-        right = {one: field(page, one).input_value() for one in fill}
-        for one, value in fill.items():
-            field(page, one).fill(value)
+    for given, name, said in cases:
+        right = {one: field(page, one).input_value() for one in given}
+        fill(page, **given)
         press(page, "Add")
         expect(wrong(page, name)).to_contain_text(said)
         expect(field(page, name)).to_be_focused()
-        for one, value in right.items():
-            field(page, one).fill(value)
+        fill(page, **right)
 
 
-def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    open_form(page)
-    page.get_by_label("Recurring").check()
-    for name, value in {"schedule": "0 9 * * *", "end": "2026-01-05T08:00:00"}.items():
-        field(page, name).fill(value)
-    expect(page.locator(".recurring .preview")).to_contain_text("5 Jan 2026, 08:00:00 is before")
-
-
-def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(page: Page, scene: Scene) -> None:
     # Given an id that another task has, in a part of the form that is folded away
-    page = open_page(url)
     open_form(page)
     field(page, "id").fill("sale-45")
     page.get_by_text("More", exact=True).click()
@@ -118,8 +104,7 @@ def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(
     expect(panel).to_be_hidden()
     expect(field(page, "action")).to_have_value("greet")
     field(page, "id").fill("sale-45-b")
-    press(page, "Add")
-    expect(page.get_by_text("sale-45-b is added")).to_be_visible()
+    press(page, "Add", then="sale-45-b is added")
 
 
 def test_what_is_about_no_field_is_said_beside_the_button(open_page: Open, url: str, scene: Scene) -> None:
@@ -129,12 +114,10 @@ def test_what_is_about_no_field_is_said_beside_the_button(open_page: Open, url: 
         press(page, "Add")
         said = page.get_by_role("dialog").get_by_role("alert").filter(has_text="DynamoDB does not answer")
         expect(said).to_be_in_viewport()
-    press(page, "Add")
-    expect(page.get_by_text("is added")).to_be_visible()
+    press(page, "Add", then="is added")
 
 
-def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_what_is_stored_is_not_sent_twice(page: Page, scene: Scene) -> None:
     open_form(page)
     with mock.patch.object(scene.editor, "add_one", side_effect=NotArmed("it is stored, but nobody rings")):
         press(page, "Add")
@@ -143,8 +126,7 @@ def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scen
 
 
 @pytest.mark.parametrize("way", ["Escape", "Close"])
-def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url: str, way: str) -> None:
-    page = open_page(url)
+def test_a_filled_form_is_left_only_when_that_is_confirmed(page: Page, way: str) -> None:
     form = page.get_by_role("dialog", name="Add a task")
 
     def leave() -> None:
@@ -174,9 +156,8 @@ def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url:
     expect(form).to_be_hidden()
 
 
-def test_escape_alone_never_discards_what_was_typed(open_page: Open, url: str) -> None:
+def test_escape_alone_never_discards_what_was_typed(page: Page) -> None:
     # The browser asks a page only as often as its reader does something else in between
-    page = open_page(url)
     page.locator("#add").click()
     field(page, "action").fill("x")
     for _ in range(4):
@@ -187,26 +168,20 @@ def test_escape_alone_never_discards_what_was_typed(open_page: Open, url: str) -
         expect(field(page, "action")).to_have_value("x")
 
 
-@pytest.mark.parametrize(("scheme", "screen"), [("light", {}), ("dark", PHONE)])
-def test_everyone_can_tell_what_is_wrong_and_what_others_changed(
-    open_page: Open, url: str, scene: Scene, screen: dict[str, Any], scheme: str
-) -> None:
+def test_everyone_can_tell_what_is_wrong_and_what_others_changed(page: Page, scene: Scene) -> None:
     # Given errors under the fields, an hour that comes twice and a message
-    page = open_page(url, color_scheme=scheme, **screen)
     show(page, "sale-50")
     press(page, "Pause")
     expect(page.locator(".toast")).to_be_visible()
     press(page, "Edit")
-    for name, value in {"action": "", "due": "2027-10-31T02:30:00", "payload": "{"}.items():
-        field(page, name).fill(value)
+    fill(page, action="", due="2027-10-31T02:30:00", payload="{")
     press(page, "Save")
     expect(wrong(page, "payload")).to_be_visible()
-    is_accessible(page)
+    is_for_everyone(page)
     # And what someone else changed
     scene.editor.update("sale-50", payload={"item": "theirs"}, action="sell")
     expect(page.locator(".clash")).to_be_visible()
-    is_accessible(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    is_for_everyone(page)
 
 
 def test_what_a_schedule_means_is_in_sight_in_a_low_window(open_page: Open, url: str) -> None:
@@ -221,11 +196,7 @@ def test_what_a_schedule_means_is_in_sight_in_a_low_window(open_page: Open, url:
     expect(page.locator(".preview li")).to_have_count(5)
     for shown in (schedule, page.locator(".recurring .preview")):
         expect(shown).to_be_in_viewport(ratio=1)
-        foot = page.locator(".foot").bounding_box()
-        box = shown.bounding_box()
-        assert foot
-        assert box
-        assert box["y"] + box["height"] <= foot["y"]
+        assert box(shown)["y"] + box(shown)["height"] <= box(page.locator(".foot"))["y"]
 
 
 def test_a_task_that_is_over_is_added_again_as_it_was(open_page: Open, url: str, scene: Scene) -> None:
@@ -238,8 +209,7 @@ def test_a_task_that_is_over_is_added_again_as_it_was(open_page: Open, url: str,
     # When it is added again
     press(page, "Add again")
     expect(field(page, "id")).to_have_value("tidy-again")
-    press(page, "Add")
-    expect(page.get_by_text("tidy-again is added")).to_be_visible()
+    press(page, "Add", then="tidy-again is added")
     # Then all is as it was
     again = scene.editor.get("tidy-again")
     was = scene.editor.get("tidy")
@@ -253,11 +223,8 @@ def test_a_task_that_is_over_is_added_again_as_it_was(open_page: Open, url: str,
 def test_tags_are_given_found_by_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     open_form(page)
-    field(page, "action").fill("greet")
-    field(page, "id").fill("tagged")
-    field(page, "tags").fill("red, customer:42,")
-    press(page, "Add")
-    expect(page.get_by_text("tagged is added")).to_be_visible()
+    fill(page, action="greet", id="tagged", tags="red, customer:42,")
+    press(page, "Add", then="tagged is added")
     assert scene.editor.get("tagged").tags == ("red", "customer:42")
     page.get_by_label("Search by").select_option("tag")
     page.get_by_label("Search", exact=True).fill("customer:42")
@@ -268,6 +235,12 @@ def test_tags_are_given_found_by_and_taken_away(open_page: Open, url: str, scene
     page.get_by_text("More", exact=True).last.click()
     expect(field(page, "tags")).to_have_value("red, customer:42")
     field(page, "tags").fill("")
-    press(page, "Save")
-    expect(page.get_by_text("tagged is changed")).to_be_visible()
+    press(page, "Save", then="tagged is changed")
     assert scene.editor.get("tagged").tags == ()
+
+
+def test_the_form_offers_the_time_zones_of_the_server(page: Page) -> None:
+    open_form(page)
+    zones = page.locator("#zones option")
+    expect(zones).to_have_count(len(zone_names()))
+    assert zones.evaluate_all("all => all.map(({ value }) => value)") == sorted(zone_names())

@@ -3,12 +3,12 @@
 import re
 from datetime import datetime, timedelta
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.page.conftest import Open
 from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held, is_accessible
+from tests.page.seen import BERLIN, Held, is_accessible, says
 from tests.serving import serving
 
 
@@ -82,8 +82,7 @@ def test_what_is_rare_in_a_long_queue_is_looked_for_further(open_page: Open) -> 
         # When what is rare is asked for, then the page goes on by itself, and says so
         held = Held(page, "**/api/tasks?*cursor=*")
         page.get_by_label("Action").fill("rare")
-        expect(note).to_contain_text("1 task so far")
-        expect(note).to_contain_text("Looking further…")
+        says(note, "1 task so far", "Looking further…")
         held.let_go()
         expect(rows).to_have_count(2)
         expect(note).to_contain_text("2 tasks, the whole list.")
@@ -119,12 +118,10 @@ def test_more_rows_and_ticks_stay_when_something_changes(open_page: Open) -> Non
         expect(page.locator("#bulk")).to_contain_text("1 task selected")
 
 
-def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(page: Page, rows: Locator) -> None:
     page.get_by_label("Action").fill("send_mail")
     page.get_by_role("button", name="Look among finished ones").click()
     expect(tab(page, "All ended")).to_have_attribute("aria-pressed", "true")
-    rows = page.locator("#list tbody tr")
     expect(rows).to_have_count(50)
     expect(rows.filter(has_text="failed").first).to_be_visible()
     expect(rows.filter(has_text="done").first).to_be_visible()
@@ -156,9 +153,8 @@ def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None
     expect(rows).to_have_count(0)
 
 
-def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: str, scene: Scene) -> None:
+def test_words_that_stay_the_same_are_not_read_out_again(page: Page, scene: Scene) -> None:
     # Given someone who listens to what changes below the list and the bars
-    page = open_page(url)
     row = page.locator("#list tbody tr", has_text="sale-45")
     expect(row).to_contain_text("put_on_sale")
     expect(page.locator("#chart-note")).to_contain_text("to run")
@@ -194,9 +190,7 @@ def test_actions_and_tags_are_suggested_that_were_seen_before(
     expect(action).to_be_attached()
 
 
-def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
+def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(page: Page, rows: Locator) -> None:
     page.get_by_label("Action").fill("put_on_sale")
     press(page, "Keep view")
     page.locator("dialog [name=view]").fill("Sales")
@@ -216,9 +210,7 @@ def test_filters_are_kept_by_a_name_and_times_as_they_were_chosen(open_page: Ope
     expect(page.get_by_label("Views")).to_be_hidden()
 
 
-def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
+def test_the_order_of_time_can_be_turned(page: Page, rows: Locator) -> None:
     expect(rows.first).to_contain_text("sale-40")
     page.get_by_role("button", name="Due ↑").click()
     expect(rows.first).to_contain_text("trial-expiry:XYZ029")
@@ -231,9 +223,7 @@ def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:
     expect(rows.first).to_contain_text("mail-003")
 
 
-def test_what_is_in_an_id_or_a_payload_is_found(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
+def test_what_is_in_an_id_or_a_payload_is_found(page: Page, rows: Locator) -> None:
     page.get_by_label("Search by").select_option("Id or payload has")
     page.get_by_label("Search", exact=True).fill("XYZ01")
     expect(rows).to_have_count(10)

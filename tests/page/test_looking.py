@@ -13,7 +13,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import tab
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, fits, is_accessible
+from tests.page.seen import PHONE, box, fits, is_accessible, is_for_everyone, says
 from tests.serving import serving
 
 
@@ -76,10 +76,8 @@ def test_a_task_tells_of_each_failed_attempt(open_page: Open, url: str, scene: S
     # Then all three are there, the latest first
     rows = table.locator("tbody tr")
     expect(rows).to_have_count(3)
-    expect(rows.nth(0)).to_contain_text("Declined the bank says no")
-    expect(rows.nth(0)).to_contain_text("after 4.0 s")
-    expect(rows.nth(1)).to_contain_text("not known")
-    expect(rows.nth(1)).to_contain_text("WorkerDied")
+    says(rows.nth(0), "Declined the bank says no", "after 4.0 s")
+    says(rows.nth(1), "not known", "WorkerDied")
     expect(rows.nth(2)).to_contain_text("Busy <b>come again</b>")
     expect(rows.nth(2).locator("td").first).to_contain_text(re.compile(r"1of (today|yesterday)\s+at"))
     is_accessible(page)
@@ -112,8 +110,7 @@ def test_a_snoozed_task_says_so_and_when_it_starts(open_page: Open, url: str, sc
     fits(page)
 
 
-def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_everything_can_be_done_with_the_keyboard(page: Page, scene: Scene) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     # The first stop leads past what is before the tasks
     page.keyboard.press("Tab")
@@ -144,38 +141,28 @@ def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, sce
     expect(page.get_by_label("When")).to_have_value("between")
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", "phone"), ("dark", "desktop")])
-def test_everyone_can_use_it(open_page: Open, url: str, scheme: str, size: str) -> None:
-    page = open_page(url, color_scheme=scheme, **(PHONE if size == "phone" else {}))
+def test_everyone_can_use_it(page: Page, url: str) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
-    is_accessible(page)
-    fits(page)
+    is_for_everyone(page)
     page.get_by_role("button", name="Check everything").click()
     page.get_by_role("button", name="Month", exact=True).click()
     expect(page.locator("#chart-note")).to_contain_text("failed")
     tab(page, "Failed").click()
     page.get_by_label("Select mail-003").check()
-    is_accessible(page)
-    fits(page)
+    is_for_everyone(page)
     page.get_by_role("button", name="mail-003", exact=True).click()
     expect(page.get_by_role("dialog").get_by_text("CardDeclined", exact=True).first).to_be_visible()
-    is_accessible(page)
+    is_for_everyone(page)
     page.keyboard.press("Escape")
     page.locator("#add").click()
     page.get_by_label("Recurring").check()
     page.get_by_text("More", exact=True).click()
     page.get_by_role("button", name="Daily at 9").click()
     expect(page.locator(".preview li")).to_have_count(5)
-    is_accessible(page)
-    fits(page)
-
-
-def sizes(page: Page, which: str) -> list[float]:
-    found: list[float] = page.locator(which).evaluate_all(
-        "all => all.filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect())"
-        ".map(box => Math.min(box.width, box.height))"
-    )
-    return found
+    is_for_everyone(page)
+    page.goto(f"{url}docs")
+    expect(page.get_by_role("heading", name="Add a task")).to_be_visible()
+    is_for_everyone(page)
 
 
 def test_fingers_hit_what_they_mean(open_page: Open, url: str) -> None:
@@ -183,32 +170,14 @@ def test_fingers_hit_what_they_mean(open_page: Open, url: str) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     # Then whatever is pressed is large enough
     for which in ("button:not(.link, .column)", "#filters select", "#filters input", "#list tbody td.pick"):
-        found = sizes(page, which)
-        assert found
-        assert min(found) >= 40, (which, found)
+        shown = page.locator(which).locator("visible=true").all()
+        assert shown
+        assert min(min(box(one)["width"], box(one)["height"]) for one in shown) >= 40, which
     # And a box is ticked from beside it
     cell = page.locator("#list tbody td.pick").nth(2)
-    box = cell.bounding_box()
-    assert box
-    cell.click(position={"x": box["width"] - 3, "y": box["height"] - 3})
+    cell.click(position={"x": box(cell)["width"] - 3, "y": box(cell)["height"] - 3})
     expect(cell.get_by_role("checkbox")).to_be_checked()
     expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-def test_the_description_of_the_api_is_for_everyone_too(open_page: Open, url: str) -> None:
-    page = open_page(f"{url}docs")
-    expect(page.get_by_role("heading", name="Add a task")).to_be_visible()
-    is_accessible(page)
-    fits(page)
-
-
-def test_an_empty_queue_says_what_to_do(open_page: Open) -> None:
-    with serving(Scene().editor) as url:
-        page = open_page(url)
-        expect(page.get_by_text("The queue is empty.")).to_be_visible()
-        expect(page.get_by_text("the rule is parked")).to_be_visible()
-        expect(page.locator("#chart-note")).to_contain_text("nothing.")
-        is_accessible(page)
 
 
 def test_when_aws_does_not_answer_that_is_said_and_tried_again(open_page: Open, scene: Scene) -> None:
@@ -222,13 +191,6 @@ def test_when_aws_does_not_answer_that_is_said_and_tried_again(open_page: Open, 
         again.click()
         expect(page.locator("#list tbody tr").first).to_be_visible()
         expect(page.get_by_role("alert")).to_be_hidden()
-
-
-def test_a_server_that_is_gone_is_noticed(open_page: Open, scene: Scene) -> None:
-    with serving(scene.editor) as url:
-        page = open_page(url)
-        expect(page.locator("#list tbody tr").first).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text("is tried again")
 
 
 def test_a_token_is_asked_for_and_kept_out_of_the_address(open_page: Open, scene: Scene) -> None:
@@ -254,3 +216,37 @@ def test_what_comes_from_tasks_is_never_markup(open_page: Open, scene: Scene, tm
         page.get_by_role("button", name=evil, exact=True).click()
         expect(page.get_by_role("dialog").get_by_text(evil).first).to_be_visible()
         assert page.locator("img[src=x]").count() == 0
+
+
+def test_keys_lead_through_the_list(page: Page) -> None:
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.get_by_role("button", name="sale-40", exact=True)).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.get_by_label("Select sale-41")).to_be_checked()
+    page.keyboard.press("k")
+    expect(page.get_by_role("button", name="sale-40", exact=True)).to_be_focused()
+    # Text is text
+    page.keyboard.press("/")
+    search = page.get_by_label("Search", exact=True)
+    expect(search).to_be_focused()
+    page.keyboard.type("x/j?")
+    expect(search).to_have_value("x/j?")
+    search.blur()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("j")
+    is_accessible(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_keys_do_on_each_page_what_it_has(page: Page, url: str) -> None:
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    for path, has_search in (("schedules", True), ("actions", False)):
+        page.goto(f"{url}{path}")
+        expect(page.locator("#environment")).to_be_visible()
+        page.keyboard.press("?")
+        expect(keys.get_by_text("Search")).to_have_count(int(has_search))
+        expect(keys.get_by_text("Select the task, or not")).to_have_count(int(has_search))

@@ -1,4 +1,4 @@
-"""What an operator asks for: the messages of the dead-letter queues, and who changed what."""
+"""What an operator asks for: the messages of the dead-letter queues, who changed what, and simulations."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -14,13 +14,8 @@ from duebell_shared.aws.intake_queue import IntakeQueue, Sqs
 from duebell_shared.settings import AuditTo
 from tests.page.conftest import Open
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, asked, is_accessible
+from tests.page.seen import PHONE, asked, fits, is_accessible, says
 from tests.serving import serving
-
-FITS = """
-    [...document.querySelectorAll("dialog")].every(one => one.scrollWidth <= one.clientWidth)
-    && document.documentElement.scrollWidth <= innerWidth
-"""
 
 INTAKE = "duebell-intake"
 
@@ -70,12 +65,11 @@ def test_dead_letters_are_sent_back_or_deleted(
         runs, intake = (
             dialog.get_by_role("region", name=name, exact=True) for name in ("failed-runs", "intake")
         )
-        expect(runs).to_contain_text("failed-runs: 2 messages")
-        expect(runs).to_contain_text("ImportError: no shop")
+        says(runs, "failed-runs: 2 messages", "ImportError: no shop")
         expect(intake).to_contain_text("due: must be a time")
         intake.get_by_text("Message", exact=True).click()
         expect(intake).to_contain_text('"due": "soon"')
-        assert page.evaluate(FITS)
+        fits(page)
         is_accessible(page)
         # When both are deleted after a third came, then the third stays
         send(session, "duebell-failed-runs", "{}")
@@ -132,11 +126,9 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene) -> None:
         expect(rows).to_have_count(100)
         assert len(calls) == 1
         # Then the latest is the first
-        expect(rows.first).to_contain_text("bob")
-        expect(rows.first).to_contain_text("move sale-51")
-        expect(rows.nth(1)).to_contain_text("pause sale-50")
-        expect(rows.nth(1)).to_contain_text("scheduled, then paused")
-        assert page.evaluate(FITS)
+        says(rows.first, "bob", "move sale-51")
+        says(rows.nth(1), "pause sale-50", "scheduled, then paused")
+        fits(page)
         is_accessible(page)
         # And its task is a link away, and the way back too
         dialog.get_by_role("link", name="sale-50").click()
@@ -148,3 +140,21 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene) -> None:
         expect(rows.last).to_contain_text("add greeting-0")
         expect(rows).to_have_count(101)
         expect(dialog.get_by_role("button", name="Show more")).to_have_count(0)
+
+
+def test_what_will_happen_stands_beside_what_would(open_page: Open, url: str) -> None:
+    page = open_page(url, **PHONE)
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Simulate")
+    # As it is
+    dialog.get_by_role("button", name="Simulate").click()
+    table = dialog.get_by_role("table")
+    expect(table.get_by_role("columnheader", name="As it is")).to_be_visible()
+    expect(table.get_by_role("rowheader", name="Starts", exact=True)).to_be_visible()
+    # And with a limit
+    dialog.get_by_label("Limit this action").fill("charge")
+    dialog.get_by_label("Attempts at a time").fill("0")
+    dialog.get_by_role("button", name="Simulate").click()
+    expect(table.get_by_role("columnheader", name="With the changes")).to_be_visible()
+    fits(page)
+    is_accessible(page)

@@ -3,29 +3,30 @@
 from contextlib import suppress
 from datetime import timedelta
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from duebell import Then
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.history import Failure
-from duebell_shared.tasks.status import RetentionPolicy
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
 from tests.page.hands import has_focus, press, show
 from tests.page.scene import Scene
-from tests.page.seen import PHONE
-
-FITS = """
-    [...document.querySelectorAll("dialog")].every(one => one.scrollWidth <= one.clientWidth)
-    && document.documentElement.scrollWidth <= innerWidth
-"""
+from tests.page.seen import PHONE, fits
 
 
-def test_the_focus_is_not_lost_when_a_task_is_cancelled(open_page: Open, url: str) -> None:
-    page = open_page(url)
+def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(page: Page, scene: Scene) -> None:
     show(page, "daily-report")
-    page.get_by_role("button", name="Cancel", exact=True).press("Enter")
+    press(page, "Cancel", then="It will not run again")
+    press(page, "Go back")
+    assert scene.editor.get("daily-report").status is Status.SCHEDULED
+    press(page, "Cancel")
     page.get_by_role("button", name="Cancel the task").press("Enter")
+    expect(page.get_by_text("daily-report is cancelled")).to_be_visible()
+    assert scene.editor.get("daily-report").status is Status.CANCELLED
+    # And the focus is not lost
     expect(page.get_by_role("button", name="Add again")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
@@ -41,15 +42,15 @@ def test_long_words_are_broken(open_page: Open, url: str, scene: Scene) -> None:
     # When it is looked at, and edited
     page = open_page(f"{url}#task={word}", **PHONE)
     expect(page.get_by_role("heading", name="Last failure")).to_be_visible()
-    assert page.evaluate(FITS)
+    fits(page)
     press(page, "Edit")
     # Then all of it fits
     expect(page.get_by_role("dialog")).to_have_count(2)
-    assert page.evaluate(FITS)
+    fits(page)
     press(page, "Discard")
     press(page, "Cancel")
     expect(page.get_by_role("button", name="Cancel the task")).to_be_visible()
-    assert page.evaluate(FITS)
+    fits(page)
 
 
 def try_again(panel: Locator) -> None:
@@ -58,10 +59,7 @@ def try_again(panel: Locator) -> None:
         panel.get_by_role("button", name="Try again").click(timeout=2_000)
 
 
-def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_back(
-    open_page: Open, url: str
-) -> None:
-    page = open_page(url)
+def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_back(page: Page) -> None:
     page.route("**/api/tasks/sale-50", lambda route: route.abort())
     show(page, "sale-50")
     panel = page.get_by_role("dialog")
@@ -122,3 +120,17 @@ def test_a_result_is_shown_as_it_was_written(open_page: Open, url: str, scene: S
         expect(section).to_have_count(1 if shown else 0)
         if shown:
             expect(section).to_contain_text(shown)
+
+
+def test_a_batch_tells_how_far_its_tasks_are_and_each_task_leads_to_it(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    scene.editor.batch("month", wait_for=["sale-50", "sale-51"], then=Then("report"))
+    page = open_page(f"{url}#task=sale-51")
+    page.get_by_role("dialog", name="sale-51").get_by_role("link", name="month").click()
+    panel = page.get_by_role("dialog", name="month")
+    expect(panel.get_by_text("blocked", exact=True)).to_be_visible()
+    expect(panel.get_by_text("Its tasks").locator("+ dd")).to_have_text("0 of 2 have ended, 0 failed")
+    # And each its history
+    panel.get_by_role("button", name="Show the history").click()
+    expect(panel.get_by_role("cell", name="add", exact=True)).to_be_visible()

@@ -1,31 +1,28 @@
-"""The panel of the rule: when it rings, and whether all is well."""
+"""The state of the rule, and the problems of the queue and the worker, with what to press."""
 
 import re
 from datetime import timedelta
 
 import msgspec
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import Failure, LastRun, LateRing
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.status import RetentionPolicy
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene
-from tests.page.seen import Held, asked
+from tests.page.seen import Held, asked, box, fits, is_accessible, says
 from tests.serving import serving
 from tests.shared.fake_events import FakeScheduler
 from tests.support import Clock
 
 
-def test_the_state_of_the_rule_is_a_line_behind_what_needs_attention(
-    open_page: Open, url: str, scene: Scene
-) -> None:
-    page = open_page(url)
+def test_the_state_of_the_rule_is_a_line_behind_what_needs_attention(page: Page, scene: Scene) -> None:
     rule = page.locator("#rule")
     expect(rule.locator("#state")).to_contain_text(re.compile(r"^The rule rings .* in \d minutes"))
-    expect(rule).to_contain_text("11 done, 1 failed, 41 s late at most")
-    expect(rule).to_contain_text(scene.editor.status().expression)
+    says(rule, "11 done, 1 failed, 41 s late at most", scene.editor.status().expression)
     expect(page.locator("#problems")).to_contain_text("Needs attention")  # a task has failed
     # What needs attention comes first, then the failures, then what runs next, then the list
     shown = page.locator("main section").evaluate_all("all => all.map(({ id }) => id)")
@@ -41,23 +38,14 @@ def changed(scene: Scene, **changes: object) -> None:
     assert scene.store.swap_record(record, msgspec.structs.replace(record, **changes))
 
 
-def test_a_ring_that_was_lost_is_told_for_a_week(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a ring that brought no run, a while ago, and its echo that did
-    page = open_page(url)
-    rule = page.locator("#rule")
-    expect(rule).to_contain_text("Last run")
-    expect(rule).not_to_contain_text("Late ring")
-    for days, is_told in ((8, False), (6, True)):
+def test_a_ring_that_was_lost_is_told_for_a_week(page: Page, scene: Scene) -> None:
+    told = page.locator("#rule").get_by_text("lost; its echo came at")
+    for days, count in ((8, 0), (6, 1)):
         came_at = utc_now() - timedelta(days=days)
         changed(scene, late_ring=LateRing(minute=came_at - timedelta(minutes=4), came_at=came_at))
-        # When the page looks, then it says so, if that was not long ago
         page.reload()
-        expect(rule).to_contain_text("Last run")
-        if is_told:
-            expect(rule).to_contain_text("Late ring")
-            expect(rule).to_contain_text("lost; its echo came at")
-        else:
-            expect(rule).not_to_contain_text("Late ring")
+        expect(page.locator("#rule")).to_contain_text("Last run")
+        expect(told).to_have_count(count)
 
 
 def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: str, scene: Scene) -> None:
@@ -138,3 +126,65 @@ def test_a_schedule_is_named_where_the_rule_would_be(open_page: Open) -> None:
         scene.events.rule["State"] = "DISABLED"
         page.reload()
         expect(rule).to_contain_text("The schedule is disabled. Nothing runs until that is repaired.")
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_problems_are_told_with_what_to_do_and_what_to_press(open_page: Open, scene: Scene) -> None:
+    scene.overdue("too-late", minutes=30)
+    scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
+    with serving(scene.editor) as url:
+        page = open_page(url, viewport={"width": 1024, "height": 768})
+        problems = page.locator("#problems")
+        expect(problems.locator("li")).to_have_count(3)
+        expect(problems).to_contain_text(re.compile("Tasks are overdue, the first since (today|yesterday)"))
+        # Then there is the command, and no time of another zone
+        said = problems.text_content() or ""
+        expect(problems.locator("code").first).to_have_text("duebell doctor --fix")
+        assert not re.search(r"`|\dZ", said), said
+        # And each is told over the whole width
+        for line in problems.locator("li").all():
+            assert box(line)["width"] > box(problems)["width"] * 0.9
+        is_accessible(page)
+        fits(page)
+        problems.get_by_role("button", name="Set the rule").click()
+        expect(problems.locator("li")).to_have_count(2)
+
+
+def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback="File …")
+    at = utc_now() - 9 * MINUTE
+    worker = WorkerDescription(
+        version="8f14e45f", duebell="0.1.0", python="3.13.2", tzdata="2026f", started_at=at, error=error
+    )
+    assert scene.store.swap(None, WorkerRecord(worker=worker))
+    scene.overdue("too-late", minutes=8)
+    page = open_page(url)
+    told = page.locator("#problems li")
+    expect(told).to_have_count(3)
+    expect(told.first).to_contain_text("ModuleNotFoundError: No module named 'payloads'")
+    # Then nothing is offered to press that would not help
+    expect(told.nth(1)).to_contain_text("It follows from the first problem.")
+    expect(page.get_by_role("button", name="Set the rule")).to_have_count(0)
+    # And the way to the traceback is there
+    told.first.get_by_role("link", name="Actions").click()
+    expect(page.get_by_role("alert").filter(has_text="could not start")).to_contain_text("File …")
+
+
+def test_a_ring_that_did_not_come_is_not_about_to_come(open_page: Open, scene: Scene) -> None:
+    # Given a rule that should have rung five minutes ago
+    scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
+    with serving(scene.editor) as url:
+        page = open_page("about:blank")
+        status = scene.editor.status()
+        late = msgspec.to_builtins(status) | {"healthy": False, "problems": []}
+        late["rings_at"] = (utc_now() - 5 * MINUTE).isoformat().replace("+00:00", "Z")
+        late["next_due"] = late["rings_at"]
+        page.route("**/api/status*", lambda route: route.fulfill(json=late))
+        page.route("**/api/changes*", lambda route: route.abort())
+        page.goto(url)
+        expect(page.locator("#state")).to_contain_text(re.compile(r"should have rung .* 5 minutes ago"))
+        expect(page.locator("#rule")).not_to_contain_text("any moment")

@@ -5,19 +5,18 @@ import re
 from datetime import datetime, timedelta
 
 import msgspec
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from duebell import Failure
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import press
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, PHONE, asked
+from tests.page.seen import BERLIN, PHONE, asked, box
 from tests.serving import serving
 
 
-def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
+def test_a_bar_filters_the_list(page: Page, url: str, scene: Scene) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     everything = page.locator("#list tbody tr").count()
     bar = page.locator("#chart button:has(.waiting):not(:has(.done, .failed))").nth(1)
@@ -64,14 +63,12 @@ def test_what_has_been_and_what_comes_are_one_strip_with_now_in_the_middle(
     expect(page.locator("#chart-note")).to_contain_text("such a task is listed at its next time")
 
 
-def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: Scene) -> None:
+def test_a_past_bar_lists_whatever_ended_then(page: Page, rows: Locator, scene: Scene) -> None:
     # Given an hour in which some were done and some failed
-    page = open_page(url)
     both = page.locator("#chart button:has(.piece.done):has(.piece.failed):not(:has(.waiting))").last
     # When it is picked
     both.click()
     # Then all of them are listed, under the name of what is shown, and what is not listed is said
-    rows = page.locator("#list tbody tr")
     expect(rows.filter(has_text="done").first).to_be_visible()
     expect(rows.filter(has_text="the bank declined the card").first).to_be_visible()
     expect(page.locator("#list thead")).to_contain_text("Ended")
@@ -148,9 +145,7 @@ def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, 
     # Then each bar is of two minutes, and wide enough
     bars = page.locator("#chart button")
     expect(bars).to_have_count(30)
-    box = bars.first.bounding_box()
-    assert box
-    assert box["width"] >= 9
+    assert box(bars.first)["width"] >= 9
     # And picks both of them
     key = bars.nth(25).get_attribute("data-key") or ""
     start = datetime.fromisoformat(key)

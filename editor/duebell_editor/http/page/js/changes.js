@@ -9,7 +9,7 @@ import { time } from "./time.js";
 const PAGE = 100;
 const INVALID = 422; // the table keeps no changes; the reason says how to have them kept
 
-function taskLink(id) {
+export function taskLink(id) {
   const show = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return; // to be opened elsewhere
     event.preventDefault();

@@ -1,6 +1,7 @@
 // The panel with all of one task.
 
 import { get, getTask, pretty, taskPath } from "./api.js";
+import { taskLink } from "./changes.js";
 import { busy, markBusy, onlySingleClicks, openDialog } from "./dialog.js";
 import { h, isReadOnly, refill, topDialog, withCode } from "./dom.js";
 import { canBeAddedAgain, openForm } from "./form.js";
@@ -92,6 +93,7 @@ function when(task) {
           task.then.result_as && `, with the result as ${task.then.result_as}`),
       followUp(task),
       task.members && pair("Its tasks", progress(task.members)),
+      task.batch && pair("Its batch", taskLink(task.batch)),
       ...plain(task),
     ),
     recurrence?.upcoming.length > 0 &&

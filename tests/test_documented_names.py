@@ -1,4 +1,4 @@
-"""Commands, options and names in README and docs exist in the product."""
+"""Commands, options, names, files and links in README and docs exist, in the product or on the site."""
 
 import inspect
 import re
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import typer
+from docs import make_reference, make_site
 
 import duebell
 from duebell import Abort, Backoff, Editor, Retry, Snooze, Status, Worker
@@ -96,3 +97,58 @@ def test_every_variable_of_a_page_is_a_setting() -> None:
 def test_the_table_of_exit_statuses_has_all() -> None:
     page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(int(status)) for status in Exit]
+
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+FOLDERS = ("duebell", "editor", "worker", "shared", "infra", "tests")
+
+
+def test_the_files_that_it_names_exist() -> None:
+    names = set(re.findall(r"`([\w/]+\.(?:py|js|html|yaml|md))`", PAGE))
+    there = [file.as_posix() for folder in FOLDERS for file in (ROOT / folder).rglob("*.*")]
+    missing = [
+        name
+        for name in names
+        if not (ROOT / name).exists() and not any(file.endswith(f"/{name}") for file in there)
+    ]
+    assert len(names) > 20
+    assert not missing
+
+
+def test_the_commands_that_it_names_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z]+)", PAGE)) <= targets
+
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+CODE = "https://github.com/duebell/duebell"
+
+
+@pytest.mark.parametrize(
+    ("page", "given", "link"),
+    [
+        ("using.md", "[a](limits.md#how)", "[a](limits.md#how)"),
+        ("how-to/sam.md", "[a](../limits.md)", "[a](../limits.md)"),
+        ("how-to/sam.md", "[a](../../README.md)", "[a](../index.md)"),
+        ("how-to/sam.md", "[a](../../infra/template.yaml)", f"[a]({CODE}/blob/main/infra/template.yaml)"),
+        ("compare.md", "[a](../alternatives)", f"[a]({CODE}/tree/main/alternatives)"),
+        ("../README.md", "![a](docs/page/light.png)", "![a](page/light.png)"),
+        ("../README.md", "[a](CHANGELOG.md)", "[a](changelog.md)"),
+        ("../README.md", "[a](CONTRIBUTING.md)", f"[a]({CODE}/blob/main/CONTRIBUTING.md)"),
+        ("using.md", "[a](https://example.com/x.md) [b](#part)", "[a](https://example.com/x.md) [b](#part)"),
+    ],
+)
+def test_links_lead_to_pages_of_the_site_or_to_the_project(page: str, given: str, link: str) -> None:
+    assert make_site.for_site(given, (DOCS / page).resolve()) == link
+
+
+def test_every_page_stands_in_the_navigation_once() -> None:
+    config = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"[\w/-]+\.md$", config, re.MULTILINE)
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    assert sorted(listed) == sorted([*pages, "index.md", "changelog.md"])
+
+
+def test_every_public_name_stands_in_the_reference_once() -> None:
+    names = [name for group in make_reference.GROUPS.values() for name in group.split()]
+    assert sorted(names) == sorted(duebell.__all__)

@@ -88,7 +88,6 @@ def nested() -> Task:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda: tasks.mail.using(priority=101), "priority must be a whole number between -100 and 100"),
         (lambda: tasks.mail.using(queue_name="fast"), "Queue 'fast' is not valid"),
         (lambda: tasks.mail.using(run_after=datetime(2026, 7, 1)), "must be an aware datetime"),  # noqa: DTZ001
         (nested, "must be defined at a module level"),

@@ -12,7 +12,7 @@ from duebell import Editor, Worker
 from duebell_shared.deliveries.delivery import DeliveryTarget
 from duebell_shared.deliveries.kinds import Answer
 from duebell_shared.tasks.status import Status
-from duebell_worker.deliveries.deliverer import concerns_all, fault_of, fault_of_call
+from duebell_worker.deliveries.deliverer import fault_of, fault_of_call
 from duebell_worker.run.attempt import Undeliverable, Undelivered
 from tests.deliveries.test_services import HOUR, make_queue, received, run_at
 from tests.support import REGION, Calls, Clock
@@ -62,7 +62,6 @@ def test_what_is_denied_is_tried_again_as_policies_take_a_while(code: str, statu
     error = fault_of(TARGET, Answer(code, "so it is", status))
     assert isinstance(error, Undelivered)
     assert words in str(error)
-    assert concerns_all(error)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +104,13 @@ def test_what_is_the_senders_fault_does_not_mend() -> None:
 def test_what_is_too_large_is_known_by_its_words(message: str) -> None:
     error = fault_of(TARGET, Answer("InvalidParameterValue", message, 400))
     assert str(error).startswith(f"too large for {QUEUE}")
-    assert not concerns_all(error)
+    assert isinstance(error, Undeliverable)
+    assert not error.of_target
 
 
 def test_no_answer_is_a_failed_attempt() -> None:
     error = fault_of_call(TARGET, ReadTimeoutError(endpoint_url="https://sqs.example"))
     assert isinstance(error, Undelivered)
-    assert concerns_all(error)
 
 
 # Whole runs.

@@ -5,12 +5,9 @@ import hmac
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import boto3
@@ -19,6 +16,7 @@ import pytest
 from duebell import Editor, Status
 from tests.e2e.deployer import Deployer
 from tests.e2e.support import duebell, local_command, wait_for
+from tests.serving import listening
 
 pytestmark = pytest.mark.e2e
 
@@ -172,27 +170,3 @@ def to_state_machine(session: boto3.Session) -> Made:
         return json.loads(states.describe_execution(executionArn=execution["executionArn"])["input"])
 
     return arn, got
-
-
-@contextmanager
-def listening() -> Iterator[tuple[str, list[Any]]]:
-    """An address on this machine, and what was sent to it."""
-    heard: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            heard.append((body, dict(self.headers)))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/hook", heard
-    finally:
-        server.shutdown()
-        server.server_close()

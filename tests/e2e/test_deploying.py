@@ -20,8 +20,10 @@ pytestmark = pytest.mark.e2e
 
 
 def test_the_whole_way(deployer: Deployer) -> None:
-    # Given a stack
+    # Given a stack, which is parked
     editor = deployer.deploy()
+    assert (deployer.rule, deployer.said[-1]) == (SENTINEL, f"stack {deployer.name}: created")
+    assert editor.status().healthy
     # When tasks are added, the rule really rings, the bundle runs, and the rule is armed for the next
     editor.add("succeed", due=SOON, id="soon")
     editor.add("succeed", due=LATER, id="later")
@@ -43,34 +45,6 @@ def test_the_whole_way(deployer: Deployer) -> None:
     assert deployer.name not in deployer.session.client("dynamodb").list_tables()["TableNames"]
     rules = deployer.session.client("events").list_rules()["Rules"]
     assert deployer.name not in [rule["Name"] for rule in rules]
-
-
-def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
-    editor = deployer.deploy()
-
-    assert deployer.rule == SENTINEL
-    assert editor.status().healthy
-    assert deployer.function["Handler"] == "duebell.lambda_handler.handler"
-    assert deployer.said[-1] == f"stack {deployer.name}: created"
-    # And it tells what a service needs: the names of two things, and a policy that is really there
-    outputs = Stack(deployer.session.client("cloudformation"), deployer.name, progress=print).outputs()
-    assert (outputs["TableName"], outputs["RuleName"]) == (deployer.name, deployer.name)
-    iam = deployer.session.client("iam")
-    policy = iam.get_policy(PolicyArn=outputs["EditorPolicyArn"])["Policy"]
-    version = iam.get_policy_version(PolicyArn=policy["Arn"], VersionId=policy["DefaultVersionId"])
-    statements = version["PolicyVersion"]["Document"]["Statement"]
-    assert [statement["Sid"] for statement in statements] == [
-        "Queue",
-        "Due",
-        "Past",
-        "Arm",
-        "Call",
-        "DeadLetters",
-    ]
-    # And the bucket of the bundles can be told apart on the bill, as all the rest
-    [bucket] = deployer.session.client("s3").list_buckets()["Buckets"]
-    tags = deployer.session.client("s3").get_bucket_tagging(Bucket=bucket["Name"])["TagSet"]
-    assert tags == [{"Key": "duebell", "Value": "bundles"}]
 
 
 def test_a_failure_gives_the_reasons_and_a_way_out(

@@ -141,18 +141,6 @@ def test_what_cannot_be_right_is_refused_first(scheduler: Scheduler, given: Any,
     assert scheduler.snapshot() == before
 
 
-def test_many_are_pushed_at_once(scheduler: Scheduler) -> None:
-    scheduler.editor.add("index", due=10 * MINUTE, id="b")
-    scheduler.clock.advance(5 * MINUTE)
-    tasks = [NewTask(action="index", due=10 * MINUTE, id=id) for id in ("a", "b")]
-    report = scheduler.editor.add_many(tasks, if_exists="push", max_wait=12 * MINUTE)
-    assert (report.added, report.there_already) == (("a", "b"), ("b",))
-    assert scheduler.editor.get("a").due == NOON + 15 * MINUTE
-    assert scheduler.editor.get("b").due == NOON + 12 * MINUTE
-    with pytest.raises(InvalidTask, match=r"tasks\[0\].id: is missing"):
-        scheduler.editor.add_many([NewTask(action="index", due=HOUR)], if_exists="push")
-
-
 def test_a_push_that_is_repeated_arms_the_rule_and_keeps_its_limit(scheduler: Scheduler) -> None:
     # Given a push that stored the task and could not arm the rule
     scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]

@@ -78,14 +78,9 @@ def test_a_deleted_schedule_is_put_back_and_armed(
     assert not [one for one in deployed(unchanged, before=by_schedule) if "put back" in one]
 
 
-def test_which_bell_is_kept() -> None:
-    assert keep_other_bell(UPDATE, {"Bell": "schedule"}, {}) == {"OtherBell": "yes"}
-    assert keep_other_bell({"Bell": "schedule"}, {"Bell": "rule"}, {}) == {"OtherBell": "yes"}
-    # A new stack has one, and what stays as it was changes nothing
+def test_a_new_stack_has_one_bell() -> None:
     assert keep_other_bell({}, {"Bell": "schedule"}, {}) == {}
-    assert keep_other_bell({"Bell": "schedule"}, {"Bell": "schedule"}, {"OtherBell": "no"}) == {}
     assert next_step({"Bell": "schedule"}) is None
-    assert next_step({"Bell": "schedule", "OtherBell": "no"}) is None
 
 
 def test_the_queue_is_armed_by_the_bell_that_stays_before_the_other_is_removed(

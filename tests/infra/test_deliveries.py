@@ -3,9 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import boto3
@@ -23,6 +21,7 @@ from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
+from tests.serving import listening
 from tests.support import REGION, Clock
 
 pytestmark = pytest.mark.moto
@@ -196,21 +195,8 @@ def made(session: boto3.Session) -> dict[str, dict[str, Any]]:
 @pytest.fixture
 def address() -> Iterator[str]:
     """An address that takes whatever is sent to it."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with listening() as (address, _):
+        yield address
 
 
 def test_a_worker_may_deliver_where_it_shall_and_nowhere_else(

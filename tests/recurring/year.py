@@ -102,7 +102,6 @@ class Year:
         self._backend = Backend(Settings(), self.store, rule, clock=self.clock, sleep=self.clock.sleep)
         self.editor = Editor(backend=self._backend)
         self.starts: list[Start] = []
-        self.invocations = 0
         self._nights_off = [
             (START + timedelta(days=day), START + timedelta(days=day, hours=hours))
             for day, hours in ((40, 3), (86, 30), (150, 70), (303, 9))
@@ -153,7 +152,6 @@ class Year:
         """What Lambda does: one try and two more, the last of which does not die."""
         for pause in (1, 2, 0):
             self.store.is_charmed = pause == 0
-            self.invocations += 1
             try:
                 self._worker().handler(
                     None, cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000))

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_shared.instants import render, to_utc
-from duebell_shared.queue.items import changes, item_of, parse_queued, render_queued, task_of
+from duebell_shared.queue.items import item_of, parse_queued, render_queued, task_of
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import queue_key
 from tests.support import NOON
 
 _TIMES = st.integers(min_value=-3, max_value=3).map(lambda n: NOON + n * timedelta(milliseconds=1))
@@ -45,18 +44,6 @@ def test_the_item_has_the_priority_only_if_there_is_one(priority: int) -> None:
     assert item.get("priority") == ({"N": "9"} if priority else None)
     assert item["queued"] == {"S": render_queued(NOON, priority)}
     assert task_of(item) == task
-
-
-def test_another_priority_changes_the_key_and_a_paused_task_has_none() -> None:
-    task = new_task(id="a", action="act", due=NOON, payload={}, now=NOON)
-    urgent = task.updated(priority=9, now=NOON)
-    sets, removes = changes(task, urgent)
-    assert (sets["queued"], sets["priority"], removes) == ({"S": render_queued(NOON, 9)}, {"N": "9"}, [])
-    sets, removes = changes(urgent, urgent.updated(priority=0, now=NOON))
-    assert (sets["queued"], removes) == ({"S": render_queued(NOON)}, ["priority"])
-    sets, removes = changes(urgent, urgent.paused())
-    assert ("queued" in sets, removes) == (False, ["queued"])
-    assert queue_key(urgent.paused().resumed(now=NOON)).priority == 9
 
 
 @pytest.mark.parametrize(("stored", "read"), [("17", 9), ("-1", 0), ("2.5", 2)])

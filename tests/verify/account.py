@@ -8,7 +8,6 @@ from typing import Any, cast
 from unittest.mock import patch
 
 import boto3
-from botocore.exceptions import ConnectTimeoutError
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
@@ -69,13 +68,6 @@ class Account:
     def refuse(self, operation: str, code: str, message: str = "as the test wants it") -> None:
         self.answer(operation, {"Error": {"Code": code, "Message": message}}, status=400)
 
-    def leave_unanswered(self, operation: str) -> None:
-        def hook(operation_name: str, **_: object) -> None:
-            if operation_name == operation:
-                raise ConnectTimeoutError(endpoint_url="https://aws.example")
-
-        self.session.events.register("request-created", hook)
-
     def sleep(self, seconds: float) -> None:
         """Let time pass for verify, and the rule ring."""
         before, earliest = self.backend.rule.read(), self.clock() - self.delay - timedelta(minutes=1)
@@ -114,14 +106,6 @@ class Account:
         """All that is in the table, but for the arming record."""
         items = self.others.client("dynamodb").scan(TableName="duebell")["Items"]
         return [item for item in items if item["id"]["S"] not in {"arming", "worker"}]
-
-    def messages(self, queue: str) -> int:
-        """How many are in the queue, also those that somebody has just looked at."""
-        client = self.others.client("sqs")
-        url = client.get_queue_url(QueueName=f"duebell-{queue}")["QueueUrl"]
-        attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-        hidden = int(attributes["ApproximateNumberOfMessagesNotVisible"])
-        return int(attributes["ApproximateNumberOfMessages"]) + hidden
 
     def _answer(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
         hook = self._hooks.get(model.name)

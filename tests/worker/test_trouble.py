@@ -41,8 +41,8 @@ def test_a_lane_pauses_and_then_rests_for_a_minute(trouble: Trouble, clock: Cloc
 def test_kinds_of_calls_count_each_for_itself(trouble: Trouble, clock: Clock) -> None:
     fail(trouble, clock, Call.OUTCOME, Call.CLAIM, Call.OUTCOME, Call.CLAIM)
     assert trouble.resting([0]) == ()
-    trouble.answered([0], Call.READ)
-    trouble.answered([0], Call.CLAIM)
+    trouble.note(Call.READ, [(0, None)])
+    trouble.note(Call.CLAIM, [(0, None)])
     fail(trouble, clock, Call.OUTCOME)
     assert trouble.resting([0]) == (RestingLane(lane=0, since=NOON),)
 
@@ -83,12 +83,12 @@ def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clo
 def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Trouble) -> None:
     refused = AwsRefused("no")
     trouble.failed(0, Call.CLAIM, refused)
-    trouble.answered([1], Call.READ)
+    trouble.note(Call.READ, [(1, None)])
     assert trouble.error_of_all(1) is refused
     assert trouble.error_of_all(8) is None  # it may be that lane's alone
     trouble.failed(2, Call.CLAIM, refused)
     assert trouble.error_of_all(8) is refused
-    trouble.answered([1], Call.CLAIM)
+    trouble.note(Call.CLAIM, [(1, None)])
     assert trouble.error_of_all(8) is None
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from functools import partial
+from functools import partial, wraps
 from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -30,14 +30,13 @@ def _coroutine(
 ) -> Callable[Concatenate["AsyncEditor", _P], Coroutine[Any, Any, _R]]:
     """The editor's method as a coroutine, with its parameters, annotations and docstring."""
 
+    @wraps(method)
     async def call(self: "AsyncEditor", /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         # Not the method itself: the editor may be of a class of the user's own, or a test's.
         made: Callable[[], _R] = partial(getattr(self.editor, method.__name__), *args, **kwargs)
         return await call_in_thread(self._pool, made, sys._getframe(1))  # noqa: SLF001
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
     call.__qualname__ = f"AsyncEditor.{method.__name__}"
-    call.__wrapped__ = method  # type: ignore[attr-defined]  # where `inspect` reads the signature
     return call
 
 

@@ -77,10 +77,7 @@ def statuses_for(verb: Verb) -> frozenset[Status]:
 
 
 def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
-    """The filter, for the statuses that the verb applies to, of those asked for.
-
-    Raises InvalidQuery when the verb applies to none of the statuses asked for.
-    """
+    """The filter, for those of its statuses that the verb applies to. Raises InvalidQuery if that is none."""
     allowed = verb.rule.statuses
     if not has_status:
         return replace(which, statuses=statuses_for(verb))
@@ -92,10 +89,7 @@ def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
 
 
 def change_all(editor: "Editor", verb: Verb, ids: Iterable[str]) -> ChangeReport:
-    """Apply the verb to each of these tasks, in parallel. A refusal is a failure in the report.
-
-    When AWS stops answering, the rest is not tried. Raises AwsError or NotDeployed when all failed by these.
-    """
+    """Do what `Editor.change_many` does."""
     change: Callable[[str], Task] = getattr(editor, verb)
     unanswered: list[AwsUnavailable] = []  # the errors since AWS answered last
 

@@ -70,10 +70,7 @@ class _End(NamedTuple):
 
 
 def past_timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> PastTimeline:
-    """`count` buckets; the first is the step that `start` is in. Cancelled tasks are left out.
-
-    Raises InvalidQuery.
-    """
+    """Do what `Editor.past_timeline` does."""
     borders = edges(start, step, count, zone)
     lanes = queue.lanes_now()
     recurring = recurring_keys(queue, lanes)

@@ -88,38 +88,26 @@ class Group:
             there = (self._queue.known(task) for task in tasks if not has_expired(task, now))
             self.found += ((key, task) for task in there for key in self._keys(task))
         pick = heapq.nlargest if self._which.latest_first else heapq.nsmallest
-        self.found = pick(self._which.limit + 1, self.found, key=lambda one: _order(Position.of(one[0])))
+        self.found = pick(self._which.limit + 1, self.found, key=lambda one: Position.of(one[0]).order)
         return not self._begins
-
-    def read_all(self, *, most: int | None = None) -> bool:
-        """Read on until the end, or until `most` small tasks were read; tell whether the end was reached."""
-        is_read = not self._begins
-        while not is_read and (most is None or self.read < most):
-            is_read = self.read_on()
-        return is_read
 
     def _keys(self, task: Task) -> Iterator[Key]:
         keys: list[Key | None] = [key_of(task)]
         if task.queued is not None and task.queued != UNREADABLE:
             keys.append(queue_key(task))
         for key in keys:
-            if key and self._is_asked_for(Position.of(key), key) and self._which.wants(key, task):
+            if key and self._is_asked_for(key) and self._which.wants(key, task):
                 yield key
 
-    def _is_asked_for(self, position: Position, key: Key) -> bool:
-        """Tell whether the position is of a source asked for, within its times, and after the cursor."""
-        which, start = self._which, self._which.start
+    def _is_asked_for(self, key: Key) -> bool:
+        """Tell whether the key is of a source asked for, within its times, and after the cursor."""
+        which, position = self._which, Position.of(key)
         within = is_failing(key) or which.after <= position.at <= which.before
         if position.source not in self._sources or not within:
             return False
-        if start is None:
-            return True
-        here, there = _order(position), _order(start)
-        return here < there if which.latest_first else here > there
-
-
-def _order(position: Position) -> tuple[object, ...]:
-    return position.at, position.stream, position.id
+        if which.start is None or position.order == which.start.order:
+            return which.start is None
+        return (position.order < which.start.order) is which.latest_first
 
 
 def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
@@ -135,7 +123,10 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     if which.overdue:
         which = which.as_of(queue.record(), queue.clock())
     group = Group(queue, which) if which.prefix and (not which.start or which.start.by_id) else None
-    if group and (group.read_on() or (which.start and group.read_all())):
+    is_read = group is not None and group.read_on()
+    while group and which.start and not is_read:  # the page before was read by ids
+        is_read = group.read_on()
+    if group and is_read:
         return _page_of(group, which)
     keys = _keys(queue, which)
     found: list[tuple[Key, Task]] = []
@@ -199,7 +190,7 @@ def _keys(queue: Queue, which: Filter) -> Iterator[Key]:
     sources = sorted(_sources(which), key=SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
     begun = queue.parallel.all(_with_first_page, streams)
-    return heapq.merge(*begun, key=_stream_order, reverse=which.latest_first)
+    return heapq.merge(*begun, key=lambda key: Position.of(key).order[:2], reverse=which.latest_first)
 
 
 def _sources(which: Filter) -> set[str]:
@@ -251,11 +242,6 @@ def _bound(start: Position, stream: tuple[int, int], *, latest_first: bool) -> d
     is_over = stream > start.stream if latest_first else stream < start.stream
     step = -MILLISECOND if latest_first else MILLISECOND
     return start.at + step if is_over else start.at
-
-
-def _stream_order(key: Key) -> tuple[datetime, tuple[int, int]]:
-    position = Position.of(key)
-    return position.at, position.stream
 
 
 def _sources_of(status: Status) -> tuple[str, ...]:

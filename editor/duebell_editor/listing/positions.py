@@ -84,6 +84,11 @@ class Position(NamedTuple):
         """The task's stream, a lane of one source. Streams sort in their order within one moment."""
         return SOURCES.index(self.source), self.lane
 
+    @property
+    def order(self) -> tuple[datetime, tuple[int, int], str]:
+        """The order of a listing: by time, stream and id."""
+        return self.at, self.stream, self.id
+
     def __str__(self) -> str:
         """The cursor of this position."""
         return cursor_of(self)

@@ -26,10 +26,7 @@ MOST_READ = 1_000
 
 
 def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """Read the first due tasks, in batches: until a batch has none that owes, and few that run.
-
-    Mostly the first batch is such a one, so this is one read.
-    """
+    """Read the first due tasks, mostly in one read: until a batch has none that owes, and few that run."""
     keys = itertools.islice(due, MOST_READ)
     while some := list(itertools.islice(keys, BATCH)):
         found = store.get_many(some)

@@ -81,10 +81,7 @@ class _Waiting(NamedTuple):
 
 
 def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
-    """`count` buckets; the first is the step that `start` is in. Overdue tasks count when they were due.
-
-    Raises InvalidQuery.
-    """
+    """Do what `Editor.timeline` does."""
     borders, now = edges(start, step, count, zone), queue.clock()
     record = queue.record()
     lanes, late = record.counts[0], overdue_before(record, now)
@@ -172,8 +169,7 @@ def _waiting(
     """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
     Tasks that were due before `late` and are not under way are overdue, and tasks at times of `parked` are
-    paused. A task that has
-    ended and owes a follow-up counts only if it recurs, at its next time.
+    paused. A task that has ended and owes a follow-up counts only if it recurs, at its next time.
     """
     store = queue.store
     keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)

@@ -42,7 +42,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_letters(backend: Backend) -> tuple[DeadLetter, ...]:
-    """Read the messages of all the queues, 1,000 of each at most. Raises AwsRefused."""
+    """Do what `Editor.dead_letters` does."""
     found: list[DeadLetter] = []
     for queue in DeadLetters:
         if queue is not DeadLetters.INTAKE or backend.intake:
@@ -52,20 +52,13 @@ def read_letters(backend: Backend) -> tuple[DeadLetter, ...]:
 
 
 def delete_letters(backend: Backend, queue: DeadLetters, ids: Collection[str] = ()) -> int:
-    """Delete the messages of this queue, 1,000 at most, or those with these ids; return how many.
-
-    Raises AwsRefused.
-    """
+    """Do what `Editor.delete_dead_letters` does."""
     with _received(backend, queue) as (client, url, messages):
         return _delete(client, url, messages, [one for one in messages if not ids or one["MessageId"] in ids])
 
 
 def redrive(backend: Backend, queue: DeadLetters) -> int:
-    """Send the messages of the intake to it again, and delete them here, 1,000 at most; return how many.
-
-    For lost rings and failed runs it sets the rule, so that a run comes for all that is due. Raises
-    AwsRefused, AwsUnavailable, NotArmed.
-    """
+    """Do what `Editor.redrive` does."""
     with _received(backend, queue) as (client, url, messages):
         if queue is not DeadLetters.INTAKE:
             backend.armer.start_run_if_late(backend.armer.verify())  # before it deletes what tells of it

@@ -62,13 +62,7 @@ _DOCTOR = "`duebell doctor --fix` sets it right"
 
 
 def read_status(backend: Backend, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
-    """Read the record, the rule, the first keys of the lanes, and the failed tasks.
-
-    thorough  also the problems that take more reads
-    timezone  the IANA name of the time zone in which tonight ends at 06:00
-
-    Raises AwsUnavailable, InvalidSchedule. A call that AWS refuses, or a missing resource, is a problem.
-    """
+    """Do what `Editor.status` does."""
     zone = zone_of(timezone)
     status, record = _read_once(backend, thorough=thorough, zone=zone)
     of_the_rule = {ProblemKind.RULE_ELSEWHERE, ProblemKind.NOT_ARMED}
@@ -221,10 +215,7 @@ def calendar_problem(kind: ProblemKind, name: str, ends: date) -> Problem:
 def _with_worker(
     status: SchedulerStatus, backend: Backend, limits: Limits, *, thorough: bool
 ) -> SchedulerStatus:
-    """The status with the actions that are limited, and with the error of a worker that cannot start.
-
-    A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
-    """
+    """The status with the limited actions, the worker's error, and if thorough, its unknown actions."""
     record = backend.store.read(WorkerRecord)
     if thorough and record and record.known and record.is_all:
         status = status.with_problems(*_unknown_actions(Queue(backend), record.known))

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from duebell import NewTask, Status, Task, TaskExists
+from duebell import NewTask, Status, TaskExists
 from duebell_editor.library.relane import Relaned, relane
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey
@@ -39,11 +40,7 @@ def test_a_task_that_is_moved_while_it_is_looked_for_is_found(
         moved = store.tasks[lane_of(id, TO), id]
         assert store.save(moved, None)
         monkeypatch.undo()
-        scheduler.store.insert(moved.__class__(**{**_fields(moved), "lane": lane_of(id, FROM)}))
-
-
-def _fields(task: Task) -> dict[str, Any]:
-    return {name: getattr(task, name) for name in task.__struct_fields__}
+        scheduler.store.insert(replace(moved, lane=lane_of(id, FROM)))
 
 
 def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(scheduler: Scheduler) -> None:
@@ -86,9 +83,7 @@ def stored_twice(scheduler: Scheduler, *, has_run: bool) -> str:
     if has_run:
         scheduler.become(made, Status.RUNNING)
     scheduler.backend.armer.change(lambda record: record.relaning("dead", until=NOON).widened(TO))
-    assert scheduler.store.insert(
-        made.__class__(**{**_fields(made), "action": "added", "lane": lane_of(id, TO)})
-    )
+    assert scheduler.store.insert(replace(made, action="added", lane=lane_of(id, TO)))
     scheduler.clock.advance(MINUTE)
     return id
 

@@ -1,6 +1,7 @@
 """A queue in use is given more lanes: each task is where its id is looked for."""
 
 import pytest
+from msgspec.structs import replace
 
 from duebell import Status
 from duebell_editor.library.relane import Relaned, relane
@@ -25,9 +26,7 @@ def test_what_waits_is_where_its_id_is_looked_for_and_what_has_ended_is_found(
         for id, task in found.items():
             moves = not task.status.is_finished
             assert task.lane == lane_of(id, to if moves else FROM)
-            assert [getattr(task, name) for name in task.__struct_fields__ if name != "lane"] == [
-                getattr(before[id], name) for name in task.__struct_fields__ if name != "lane"
-            ]
+            assert replace(task, lane=0) == replace(before[id], lane=0)
     # And the record says how it came, holds nothing any more, and the rule rings for the first of them
     record = record_of(scheduler)
     assert (len(record.lanes), record.earlier, record.relaner) == (to, (FROM,), None)

@@ -83,11 +83,6 @@ def fault_of(target: DeliveryTarget | DeliverySecret, answer: Answer) -> Excepti
     return Undeliverable(told, of_target=why in {_KEY, _ABSENT})
 
 
-def concerns_all(error: Exception) -> bool:
-    """Tell whether a call that failed so would fail for each of its messages alone."""
-    return not isinstance(error, Undeliverable) or error.of_target
-
-
 def _why(answer: Answer) -> str | None:
     """Why the message is refused for good; None if it may be accepted later."""
     code = re.sub("[^a-z]", "", answer.code.lower())
@@ -163,7 +158,8 @@ class Deliverer:
             answers = target.kind.send(self._client(target.kind.client, target.region), target, messages)
         except Exception as raised:  # noqa: BLE001
             error = fault_of_call(target, raised)
-            if messages[1:] and not concerns_all(error):
+            may_be_of_one = isinstance(error, Undeliverable) and not error.of_target
+            if messages[1:] and may_be_of_one:
                 return [self._send(delivery, [message])[0] for message in messages]
             return [error] * len(messages)
         return [fault_of(target, answer) if isinstance(answer, Answer) else None for answer in answers]

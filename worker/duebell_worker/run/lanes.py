@@ -123,20 +123,8 @@ class Trouble:
             again_at=trouble.until,
         )
 
-    def answered(self, lanes: Iterable[int], call: Call) -> None:
-        """Note that a call for each of these lanes was answered. A read tells nothing about writes."""
-        with self._lock:
-            for lane in lanes:
-                self._answered.add(call)
-                if (trouble := self._lanes.get(lane)) is None:
-                    continue
-                trouble.was_read = True
-                del trouble.failed[call]
-                if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
-                    del self._lanes[lane]
-
     def note(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
-        """Note the result of each read or write of one call, by lane.
+        """Note the result of each read or write of one call, by lane. A read tells nothing about writes.
 
         A lane in which any was answered, even with a refusal of that write, is not in trouble.
         """
@@ -147,7 +135,14 @@ class Trouble:
                 errors.setdefault(lane, result)
             else:
                 answered.add(lane)
-        self.answered(answered, call)
+        with self._lock:
+            self._answered |= {call} if answered else set()
+            for lane in answered & self._lanes.keys():
+                trouble = self._lanes[lane]
+                trouble.was_read = True
+                del trouble.failed[call]
+                if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
+                    del self._lanes[lane]
         for lane in errors.keys() - answered:
             self.failed(lane, call, errors[lane])
 

@@ -1,15 +1,12 @@
 """A process dies at each call of a run with deliveries: nothing is lost, and little is sent twice."""
 
-import dataclasses
 from collections import Counter
 from datetime import timedelta
-from typing import Any
 
 import boto3
 import pytest
 
 from duebell import Editor, Status, Worker
-from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from tests.crash.dying import Lambda, Moment, Processes
 from tests.quick_aws import quick_aws
@@ -21,13 +18,6 @@ pytestmark = pytest.mark.slow
 _MOST_CALLS = 60
 
 _TASKS = 12
-
-
-class _Processes(Processes):
-    """Processes whose connections can also send: each call counts, and may be the last."""
-
-    def connect(self, clock: Clock, **options: Any) -> Backend:
-        return dataclasses.replace(super().connect(clock, **options), client=self._session.client)
 
 
 def _messages(url: str) -> Counter[str]:
@@ -43,7 +33,7 @@ def _messages(url: str) -> Counter[str]:
 
 def _play(number: int, moment: Moment, attempts: int) -> bool:
     """Let the first run die at its n-th call, and check what comes of it; whether it ended well."""
-    processes, clock = _Processes(), Clock()
+    processes, clock = Processes(), Clock()
     processes.create_stack()
     url = boto3.client("sqs", region_name=REGION).create_queue(QueueName="orders")["QueueUrl"]
     editor = Editor(backend=processes.connect(clock))

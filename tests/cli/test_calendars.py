@@ -90,23 +90,6 @@ def test_an_import_names_the_tasks_that_it_could_not_plan_anew(
     assert found["failures"] == [{"id": "one", "detail": "task 'one' is running"}]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("import",), "NAME: is missing"),
-        (("list", "de"), "NAME: goes without list"),
-        (("import", "de"), "needs --country with --years, or --file"),
-        (("import", "de", "--country", "DE"), "--years: must be a year or a range"),
-        (("show", "de"), "NAME: is unknown, 'de': there are none"),
-        (("delete", "de"), "'de' does not exist"),
-    ],
-)
-def test_what_is_wrong_is_said(duebell: Duebell, arguments: tuple[str, ...], said: str) -> None:
-    status, _, error = duebell("calendar", *arguments)
-    assert status == 2
-    assert said in error
-
-
 def test_a_country_has_the_holidays_of_the_library() -> None:
     pytest.importorskip("holidays")
     berlin = country_calendar("DE", "BE", range(2026, 2028))

@@ -159,7 +159,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["add", "x", "--in", "1h", "--timezone", "Europe/Berlin"], "--timezone goes with --due"),
         (["add", "x", "--in", "1h", "--payload", "1", "--payload-file", "-"], "either --payload or"),
         (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "cannot read /no/such: No such file"),
-        (["list", "--status", "lost"], "'lost'"),
+        (["list", "--status", "lost"], "'--status': 'lost' is not one of 'scheduled',"),
         (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
         (["move", "a"], "give --due, a date and time, or --in, a time from now\n"),
         (["list", "--all", "--limit", "5"], "--all or --limit, not both"),

@@ -183,6 +183,13 @@ def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, edit
     assert found.rings_at
 
 
+def test_what_is_stored_is_counted_when_the_rule_cannot_be_set(duebell: Duebell, editor: Editor) -> None:
+    with mock.patch.object(editor._rule, "arm", side_effect=errors.NotArmed("no rule")):
+        status, out, err = duebell("add", "--from", "-", stdin=f"{line('a')}\n{line('b')}")
+    assert (status, out) == (5, "2 added, 0 failed\n")
+    assert "no rule; `duebell doctor --fix` sets it right" in err
+
+
 def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
     duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
     duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")

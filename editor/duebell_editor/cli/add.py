@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from duebell_editor.library.editor import Editor
-from duebell_shared.errors import AwsError, DuebellError, InvalidTask, NotDeployed
+from duebell_shared.errors import AwsError, DuebellError, InvalidTask, NotArmed, NotDeployed
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import quoted
@@ -122,12 +122,20 @@ def _write(
     editor: Editor, lines: Sequence[tuple[int, NewTask]], policy: dict[str, Any], tally: _Tally
 ) -> None:
     """Store the tasks of these lines. Raises NotArmed, and the error of AWS if that stopped all of them."""
-    report = editor.add_many([task for _, task in lines], **policy)
+    trouble: NotArmed | None = None
+    try:
+        report = editor.add_many([task for _, task in lines], **policy)
+    except NotArmed as error:
+        if error.report is None:
+            raise
+        report, trouble = error.report, error
     there = len(report.there_already) if policy["if_exists"] == "keep" else 0
     tally.added += len(report.added) - there
     tally.there_already += there
     for failure in report.failures:
         tally.fail(lines[failure.index][0], failure.error)
+    if trouble:
+        raise trouble
     errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
     if errors and len(errors) == len(lines):
         raise errors[-1]  # the other lines would fare no better

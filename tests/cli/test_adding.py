@@ -118,7 +118,7 @@ def test_lines_that_cannot_be_right_are_told_and_nothing_is_added(
     # Given a file with a good line, six that cannot be right, and more of the last kind
     wrong = {
         "oops": "task: is not JSON",
-        "[]": "task: must be a NewTask or a mapping",
+        "[]": "task: must be a JSON object with the arguments of a task",
         '{"action": "x", "due": "2026-12-31T09:00"}': "due: ",
         '{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}': "in: goes without a due date",
         '{"action": "x", "when": 1}': "when: is not a field of a task; the fields are action, payload, due",

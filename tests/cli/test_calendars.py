@@ -49,6 +49,7 @@ def test_a_file_is_imported_shown_listed_and_deleted(duebell: Duebell, tmp_path:
     assert json.loads(duebell("calendar", "show", "plant", "--json").out)["days"]["2027-01-01"] == "New Year"
     assert duebell("calendar", "delete", "plant").status == 0
     assert json.loads(duebell("calendar", "list", "--json").out) == {}
+    assert duebell("calendar", "list").out == "no calendars\n"
 
 
 def test_a_preview_names_what_is_skipped_and_why(duebell: Duebell, editor: Editor) -> None:
@@ -87,23 +88,6 @@ def test_an_import_names_the_tasks_that_it_could_not_plan_anew(
     found = json.loads(as_json.out)
     assert (as_json.status, found["tasks"]) == (7, 0)
     assert found["failures"] == [{"id": "one", "detail": "task 'one' is running"}]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("import",), "NAME: is missing"),
-        (("list", "de"), "NAME: goes without list"),
-        (("import", "de"), "needs --country with --years, or --file"),
-        (("import", "de", "--country", "DE"), "--years: must be a year or a range"),
-        (("show", "de"), "NAME: is unknown, 'de': there are none"),
-        (("delete", "de"), "'de' does not exist"),
-    ],
-)
-def test_what_is_wrong_is_said(duebell: Duebell, arguments: tuple[str, ...], said: str) -> None:
-    status, _, error = duebell("calendar", *arguments)
-    assert status == 2
-    assert said in error
 
 
 def test_a_country_has_the_holidays_of_the_library() -> None:

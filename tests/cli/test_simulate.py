@@ -39,21 +39,6 @@ def test_flatten_prints_the_commands(duebell: Duebell) -> None:
     assert duebell(*lines[0].split()[1:]).status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--until", "soon"), "soon is not an ISO-8601 date and time"),
-        (("--until", "1h", "--limit", "mail"), "--limit 'mail' has no ="),
-        (("--until", "1h", "--limit", "mail=many"), "--limit 'many' is no limit"),
-        (("--until", "100d"), "within 62 days"),
-    ],
-)
-def test_wrong_options_are_refused(duebell: Duebell, arguments: tuple[str, ...], why: str) -> None:
-    status, _, err = duebell("simulate", *arguments)
-    assert status == 2
-    assert why in err
-
-
 def test_a_history_lists_the_changes(duebell: Duebell, editor: Editor) -> None:
     editor.acting_as("ann").move("mail-1", due=timedelta(hours=2))
     status, out, _ = duebell("history", "mail-1")

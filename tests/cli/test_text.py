@@ -1,5 +1,6 @@
 """The words for people: lengths of time, times, what terminals obey, and tables."""
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -125,3 +126,22 @@ def test_a_list_on_a_terminal_is_a_table(duebell: Duebell, monkeypatch: pytest.M
     heading, row = duebell("list").out.splitlines()
     assert "status" in heading
     assert "in 1 h" in row
+
+
+def test_nothing_is_cut_off_on_a_narrow_terminal(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given an attempt that failed, and a terminal too narrow for a row of all that is known of it
+    duebell("add", "x", "--in", "1h", "--id", "bad")
+    fail(editor, "bad")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    # When the task and its history are shown
+    shown, history = (re.sub("\x1b.*?m", "", duebell(name, "bad").out) for name in ("show", "history"))
+    # Then no line is longer, and all of it is there, by names that say what it is
+    assert max(map(len, shown.splitlines())) <= 60
+    _, _, failures = " ".join(shown.split()).partition(" failures ")
+    assert "attempt: 1; started at: 2026-11-21 13:00:00 UTC; " in failures
+    assert failures.endswith("gone [red]")
+    assert re.search("deleted +2026-", shown)
+    assert "took 0.0 s" in " ".join(history.split())

@@ -13,7 +13,7 @@ import pytest
 from duebell import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, Then, UnknownAction, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
-from tests.support import Clock
+from tests.support import Calls, Clock
 from tests.worker.hooks import Hooks
 
 HOUR = timedelta(hours=1)
@@ -145,6 +145,23 @@ def test_a_version_that_was_just_deployed_is_seen_before_anything_is_refused(
     # Then they know its actions
     editor.add("new", due=HOUR)
     strict.add("new", due=HOUR)
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_unknown_action_costs_one_more_read_a_minute(editor: Editor, calls: Calls, clock: Clock) -> None:
+    editor.add("tick", due=HOUR)
+    reads = []
+    for _ in range(3):
+        calls.clear()
+        with pytest.warns(UnknownAction):
+            editor.add("gone", due=2 * HOUR)
+        reads.append(calls["GetItem"])
+    assert reads == [2, 1, 1]
+    clock.advance(timedelta(minutes=1))
+    calls.clear()
+    with pytest.warns(UnknownAction):
+        editor.add("gone", due=2 * HOUR)
+    assert calls["GetItem"] == 3
 
 
 @pytest.mark.usefixtures("worker", "_quiet")

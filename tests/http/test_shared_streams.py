@@ -44,6 +44,23 @@ def test_what_many_ask_for_at_once_is_read_once() -> None:
     asyncio.run(act())
 
 
+def test_a_slow_reading_is_read_once_for_all_who_wait() -> None:
+    now = 100.0
+
+    def read() -> float:
+        nonlocal now
+        now += 10  # longer than what was read is good for
+        return now
+
+    async def act() -> None:
+        readings = SharedReadings(lambda: now)
+        many = [readings.get("a", read, max_age=6) for _ in range(20)]
+        assert set(await asyncio.gather(*many)) == {(110.0, 100.0)}
+        assert await readings.get("a", read, max_age=6) == (120.0, 110.0)
+
+    asyncio.run(act())
+
+
 def test_an_error_is_shared() -> None:
     read = mock.Mock(side_effect=AwsUnavailable("away"))
 

@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from duebell import FollowUp, Then
 from duebell_shared.instants import utc_now
@@ -105,8 +105,7 @@ def test_what_follows_a_task_can_be_changed_and_taken_away(open_page: Open, url:
     def edit(**values: str) -> None:
         press(page, "Edit")
         page.get_by_text("More", exact=True).click()
-        for name, value in values.items():
-            field(page, name).fill(value)
+        fill(page, **values)
         press(page, "Save")
         expect(page.get_by_role("dialog", name="Edit charge-52")).to_be_hidden()
 
@@ -127,30 +126,22 @@ def test_what_follows_a_task_can_be_changed_and_taken_away(open_page: Open, url:
     assert scene.editor.get("charge-52").then == task.then
 
 
-def test_a_task_that_waits_is_put_off_from_the_form(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a task that waits, and its id in the form
+def test_a_task_that_is_there_already_is_put_off_or_replaced_from_the_form(page: Page, scene: Scene) -> None:
     first = scene.editor.add("greet", due=timedelta(minutes=30), id="index-1")
-    page = open_page(url)
+    scene.editor.add("charge", due=timedelta(minutes=30), id="index-2")
     open_form(page)
     expect(field(page, "max_wait")).to_be_hidden()
     field(page, "if_exists").select_option("push")
     press(page, "Add")
     expect(wrong(page, "id")).to_have_text("Give the id that may be there already.")
-    field(page, "id").fill("index-1")
-    # When it is put off to in an hour, by two hours at most
-    field(page, "max_wait").fill("7200")
-    press(page, "Add")
-    # Then it is, and there is nothing that could be undone
-    expect(page.get_by_text("index-1 was there already, and is put off")).to_be_visible()
+    # When it is put off to in an hour, by two hours at most, then there is nothing that could be undone
+    fill(page, id="index-1", max_wait="7200")
+    press(page, "Add", then="index-1 was there already, and is put off")
     expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     task = scene.editor.get("index-1")
     assert task.created_at == first.created_at
     assert task.due > first.due
-
-
-def test_a_task_whose_id_is_taken_is_replaced(open_page: Open, url: str, scene: Scene) -> None:
-    scene.editor.add("charge", due=timedelta(minutes=30), id="index-2")
-    page = open_page(url)
+    # And another is put in the place of one that is there
     open_form(page)
     field(page, "id").fill("index-2")
     field(page, "if_exists").select_option("replace")

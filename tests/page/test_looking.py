@@ -13,7 +13,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import tab
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, box, fits, is_accessible, is_for_everyone, says
+from tests.page.seen import PHONE, asked, box, fits, is_accessible, is_for_everyone, says
 from tests.serving import serving
 
 
@@ -23,14 +23,13 @@ def test_a_first_look_at_a_hundred_thousand_tasks_is_seven_calls_and_no_walk(ope
     with serving(scene.editor) as url:
         scene.store.keys_read = 0
         page = open_page("about:blank")
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        requests = asked(page, "")
         page.goto(url)
         expect(page.locator("#list tbody tr")).to_have_count(50)
         expect(page.locator("#chart button")).to_have_count(48)
         expect(page.locator("#chart-note")).to_contain_text("to run")
         page.wait_for_timeout(1000)
-        calls = [one for one in asked if "/api/" in one]
+        calls = [one for one in requests if "/api/" in one]
         # The list twice: first, and again when the stream is ready
         assert len(calls) <= 7, calls
         # What is bounded is what counting may cost: 12,800 keys of one lane; 1,000 of each lane for the
@@ -41,7 +40,7 @@ def test_a_first_look_at_a_hundred_thousand_tasks_is_seven_calls_and_no_walk(ope
         page.get_by_role("button", name="Month").click()
         expect(page.locator("#chart-note")).to_contain_text("about ")
         assert scene.store.keys_read <= 12_800 + 4 * 200
-        assert all(url in one for one in asked)
+        assert all(url in one for one in requests)
 
 
 def test_times_are_the_viewers_and_utc_is_at_hand(open_page: Open, url: str, scene: Scene) -> None:

@@ -9,7 +9,7 @@ from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import PATIENCE
 from tests.page.conftest import Open
-from tests.page.hands import tab
+from tests.page.hands import fill, open_form, press, tab
 from tests.serving import serving
 
 
@@ -20,14 +20,10 @@ def test_a_task_that_is_added_on_the_page_is_seen_to_run(stack: EmbeddedStack, o
     with serving(editor) as url:
         # Given a page that shows a task as it was just added
         page = open_page(url)
-        page.locator("#add").click()
-        page.locator("dialog [name=action]").fill("succeed")
-        page.locator("dialog [name=due]").fill("2020-01-01T00:00:00")
+        open_form(page)
+        fill(page, action="succeed", due="2020-01-01T00:00:00", payload='{"word": "hello"}', id=id)
         expect(page.get_by_text("so it runs at once")).to_be_visible()
-        page.locator("dialog [name=payload]").fill('{"word": "hello"}')
-        page.get_by_text("More", exact=True).click()
-        page.locator("dialog [name=id]").fill(id)
-        page.get_by_role("button", name="Add", exact=True).click()
+        press(page, "Add")
         expect(page.get_by_role("dialog")).to_be_hidden()
         page.goto(f"{url}#task={id}")  # the rule may ring any moment, and then it is not in the list any more
         panel = page.get_by_role("dialog")

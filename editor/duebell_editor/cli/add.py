@@ -50,6 +50,8 @@ def _task(line: bytes, now: datetime) -> NewTask:
         given = read_json(line)
     except ValueError as error:
         raise InvalidTask("task", f"is not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidTask("task", "must be a JSON object with the arguments of a task")
     task = fields_of_json(NewTask, given)
     check_size(new_task(**task, now=now))
     return task

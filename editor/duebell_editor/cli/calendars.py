@@ -75,6 +75,8 @@ def calendar(
         elif id:
             days = sorted(found[id].days.items())
             context.answer([{"day": f"{day} {day:%a}", "holiday": name} for day, name in days])
+        elif not found:
+            print("no calendars")
         else:
             context.answer([{"name": name, **_in_brief(one, context)} for name, one in sorted(found.items())])
 

@@ -165,6 +165,6 @@ def _usage(error: Any) -> str:
     """typer's message in our form. A BadParameter without a parameter already says the way out."""
     if isinstance(error, typer.BadParameter) and error.param is None and error.param_hint is None:
         return str(error.message)
-    message = " ".join(error.format_message().split()).rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")  # pydantic's
     path = error.ctx.command_path if error.ctx else "duebell"
     return f"{message[:1].lower()}{message[1:]}{' -' if message.endswith('?') else ';'} see `{path} --help`"

@@ -26,6 +26,9 @@ _COMMAND = re.compile(r"`duebell (?!-|local\b)")
 #: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
 
+#: The columns of the screen that the last column of a table needs for texts that are longer.
+_LAST = 20
+
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -65,12 +68,12 @@ class Output:
         if self.as_json:
             self.print_json(document)
         elif not isinstance(document, Mapping):
-            out.print(list_table(document, now))
+            out.print(list_table(document, now, out.width))
         else:
             lists = {name: one for name, one in document.items() if _is_list_of_objects(one)}
             out.print(facts_table({name: one for name, one in document.items() if name not in lists}, now))
             for name, one in lists.items():
-                out.print("", Text(title_of(name), style="bold"), list_table(one, now), sep="\n")
+                out.print("", Text(title_of(name), style="bold"), list_table(one, now, out.width), sep="\n")
 
     def warn(self, text: str) -> None:
         """Print a warning on standard error, in one line; as a JSON object for programs."""
@@ -213,9 +216,12 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
 
 
-def list_table(documents: Sequence[Mapping[str, Any]], now: datetime) -> Table:
-    """JSON answers of one kind, a row each, in the columns that say something of one of them."""
-    columns = {}
+def list_table(documents: Sequence[Mapping[str, Any]], now: datetime, width: int) -> Table:
+    """JSON answers of one kind, a row each, in the columns that say something of one of them.
+
+    Only the last column is wrapped. Where it has no space in `width`, all but the first stand in one.
+    """
+    columns: dict[str, list[str]] = {}
     for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
         if any(one.get(name) for one in documents):
             values = [one.get(name) for one in documents]
@@ -223,7 +229,19 @@ def list_table(documents: Sequence[Mapping[str, Any]], now: datetime) -> Table:
                 local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
                 for value in values
             ]
-    return table(tuple(columns), zip(*columns.values(), strict=True))
+    titles, rows = list(columns), list(zip(*columns.values(), strict=True))
+    *before, last = (max(map(len, [title, *cells])) for title, cells in columns.items())
+    if sum(before) + 2 * len(before) + min(last, _LAST) > width:
+        rows = [(row[0], _with_titles(titles[1:], row[1:])) for row in rows]
+        titles = [titles[0], ""]
+    made = table(titles, rows)
+    for column in made.columns[:-1]:
+        column.no_wrap = True
+    return made
+
+
+def _with_titles(titles: Sequence[str], cells: Sequence[str]) -> str:
+    return "; ".join(f"{title}: {cell}" for title, cell in zip(titles, cells, strict=True) if cell)
 
 
 def in_words(name: str, value: Any, now: datetime) -> str:

@@ -10,10 +10,12 @@ from rich.text import Text
 from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.health import Problem, SchedulerStatus
+from duebell_editor.status.why import seconds
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import SCHEDULE
-from duebell_shared.tasks.history import Event
+from duebell_shared.tasks.history import FORGOTTEN, Event
 
 from .context import Context, flag, option
 from .errors import Exit
@@ -28,7 +30,15 @@ app = typer.Typer()
 @with_json()
 def show(context: Context, id: Id) -> None:
     """It shows the fields, the failed attempts, and the past occurrences of a recurring task."""
-    context.answer(task_fields(context.editor().get(id)))
+    fields = task_fields(context.editor().get(id))
+    if not context.out.as_json:
+        fields["can"] = [verb.replace("_", "-") for verb in fields["can"]]
+        fields = {_TITLES.get(name, name): value for name, value in fields.items()}
+    context.answer(fields)
+
+
+#: Names of a task's fields for people, where the field's own name says something else to them.
+_TITLES = {"queued": "next look", "expires_at": "deleted"}
 
 
 @app.command(epilog=examples("why sale-42", "why sale-42 --json"))
@@ -68,10 +78,13 @@ def history(context: Context, id: Id) -> None:
 
 
 def _details(event: Event, now: datetime) -> str:
-    """How late an attempt was, the parts of that, and its error."""
+    """How long an attempt took, how late it was, the parts of that, and its error; what is not kept."""
+    if event.what == FORGOTTEN:
+        return "changes and attempts before are not kept"
+    took = f"took {seconds((event.ended_at - event.at) / MILLISECOND)}" if event.ended_at else ""
     late = f"{in_words('_ms', event.lateness_ms, now)} late" if event.lateness_ms else ""
     parts = in_words("lateness", plain_values(event.lateness), now).replace("\n", ", ")
-    return "; ".join(filter(None, [late, parts, event.error]))
+    return "; ".join(filter(None, [took, late, parts, event.error]))
 
 
 @app.command(

@@ -92,7 +92,7 @@ def simulate(
     ]
     out.print(table((f"until {short(found.until)}", *forecasts), rows))
     for heading, one in forecasts.items() if found.today.actions else ():
-        out.print("", Text(heading, style="bold"), list_table(one["actions"], now), sep="\n")
+        out.print("", Text(heading, style="bold"), list_table(one["actions"], now, out.width), sep="\n")
     for each in found.flatten:
         out.print(Text(each.command), soft_wrap=True)
     if flatten and not found.flatten:

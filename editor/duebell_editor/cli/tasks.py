@@ -241,7 +241,19 @@ def changes(
         for change in plain_values(page.changes):
             context.answer(change)
     elif page.changes:
-        context.answer(plain_values(page.changes))
+        context.answer(
+            [
+                {
+                    "when": one.at,
+                    "who": one.who,
+                    "what": one.what,
+                    "task": one.id,
+                    "from where": one.where,
+                    "detail": one.detail or one.action,
+                }
+                for one in page.changes
+            ]
+        )
     if page.cursor:
         context.out.note(
             f"there is more: repeat with --cursor {shlex.quote(page.cursor)}", {"cursor": page.cursor}

@@ -100,8 +100,18 @@ def actions(context: Context) -> None:
     else:
         said = {one.action: in_words(one) for one in limits}
         described = [
-            {**one, "schema": _payload(one["schema"]), "limits": said.get(one["name"])}
-            for one in plain_values(worker.actions)
+            {
+                "action": one.name,
+                "kind": one.kind,
+                "attempts": f"{one.attempts}, {one.timeout:g} s each" if one.timeout else one.attempts,
+                "stoppable": one.stoppable,
+                "keeps_result": one.keeps_result,
+                "recurring": one.recurring,
+                "limits": said.get(one.name),
+                "to": one.to,
+                "payload": _payload(one.schema),
+            }
+            for one in worker.actions
         ]
         context.answer({**plain_values(worker), "actions": described})
     if worker and worker.error:

@@ -83,12 +83,12 @@ class Joiner:
         there = self._queue.get_many([task.id for task in tasks])
         of_batches: dict[str, list[Task]] = {}
         for task in tasks:
-            if task.id not in there:
+            if (old := there.get(task.id)) is None:
                 of_batches.setdefault(task.batch or "", []).append(task)
-            elif policy.if_exists is IfExists.KEEP and _is_member(there[task.id], task.batch):
-                outcomes[task.id] = there[task.id]
-            else:
-                outcomes[task.id] = TaskExists(task.id, reserved_until=there[task.id].reserved_until)
+                continue
+            is_member = old.batch == task.batch and old.status is not Status.RESERVED
+            is_kept = is_member and policy.if_exists is IfExists.KEEP
+            outcomes[task.id] = old if is_kept else TaskExists(task.id, reserved_until=old.reserved_until)
         for id, members in of_batches.items():
             for first in range(0, len(members), _AT_ONCE):
                 some = members[first : first + _AT_ONCE]
@@ -176,10 +176,6 @@ class Joiner:
         if batch is None:
             raise TaskNotFound(id)
         return batch
-
-
-def _is_member(there: Task, batch: str | None) -> bool:
-    return there.batch == batch and there.status is not Status.RESERVED
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:

@@ -54,6 +54,7 @@ class KnownWorker:
         self._is_strict = backend.settings.strict_actions
         self._record: WorkerRecord | None = None
         self._read_at: datetime | None = None
+        self._missing: set[str] = set()  # actions that a strongly consistent read of the record did not find
         self._is_told = False
 
     def check_all(self, task: Task, payload: object) -> None:
@@ -85,8 +86,9 @@ class KnownWorker:
         problem = self._problem(task, payload, gets)
         if problem is None:
             return
-        self._read(now, consistent=True)  # a new version may have been deployed
-        problem = self._problem(task, payload, gets)
+        if problem.warning is not UnknownAction or task.action not in self._missing or self._is_strict:
+            self._read(now, consistent=True)  # a new version may have been deployed
+            problem = self._problem(task, payload, gets)
         if problem is None:
             return
         error = problem.error
@@ -97,6 +99,8 @@ class KnownWorker:
             error = InvalidTask(field, reason)
         if problem.warning is None or (self._is_strict and not problem.will_run):
             raise error
+        if problem.warning is UnknownAction:
+            self._missing.add(task.action)
         warn_user(error, problem.warning)
 
     def _problem(self, task: Task, payload: object, gets: str | None) -> _Problem | None:
@@ -118,7 +122,7 @@ class KnownWorker:
         return _Problem(ignored, DoubtfulPayload, will_run=True) if ignored else None
 
     def _read(self, now: datetime, *, consistent: bool) -> None:
-        self._read_at, self._record = now, None
+        self._read_at, self._record, self._missing = now, None, set()
         try:
             self._record = self._store.read(WorkerRecord, consistent=consistent)
         except DuebellError as error:

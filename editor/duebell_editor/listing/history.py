@@ -105,7 +105,7 @@ def _ended(queue: Queue, lanes: int, kind: Past, borders: Sequence[datetime]) ->
 def _ends(queue: Queue, recurring: list[PastKey], ended: list[_Keys]) -> Iterator[_End]:
     """Ends of tasks, and of the occurrences of those that recur: some of them with their lateness."""
     factor_of = {found.keys[0].kind: found.factor for found in ended if found.keys}
-    in_order = sorted(itertools.chain(*(found.keys for found in ended)), key=_time)
+    in_order = sorted(itertools.chain(*(found.keys for found in ended)), key=lambda key: key.at or NEVER)
     to_read: list[PastKey] = evenly(recurring, _READ)
     share = len(recurring) / max(1, len(to_read))
     to_read += evenly(in_order, _READ - len(to_read))
@@ -119,10 +119,6 @@ def _ends(queue: Queue, recurring: list[PastKey], ended: list[_Keys]) -> Iterato
         if key.at and not (read and read.occurrences):
             lateness = read.lateness_ms if read else None
             yield _End(key.at, _RESULTS[key.kind], lateness, factor_of[key.kind])
-
-
-def _time(key: PastKey) -> datetime:
-    return key.at or NEVER
 
 
 def _summed(start: datetime, end: datetime, ends: list[_End], *, is_estimate: bool) -> Ended:

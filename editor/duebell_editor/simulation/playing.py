@@ -157,6 +157,7 @@ class Played:
         self._until = until
         self._now = now
         self._queue: list[tuple[datetime, int, str, int, _Waiting]] = []
+        self._put_back: list[tuple[datetime, int, str, int, _Waiting]] = []
         self._under_way: list[tuple[datetime, int, _Waiting]] = []
         self._number = 0
         for task in tasks:
@@ -171,21 +172,30 @@ class Played:
     @property
     def waiting(self) -> int:
         """The tasks that were due by the end and have not started."""
+        self._read()
         return sum(one.since <= self._until for *_, one in self._queue)
 
     def _put(self, one: _Waiting) -> None:
-        """Put it into the queue."""
+        """Put it into the queue, from the next read on."""
         self._number += 1
-        heapq.heappush(self._queue, (one.queued, -one.priority, one.id, self._number, one))
+        self._put_back.append((one.queued, -one.priority, one.id, self._number, one))
+
+    def _read(self) -> datetime:
+        """Read the queue, with what was put into it since it was read last; return the time of its head."""
+        for place in self._put_back:
+            heapq.heappush(self._queue, place)
+        self._put_back.clear()
+        self._read_by = NEVER
+        return self._head()
 
     def _head(self) -> datetime:
-        """The time of the first place in the queue."""
+        """The time of the first place in the queue, as it was read last."""
         return self._queue[0][0] if self._queue else NEVER
 
     def _play(self, running: list[tuple[datetime, Task]]) -> None:
         for ends_at, task in running:
             self._push(max(ends_at, self._now), entry_of(task))
-        self._record = self._record.lowered({0: self._head()})
+        self._record = self._record.lowered({0: self._read()})
         self._settle(self._now)
         begins, is_rung = (self._now, False) if running else self._next()
         while begins <= self._until:
@@ -194,7 +204,7 @@ class Played:
             self.runs.append(RunPlayed(began, self._now, is_rung))
             self.runs += [RunPlayed(self._shared_at, self._now, is_rung=False)] * self._helpers
             self._hold_lanes(began, self._now)
-            self._record = self._record.released(_OWNER, {0: self._head()})
+            self._record = self._record.released(_OWNER, {0: self._read()})
             self._settle(self._now)
             begins, is_rung = self._next()
 
@@ -240,7 +250,7 @@ class Played:
                 self._wait(min(self._now + READ_AGAIN, next_due))
                 if not self._under_way:
                     break
-            head = self._head()
+            head = self._read()
             waits = self._of.head_start + LEAD if self._of.head_start else MOMENT
             stays = max(waits, STAYS) if self._last_place > self._now else waits
             if self._now >= self._stop_at or head > self._now + stays:
@@ -251,7 +261,8 @@ class Played:
 
     def _start_due(self) -> datetime:
         """Start what is due now, by priority; return when the queue is read again."""
-        read_at, self._read_by = self._now, NEVER
+        read_at = self._now
+        self._read()
         due: list[tuple[int, int, _Waiting]] = []
         while self._now < self._stop_at:
             while self._head() <= read_at:

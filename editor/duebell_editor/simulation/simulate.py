@@ -213,7 +213,7 @@ def simulate(
     waiting = [task for task in tasks if task.status is Status.SCHEDULED]
 
     def play(tasks: list[Task], of: Conditions, added: int = 0) -> Forecast:
-        ends = [(_end(task, of), task) for task in running]
+        ends = [((task.started_at or task.due) + of.duration(task.action), task) for task in running]
         played = Played(tasks, of, now=now, until=until, record=record, expression=expression, running=ends)
         return _forecast(
             played, of, took, now=now, until=until, added=added, memory=memory, most_starts=most_starts
@@ -309,10 +309,6 @@ def _durations(queue: Queue, lanes: int, tasks: Iterable[Task]) -> dict[str, lis
         if task.started_at and task.finished_at:
             took[task.action].append((task.finished_at - task.started_at) / MILLISECOND)
     return took
-
-
-def _end(task: Task, of: Conditions) -> datetime:
-    return (task.started_at or task.due) + of.duration(task.action)
 
 
 def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:

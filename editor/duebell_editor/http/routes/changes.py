@@ -49,12 +49,13 @@ class SharedReadings:
     async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> tuple[_T, float]:
         """The value of `what` and when it was read: by `read` in a thread, unless younger than `max_age`.
 
-        An error is shared too.
+        An error is shared too. Who has waited for a reading takes it, however long it took.
         """
+        asked_at = self._clock()
         async with self._locks.setdefault(what, asyncio.Lock()):
-            now = self._clock()
             last = self._readings.get(what)
-            if last is None or now - last.at >= max_age:
+            if last is None or asked_at - last.at >= max_age:
+                now = self._clock()
                 self._drop_old(now)
                 last = self._readings[what] = Reading(await to_thread.run_sync(_outcome, read), now)
         if isinstance(last.value, DuebellError):

@@ -85,6 +85,29 @@ def test_an_attempt_is_a_span_linked_to_that_of_the_add(
     assert bill.links[0].context.span_id == int(added.split("-")[2], 16)
 
 
+def test_a_tracer_that_raises_fails_the_attempt_alone(
+    worker: Worker, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given an action, a delivery that goes alone and one that goes in batches
+    def broken(name: str) -> Any:
+        raise LookupError(name)
+
+    worker.action("mail", attempts=1)(lambda: None)
+    worker.deliver("tell", to="https://example.com/", attempts=1)
+    worker.deliver("queue", to=f"arn:aws:sqs:{REGION}:123456789012:there", attempts=1)
+    for action in ("mail", "tell", "queue"):
+        editor.add(action, due=HOUR, id=action)
+    clock.advance(HOUR)
+
+    # When the application's tracer raises
+    monkeypatch.setattr(trace, "get_tracer", broken)
+    worker.run()
+
+    # Then each attempt has failed, and says why
+    failures = [editor.get(id).failure for id in ("mail", "tell", "queue")]
+    assert [one and one.type for one in failures] == ["LookupError"] * 3
+
+
 def test_without_a_valid_span_nothing_is_stored(worker: Worker, editor: Editor, clock: Clock) -> None:
     worker.action("mail")(lambda: None)
     task = editor.add("mail", due=HOUR, id="one")

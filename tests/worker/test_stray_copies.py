@@ -1,14 +1,16 @@
 """A task that is stored in two lanes, as an add took effect after the queue was given more of them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
 import pytest
 
-from duebell import Worker
+from duebell import Then, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
+from duebell_shared.errors import DuebellError
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
@@ -75,3 +77,32 @@ def test_one_that_was_changed_counts_as_a_task_of_its_own(scheduler: Scheduler) 
     copy = late(scheduler)
     assert scheduler.store.save(copy, copy.moved(HOUR / 2, now=NOON))
     assert runs(scheduler) == {ID: 2}
+
+
+def test_a_follow_up_that_moved_to_another_lane_is_not_added_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a run that stands still before it adds a follow-up
+    scheduler = Scheduler.start()
+    seen = Counter[str]()
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: None)
+    worker.action("follow")(lambda _, task: seen.update([task.id]))
+    task = next(f"t{n}" for n in range(99) if lane_of(f"t{n}/then", FROM) != lane_of(f"t{n}/then", TO))
+    scheduler.editor.add("act", due=timedelta(0), id=task, then=Then("follow"))
+    insert_many = scheduler.store.insert_many
+
+    def after_others(tasks: Sequence[Task]) -> Sequence[bool | DuebellError]:
+        # When the queue is given more lanes meanwhile, and another run adds the follow-up
+        monkeypatch.setattr(scheduler.store, "insert_many", insert_many)
+        scheduler.clock.advance(HOUR)
+        relane(scheduler.backend, TO)
+        worker.run()
+        return insert_many(tasks)
+
+    monkeypatch.setattr(scheduler.store, "insert_many", after_others)
+    scheduler.clock.advance(HOUR)
+    worker.run()
+
+    # Then it is there once
+    scheduler.clock.advance(HOUR)
+    worker.run()
+    assert seen == {f"{task}/then": 1}

@@ -191,7 +191,9 @@ class FollowUps:
             results[id] = TaskExists(task.id) if is_other or isinstance(there, UnreadableTask) else there
         deleted = {task.id for task in self._rule.arm_added(added, lanes)}
         self._rule.arm([one for id in taken if isinstance(one := results[id], Task)])
-        return results | {id: TaskExists(task.id) for id, task in new.items() if task.id in deleted}
+        # The one in another lane may be the same: that is found out the next time.
+        conflicts = {id: TaskConflict(f"{quoted(task.id)} changed") for id, task in new.items()}
+        return results | {id: error for id, error in conflicts.items() if new[id].id in deleted}
 
     @cached_property
     def _queue(self) -> "Queue":

@@ -253,8 +253,9 @@ class Performer:
         action = self._actions[task.action]
         token = STOPPING.set(attempt.stop)
         error: BaseException | None = None
-        spans = _spans_of([task])
+        spans: Sequence[AttemptSpan] = ()
         try:
+            spans = _spans_of([task])
             with attempt_of(task), spans[0].current() if spans else nullcontext():
                 value = action.handle(task)
                 if action.keep_result:
@@ -273,25 +274,27 @@ class Performer:
         if not started:
             return
         to_send = [task for _, task in started]
-        spans = _spans_of(to_send)
-        if spans:
-            to_send = [
-                replace(task, traceparent=self._passed_on(task, span))
-                for task, span in zip(to_send, spans, strict=True)
-            ]
+        spans: Sequence[AttemptSpan] = ()
         errors: Sequence[BaseException | None]
         try:
+            spans = _spans_of(to_send)
+            if spans:
+                to_send = [
+                    replace(task, traceparent=self._passed_on(task, span))
+                    for task, span in zip(to_send, spans, strict=True)
+                ]
             assert self._context.deliver  # noqa: S101 (a worker with deliveries has it)
             deliveries = ((self._actions[task.action].delivery, task) for task in to_send)
             errors = self._context.deliver([(delivery, task) for delivery, task in deliveries if delivery])
-        except BaseException as raised:  # noqa: BLE001 (a bug of ours)
+        except BaseException as raised:  # noqa: BLE001 (a bug, of ours or of a tracer)
             errors = [raised] * len(started)
         _end(spans, errors)
         for (attempt, task), error in zip(started, errors, strict=True):
             attempt.has_returned = True
             with attempt.is_over_at_error():
                 attempt.ended = self._ended_with(task, error)
-        self._sent(*(attempt for attempt, _ in started if attempt.ended))
+        record = self._outcomes if started[0][0].has_place else self._sent
+        record(*(attempt for attempt, _ in started if attempt.ended))
 
     def _passed_on(self, task: Task, span: "AttemptSpan") -> str | None:
         """The attempt's trace context, or that of the add where each attempt must make the same call."""

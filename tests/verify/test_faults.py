@@ -9,6 +9,7 @@ import pytest
 
 from duebell import Editor
 from duebell_infra.verify import Result
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 
@@ -117,6 +118,35 @@ def test_a_rule_that_never_rings_fails_the_probe(account: Account) -> None:
     assert found["probe"].result is Result.FAILED
     assert "no run has done the task: still scheduled" in found["probe"].found
     assert account.items() == []
+
+
+def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> None:
+    # Given a run that holds the lanes when the probe is added
+    armer, clock = account.backend.armer, account.clock
+    account.rings = False
+
+    def claim_all(params: dict[str, Any]) -> None:
+        if b"-probe" in params["body"] and b"attribute_not_exists" in params["body"]:
+            until = clock() + timedelta(minutes=5)
+            armer.change(lambda record: record.claimed("run-at-work", now=clock(), until=until))
+
+    account.on("PutItem", claim_all)
+
+    def start_the_probe() -> None:
+        for lane in range(4):
+            for key in account.backend.store.queued(lane, before=clock()):
+                given = {"run": "run-at-work", "now": clock(), "status": Status.SCHEDULED}
+                claimed = account.backend.store.claim(key, **given)  # type: ignore[arg-type]
+                assert claimed
+                ended = claimed.done(now=clock(), keep=RetentionPolicy(retention=timedelta(days=1)))
+                account.backend.store.save(claimed, ended)
+
+    account.during = start_the_probe
+    # When that starts it
+    found = account.check("probe")
+    # Then it is not said that the rule rang
+    assert found.result is Result.SKIPPED
+    assert "already started it, so the rule did not have to ring" in found.found
 
 
 def test_without_a_function_the_rule_sees_to_what_is_due_at_once(account: Account) -> None:

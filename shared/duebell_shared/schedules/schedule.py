@@ -239,6 +239,8 @@ def make_schedule(
     if schedule.next_after(now) is None:
         if end and (first := msgspec.structs.replace(schedule, end=None).next_after(now)):
             raise InvalidSchedule("end", f"{end} is before the first time, {first}")
+        if start and msgspec.structs.replace(schedule, start=None).next_after(now):
+            raise InvalidSchedule("start", f"{start} is after the last time of {shortened(expression)}")
         since = max(now, schedule.start or now)
         raise _invalid(f"{shortened(expression)} in {schedule.timezone} {_NEVER_COMES}, and after {since}")
     if calendar and calendars:

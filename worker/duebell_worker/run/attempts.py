@@ -92,7 +92,7 @@ class Attempts:
 
     @property
     def has_lost_all(self) -> bool:
-        """True if attempts that still run after their time-out have taken the last place."""
+        """True if attempts for which no run waits any more have taken the last place."""
         return bool(self._context.overrunning) and self._context.free_places <= 0
 
     def watch(self) -> datetime:
@@ -218,6 +218,7 @@ class Attempts:
         self._tell_all_to_stop()
         running = [attempt for attempt in self._under_way.values() if attempt.is_running]
         overrunning = self._context.overrunning
+        overrunning[:] = [one for one in overrunning if one.keeps_place]
         overrunning += [attempt for attempt in running if attempt not in overrunning]
         return len(running)
 

@@ -75,6 +75,10 @@ def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor
     assert duebell("update", "a", "--no-on-failed", "--no-then").status == 0
     task = editor.get("a")
     assert (task.on_failed, task.then) == (None, None)
+    assert "on failed" not in duebell("show", "a").out
+    # And that no action is told of a failure is another thing than that nothing is said of it
+    duebell("update", "a", "--on-failed", "")
+    assert re.search("on failed +nothing", duebell("show", "a").out)
 
     assert duebell("update", "a", "--then", "report").status == 0
     assert editor.get("a").then == FollowUp(action="report", payload_json="{}")

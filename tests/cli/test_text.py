@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from duebell import Editor
 from duebell_editor.cli.options import duration
-from duebell_editor.cli.output import plain, relative, when
+from duebell_editor.cli.output import plain, relative, table, when
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
@@ -145,3 +146,17 @@ def test_nothing_is_cut_off_on_a_narrow_terminal(
     assert failures.endswith("gone [red]")
     assert re.search("deleted +2026-", shown)
     assert "took 0.0 s" in " ".join(history.split())
+
+
+def test_a_table_that_is_too_wide_is_folded_and_not_cut() -> None:
+    row = (
+        "b0036fe9-1980-456d-9602-be998b9f62a6",
+        "scheduled",
+        "charge",
+        "2026-12-31 01:00",
+        "2026-12-31 01:02",
+        "in 49 min 57 s",
+    )
+    lines = drawn(table(("id", "status", "action", "due", "next look", ""), [row]), 80)
+    missing = Counter("".join(row).replace(" ", "")) - Counter("".join(lines))
+    assert not missing

@@ -195,7 +195,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     """Rows of cells under their headings. What does not fit is wrapped, but for the first column."""
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
     for number, heading in enumerate(headings):
-        made.add_column(heading, no_wrap=number == 0, overflow="fold", min_width=len(heading))
+        made.add_column(heading, no_wrap=number == 0, overflow="fold")
     for row in rows:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made

@@ -33,6 +33,8 @@ def show(context: Context, id: Id) -> None:
     fields = task_fields(context.editor().get(id))
     if not context.out.as_json:
         fields["can"] = [verb.replace("_", "-") for verb in fields["can"]]
+        if fields["on_failed"] == "":
+            fields["on_failed"] = "nothing"
         if recurrence := fields["recurrence"]:
             fields["recurrence"] = {**recurrence.pop("schedule"), **recurrence}
         fields = {_TITLES.get(name, name): value for name, value in fields.items()}

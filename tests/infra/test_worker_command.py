@@ -2,6 +2,7 @@
 
 import json
 import re
+import select
 import socket
 import urllib.error
 import urllib.request
@@ -112,11 +113,16 @@ def test_an_address_that_is_not_this_machines_is_refused() -> None:
         pass
 
 
-def test_a_client_that_sends_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_sends_slowly_is_cut_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_command, "_PATIENCE", 0.05)
-    given = ("127.0.0.1", 0, lambda: Health(is_well=True, state=State.WAITING))
-    with serving_health(*given) as port, socket.create_connection(("127.0.0.1", port)) as silent:
-        assert silent.recv(1) == b""
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as slow:
+        # Given a client that sends a byte again and again, until something comes back
+        for _ in range(300):
+            if select.select([slow], [], [], 0.01)[0]:
+                break
+            slow.send(b"x")
+        else:
+            pytest.fail("the connection is kept")
 
 
 # Its role, its container.

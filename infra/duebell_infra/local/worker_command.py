@@ -33,7 +33,7 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 #: Seconds that threads without an action have to end.
 _ENDING = 1.0
 
-#: Seconds that the health server waits for a client that says nothing.
+#: Seconds that a connection to the health server lasts at most.
 _PATIENCE = 5.0
 
 
@@ -159,12 +159,22 @@ def worker_here(context: Context, actions: str) -> Worker:
 def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iterator[int]:
     """Answer GET and HEAD of any path with the health as JSON, in threads of its own; the port, for 0 any.
 
-    Raises InvalidSettings if the address cannot be bound.
+    Each connection ends after five seconds, whatever comes. Raises InvalidSettings if the address cannot be
+    bound.
     """
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "duebell", ""
-        timeout = _PATIENCE
+
+        def setup(self) -> None:
+            super().setup()
+            self._end = threading.Timer(_PATIENCE, self.connection.shutdown, [socket.SHUT_RDWR])
+            self._end.daemon = True
+            self._end.start()
+
+        def finish(self) -> None:
+            self._end.cancel()
+            super().finish()
 
         def do_GET(self) -> None:
             now = health()

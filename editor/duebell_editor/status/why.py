@@ -226,7 +226,8 @@ def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
         return Why(id=task.id, cause=WaitCause.RETRY, what=what)
     if task.snoozes:
         return Why(id=task.id, cause=WaitCause.SNOOZED, what=f"its action has put it off until {at}")
-    spread = f", {queued - task.due} after its due date, by its spread" if task.spread else ""
+    put_off = seconds((queued - task.due) / MILLISECOND)
+    spread = f", {put_off} after its due date, by its spread" if task.spread else ""
     return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"it is not due yet: {at}{spread}")
 
 

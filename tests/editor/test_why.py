@@ -69,7 +69,8 @@ def test_its_time_is_to_come(editor: Editor) -> None:
     # And with a spread, that is told
     spread = editor.add("act", due=DUE, id="two", spread=HOUR)
     assert spread.queued
-    assert editor.why("two").what.endswith(f"{(spread.queued - DUE).total_seconds():,.1f} s after its due date, by its spread")
+    put_off = (spread.queued - DUE).total_seconds()
+    assert editor.why("two").what.endswith(f"{put_off:,.1f} s after its due date, by its spread")
 
 
 def test_it_is_due_and_the_rule_rings(editor: Editor, scheduler: Scheduler) -> None:

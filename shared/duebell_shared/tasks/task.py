@@ -766,7 +766,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         on_failed: str | None = None,
         **changes: Any,
     ) -> Self:
-        over = replace(self, **{"result_json": None, "result_error": None, "failure": None, **changes})
+        cleared: dict[str, Any] = {"result_json": None, "result_error": None, "failure": None}
+        over = replace(self, **cleared | changes)
         new = over.failure if result is Result.FAILED and over.attempt == self.attempt else None
         over = replace(over, failures=self._failures_with(new, now))
         if self.recurrence:

@@ -176,7 +176,7 @@ class Action(Generic[_P, _R]):
     @cached_property
     def batch(self) -> str | None:
         """The target, if attempts at it go in batches; None if each is made alone."""
-        return self.delivery.to if self.delivery and self.delivery.target.kind.has_batches else None
+        return self.delivery.to if self.delivery and self.delivery.target.kind.most_at_once > 1 else None
 
     def is_last_attempt(self, claimed: Task) -> bool:
         """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""

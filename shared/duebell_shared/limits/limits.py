@@ -9,9 +9,9 @@ changes it by compare-and-swap on its `rev`. The rate is the generic cell rate a
 scheduling"): the item holds the time of the next start. https://www.itu.int/rec/T-REC-I.371 annex A
 
 A task that cannot be started is put back to a place in a line, once. If it cannot be started then either, as
-when no run came in time, it gets a place in a second, short line: those that came late do not wait behind all
-others. Only started attempts count for the limit; a place in a line promises nothing. So the limit holds even
-if processes die or come late. A run that dies loses places and starts of this second, but no task.
+when no run came in time, it gets a place in a second, short line. So it does not wait behind all others. Only
+started attempts count for the limit; a place in a line promises nothing. So the limit holds even if processes
+die or come late. A run that dies loses places and starts of this second, but no task.
 """
 
 import hashlib

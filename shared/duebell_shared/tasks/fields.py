@@ -1,8 +1,8 @@
 """The fields of a task that users give: one row each.
 
-All other lists of these fields are made of this table: the checks, JSON and its schemas, the page's form, the
-options of the command line, what is stored and declared, the reference. Only `Task`, whose attributes users
-read, and the signature of `Editor.add`, which code editors show, are written by hand beside it.
+All other lists of these fields are made of this table: checks, JSON and its schemas, the page's form, options
+of the command line, stored and declared fields, the reference. Only `Task`, whose attributes users read, and
+the signature of `Editor.add`, which code editors show, are written by hand beside it.
 
 A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `Field`.
 """

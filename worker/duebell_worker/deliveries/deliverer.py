@@ -99,9 +99,8 @@ def _why(answer: Answer) -> str | None:
     return found or _BY_STATUS.get(answer.status) or (_INVALID if answer.is_senders else None)
 
 
-#: An attempt that begins when its run stops starting others must have ended when the run leaves, 10 seconds
-#: later: two tries take 9 seconds at most, with the pause between them. Another attempt follows a failure
-#: anyway.
+#: The last attempt of a run must have ended when the run leaves, 10 seconds later. Two tries take 9 seconds
+#: at most, with the pause between them. Another attempt follows a failure anyway.
 CONNECT_TIMEOUT, READ_TIMEOUT = 1, 3
 
 #: As many threads as a worker has by default.

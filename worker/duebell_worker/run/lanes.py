@@ -1,9 +1,10 @@
 """The lanes of a run: reads them side by side, and writes claims and outcomes to them.
 
 Problem: DynamoDB throttles or refuses the calls for one lane, or one item cannot be read, and everything else
-is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests,
-for as long as its trouble has lasted: a minute at least, half an hour at most. A task that cannot be read is
-skipped for five minutes. All other lanes and tasks go on."""
+is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests
+for as long as its trouble has lasted, from a minute to half an hour. A task that cannot be read is
+skipped for five minutes. All other lanes and tasks go on.
+"""
 
 import heapq
 import itertools

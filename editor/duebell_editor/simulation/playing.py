@@ -45,7 +45,7 @@ from duebell_shared.tasks.task import Task
 #: The owner of the lanes in the played record: its only run.
 _OWNER = "run"
 
-#: The time in which one run starts tasks: its time limit without the reserve at the end.
+#: The time in which one run starts tasks: the Lambda's, without its reserve for the end.
 _RUN_LIMIT = timedelta(minutes=5) - RESERVE
 
 _KEEP, _NONE = RetentionPolicy(), timedelta(0)

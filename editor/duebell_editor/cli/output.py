@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from textwrap import indent
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duebell_shared.instants import as_text
+from duebell_shared.tasks.status import Verb
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
@@ -245,32 +247,41 @@ def _with_titles(titles: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def in_words(name: str, value: Any, now: datetime) -> str:
-    """A value of a JSON answer, for people; empty if it is null, empty or false."""
+    """A value of a JSON answer, for people; empty if it is null, empty or false.
+
+    Numbers of a field whose name ends with `_ms` are milliseconds, and are shown in seconds.
+    """
     words = str(value)
     match value:
-        case 0 if value is not False:
-            words = "0"
-        case _ if not value:
-            words = ""
-        case Mapping() | list() if name in {"payload", "result"}:
-            words = json.dumps(value, ensure_ascii=False, indent=2)
         case bool():
-            words = "yes"
-        case datetime():
-            words = when(value, now)
+            words = "yes" if value else ""
         case int() if name.endswith("_ms"):
             words = f"{value / 1000:,.1f} s"
-        case int():
+        case int() | float():
             words = f"{value:,}"
+        case _ if not value:
+            words = ""
+        case datetime():
+            words = when(value, now)
+        case Verb():
+            words = value.replace("_", "-")
+        case Mapping() | list() if name in {"payload", "result"}:
+            words = json.dumps(value, ensure_ascii=False, indent=2)
         case Mapping():
-            unit = "_ms" if name == "lateness" else ""
-            parts = ((key, in_words(f"{key}{unit}", inner, now)) for key, inner in value.items() if inner)
-            words = "\n".join(f"{title_of(key)}: {part}" for key, part in parts if part)
+            parts = ((title_of(key), in_words(key, inner, now)) for key, inner in value.items() if inner)
+            words = "\n".join(_titled(title, part) for title, part in parts if part)
         case list() | tuple():
             words = ", ".join(in_words("", one, now) for one in value)
     return words
 
 
+def _titled(title: str, words: str) -> str:
+    """The words after their title; several lines stand below it."""
+    if "\n" not in words:
+        return f"{title}: {words}"
+    return f"{title}:\n{indent(words.rstrip(), '  ')}"
+
+
 def title_of(name: str) -> str:
     """The name of a field for people."""
-    return "parts of that" if name == "lateness" else plain(name.removesuffix("_ms").replace("_", " "))
+    return plain(name.removesuffix("_ms").replace("_", " "))

@@ -33,6 +33,15 @@ def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebel
     assert (found["today"]["starts"], found["changed"]["starts"], found["changed"]["waiting"]) == (26, 20, 6)
 
 
+def test_tasks_that_are_added_to_an_empty_queue_are_forecast_by_action(duebell: Duebell) -> None:
+    duebell("cancel", "--prefix", "mail-", "--yes")
+    duebell("cancel", "--prefix", "sync-", "--yes")
+    _, out, _ = duebell("simulate", "--until", "90m", "--add", "-", stdin='{"action": "new", "in": 60}\n')
+    *_, title, _, row = out.splitlines()
+    assert title.strip() == "with the changes"
+    assert row.split()[:2] == ["new", "1"]
+
+
 def test_flatten_prints_the_commands(duebell: Duebell) -> None:
     status, out, _ = duebell("simulate", "--until", "tomorrow", "--flatten")
     lines = [line for line in out.splitlines() if line.startswith("duebell update ")]

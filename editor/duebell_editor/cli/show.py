@@ -145,7 +145,7 @@ def status(context: Context) -> None:
                 fields[name] = f"at least {MOST_COUNTED:,}"
         console().print(environment_text(found))
         _print_verdict(found)
-        context.answer({name: fields[name] for name in (*_FIRST, *fields) if name not in _TITLED})
+        context.answer({name: fields[name] for name in (*_FIRST, *fields) if name not in _ELSEWHERE})
         _print_problems(context, found.problems, style="red")
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
@@ -186,7 +186,7 @@ _COUNTED = ("overdue", "failed", "failing", "running", "queued")
 _FIRST = (*_COUNTED, "due_tonight", "next_due", "rings_at", "armed")
 
 #: Fields of the status that are printed before or after the table.
-_TITLED = ("name", "region", "account", "label", "color", "healthy", "verdict", "problems")
+_ELSEWHERE = ("name", "region", "account", "label", "color", "healthy", "verdict", "problems")
 
 
 def _print_verdict(status: SchedulerStatus) -> None:

@@ -6,7 +6,6 @@ Nothing else is compiled or cached but what the bundle holds.
 
 import compileall
 import io
-import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from bench.stub import stub
+from bench.stub import environment_of, stub
 from bench.timing import Rounds, on_processor
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.dependencies import IN_RUNTIME
@@ -40,12 +39,7 @@ worker = Worker.from_env()
 def act() -> None: ...
 """
 
-_ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "stub",
-    "AWS_SECRET_ACCESS_KEY": "stub",
-    "AWS_REGION": "eu-central-1",
-    "AWS_DEFAULT_REGION": "eu-central-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
+_LAMBDA = {
     "AWS_LAMBDA_FUNCTION_NAME": "duebell",
     "DUEBELL_WORKER": "jobs:worker",
     "DUEBELL_METRICS": "on",
@@ -122,7 +116,7 @@ def _run(code: str, folders: list[str], endpoint: str, elsewhere: str) -> None:
     begin = f"{_RUNTIME}\nsys.path[:0] = {folders!r}\n"
     subprocess.run(  # noqa: S603
         [sys.executable, "-I", "-S", "-B", "-c", f"{begin}{code}{_END}"],
-        env={**_ENVIRONMENT, "AWS_ENDPOINT_URL": endpoint, "PATH": os.environ["PATH"]},
+        env={**environment_of(endpoint), **_LAMBDA},
         cwd=elsewhere,
         stdout=subprocess.DEVNULL,
         check=True,

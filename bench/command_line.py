@@ -1,11 +1,10 @@
 """The processor time of frequent commands, beside importing boto3 and making its client."""
 
-import os
 import subprocess
 import sys
 from functools import partial
 
-from bench.stub import stub
+from bench.stub import environment_of, stub
 from bench.timing import Rounds, on_processor, side_by_side
 
 __all__ = ["LIMIT", "measure"]
@@ -15,14 +14,6 @@ LIMIT = 1.3
 
 _BOTO3 = [sys.executable, "-c", "import boto3; boto3.client('dynamodb')"]
 
-_ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "stub",
-    "AWS_SECRET_ACCESS_KEY": "stub",
-    "AWS_REGION": "eu-central-1",
-    "AWS_DEFAULT_REGION": "eu-central-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
-
 
 def measure() -> Rounds:
     """Whole processes, in turns, against a stub that answers at once and has no tasks.
@@ -31,7 +22,7 @@ def measure() -> Rounds:
     --help, list  `duebell --help`, and `duebell list`
     """
     with stub() as endpoint:
-        environment = {**_ENVIRONMENT, "AWS_ENDPOINT_URL": endpoint, "PATH": os.environ["PATH"]}
+        environment = environment_of(endpoint)
 
         def run(*command: str) -> None:
             subprocess.run(command, env=environment, capture_output=True, check=True)  # noqa: S603

@@ -96,8 +96,8 @@ def measured_in(figures: Figures) -> Measured | None:
         task_bytes=told.task_bytes,
         fixed_metrics=told.fixed_metrics,
         action_metrics=told.action_metrics,
-        start_ms=round(start.median_us("duebell") / 1000, 1),
-        one_ms=round(start.median_us("one") / 1000, 1),
+        start_ms=round(start.median_ms("duebell"), 1),
+        one_ms=round(start.median_ms("one"), 1),
         task_ms=memory.task_ms,
         waiting=cost.Waiting(
             runs=waits.runs, invocations=waits.invocations, reads=waits.reads, writes=waits.writes

@@ -123,8 +123,7 @@ def _adding(figures: Figures) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for each in sizes:
         ours, floor, article, scheduler = (
-            f"{each.rounds.median_us(name) / 1000:,.1f}"
-            for name in ("duebell", "floor", "article", "scheduler")
+            f"{each.rounds.median_ms(name):,.1f}" for name in ("duebell", "floor", "article", "scheduler")
         )
         times = f"{each.article_over_ours.median:,.0f}"
         figures_of_it = (ours, floor, each.over_floor, article, times, scheduler)
@@ -137,7 +136,7 @@ def _adding(figures: Figures) -> Iterator[str]:
 
 def _many(figures: Figures) -> Iterator[str]:
     if figures.many:
-        each = {name: f"{figures.many.rounds.median_us(name) / 1000:.2f}" for name in figures.many.rounds.us}
+        each = {name: f"{figures.many.rounds.median_ms(name):.2f}" for name in figures.many.rounds.us}
         yield MANY.format(
             tasks=f"{many.TASKS:,}",
             ours=each["add_many"],
@@ -334,8 +333,8 @@ def _client_cpu(figures: Figures) -> Iterator[str]:
     if figures.client_cpu:
         rounds = figures.client_cpu
         yield CLIENT.format(
-            ours=f"{rounds.median_us('duebell') / 1000:.2f}",
-            bare=f"{rounds.median_us('bare') / 1000:.2f}",
+            ours=f"{rounds.median_ms('duebell'):.2f}",
+            bare=f"{rounds.median_ms('bare'):.2f}",
             ratio=rounds.ratio("duebell", "bare"),
             each=client_cpu.REPEATS,
             limit=client_cpu.LIMIT,
@@ -365,11 +364,11 @@ def _cold_start(figures: Figures) -> Iterator[str]:
     if figures.cold_start:
         rounds = figures.cold_start
         yield COLD_START.format(
-            bare=f"{rounds.median_us('bare') / 1000:.0f}",
-            ours=f"{rounds.median_us('duebell') / 1000:.0f}",
+            bare=f"{rounds.median_ms('bare'):.0f}",
+            ours=f"{rounds.median_ms('duebell'):.0f}",
             ratio=rounds.ratio("duebell", "bare"),
             limit=f"{cold_start.LIMIT:.1f}",
-            one=f"{rounds.median_us('one') / 1000:.0f}",
+            one=f"{rounds.median_ms('one'):.0f}",
             over=rounds.ratio("one", "bare"),
         )
 
@@ -378,9 +377,9 @@ def _command_line(figures: Figures) -> Iterator[str]:
     if figures.command_line:
         rounds = figures.command_line
         yield COMMAND_LINE.format(
-            boto3=f"{rounds.median_us('boto3') / 1000:.0f}",
-            help=f"{rounds.median_us('--help') / 1000:.0f}",
-            list=f"{rounds.median_us('list') / 1000:.0f}",
+            boto3=f"{rounds.median_ms('boto3'):.0f}",
+            help=f"{rounds.median_ms('--help'):.0f}",
+            list=f"{rounds.median_ms('list'):.0f}",
             ratio=rounds.ratio("list", "boto3"),
             limit=command_line.LIMIT,
         )

@@ -45,7 +45,7 @@ def _adding(figures: Figures) -> None:
     sizes = [each.queued for each in figures.adding or ()]
     with _picture("adding") as axes:
         for name, label, colour, style in lines:
-            medians = [each.rounds.median_us(name) / 1000 for each in figures.adding or ()]
+            medians = [each.rounds.median_ms(name) for each in figures.adding or ()]
             axes.loglog(sizes, medians, style, color=colour, label=label)
         axes.set_xlabel("tasks in the queue")
         axes.set_ylabel("ms for one add")

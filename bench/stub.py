@@ -7,6 +7,7 @@ for one editor, or for one worker that drains a queue of so many due tasks."""
 import asyncio
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.instants import render
 from duebell_shared.queue.records import ARMING, WORKER
 
-__all__ = ["QUEUE", "stub"]
+__all__ = ["QUEUE", "environment_of", "stub"]
 
 #: The name of the queue of SQS.
 QUEUE = "messages"
@@ -48,6 +49,19 @@ def stub(tasks: int = 0, *, call_s: float = 0.0) -> Iterator[str]:
             yield f"http://{HOST}:{port}"
         finally:
             process.terminate()
+
+
+def environment_of(endpoint: str) -> dict[str, str]:
+    """The environment of a process whose clients call the stub at this endpoint."""
+    return {
+        "AWS_ACCESS_KEY_ID": "stub",
+        "AWS_SECRET_ACCESS_KEY": "stub",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ENDPOINT_URL": endpoint,
+        "PATH": os.environ["PATH"],
+    }
 
 
 class _Queue:

@@ -49,9 +49,9 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
 
     us: dict[str, list[float]]
 
-    def median_us(self, name: str) -> float:
-        """The median of one."""
-        return statistics.median(self.us[name])
+    def median_ms(self, name: str) -> float:
+        """The median of one, in milliseconds."""
+        return statistics.median(self.us[name]) / 1000
 
     def ratio(self, name: str, other: str) -> Ratio:
         """How many times as long as the other one takes."""

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
@@ -90,26 +90,52 @@ def night(session: boto3.Session, clock: Clock, backend: Backend, editor: Editor
     return Night(session, clock, backend, editor, worker)
 
 
+#: Alarms about a fault that is a problem of the doctor, too.
+SAME = {
+    "failed-runs": "worker",
+    "failed-tasks": "failed_tasks",
+    "intake-dead-letters": "intake_dead_letters",
+    "lane-bytes": "lane_fills",
+}
+
+Scene = Callable[[Night], Iterator[dict[str, str]]]
+
+#: By the name of its row, a generator: it makes the fault, yields words for the command, and checks after it.
+SCENES: dict[str, Scene] = {}
+
+
+def scene(play: Scene) -> Scene:
+    """Puts a scene into the table. Names of alarms have hyphens where functions have underscores."""
+    name = play.__name__
+    SCENES[name if name in PROBLEMS else name.replace("_", "-")] = play
+    return play
+
+
+@scene
 def disabled(night: Night) -> Iterator[dict[str, str]]:
     night.session.client("events").disable_rule(Name="duebell")
     yield {}
 
 
+@scene
 def no_target(night: Night) -> Iterator[dict[str, str]]:
     delete_target(night.session)
     yield {}
 
 
+@scene
 def rule(night: Night) -> Iterator[dict[str, str]]:
     delete_rule(night.session)
     yield {}
 
 
+@scene
 def no_permission(night: Night) -> Iterator[dict[str, str]]:
     delete_permission(night.session)
     yield {}
 
 
+@scene
 def lost_rings(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", due=HOUR, id="a")
     delete_all(night.session)
@@ -120,23 +146,27 @@ def lost_rings(night: Night) -> Iterator[dict[str, str]]:
     assert night.editor.get("a").status is Status.DONE
 
 
+@scene
 def held_too_long(night: Night) -> Iterator[dict[str, str]]:
     swap(night.backend, lambda record: record.claimed("odd", now=NOON, until=NOON + 9999 * HOUR))
     night.backend.armer.ensure()
     yield {}
 
 
+@scene
 def not_armed(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", due=HOUR)
     night.clock.now = NOON + HOUR + GRACE + SECOND
     yield {}
 
 
+@scene
 def rule_elsewhere(night: Night) -> Iterator[dict[str, str]]:
     night.session.client("events").put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
     yield {}
 
 
+@scene
 def overdue(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", due=HOUR)
     night.clock.now = NOON + HOUR + 5 * MINUTE
@@ -144,6 +174,7 @@ def overdue(night: Night) -> Iterator[dict[str, str]]:
     night.ring()
 
 
+@scene
 def lease_expired(night: Night) -> Iterator[dict[str, str]]:
     die(night.backend)
     night.clock.advance(2 * MINUTE + GRACE + SECOND)
@@ -151,6 +182,7 @@ def lease_expired(night: Night) -> Iterator[dict[str, str]]:
     night.ring()
 
 
+@scene
 def owing(night: Night) -> Iterator[dict[str, str]]:
     task = night.editor.add("act", due=MINUTE, id="a", then=Then("act"))
     night.clock.advance(2 * MINUTE)
@@ -163,6 +195,7 @@ def owing(night: Night) -> Iterator[dict[str, str]]:
     night.ring()
 
 
+@scene
 def lanes(night: Night) -> Iterator[dict[str, str]]:
     stray = new_task(id="stray", action="act", due=HOUR, payload=None, now=NOON)
     assert night.backend.store.insert(msgspec.structs.replace(stray, lane=9))
@@ -180,14 +213,17 @@ def _ending(night: Night, year: int) -> Iterator[dict[str, str]]:
         yield {"NAME": "de-be", "DAYS.ics": file.name}
 
 
+@scene
 def calendar(night: Night) -> Iterator[dict[str, str]]:
     return _ending(night, 2026)
 
 
+@scene
 def calendar_ends(night: Night) -> Iterator[dict[str, str]]:
     return _ending(night, 2027)
 
 
+@scene
 def lane_rests(night: Night) -> Iterator[dict[str, str]]:
     resting = (RestingLane(lane=2, since=NOON - HOUR),)
     night.record(last_run=LastRun(run="run", finished_at=NOON, resting=resting))
@@ -195,6 +231,7 @@ def lane_rests(night: Night) -> Iterator[dict[str, str]]:
     night.worker.run()
 
 
+@scene
 def lane_fills(night: Night) -> Iterator[dict[str, str]]:
     night.record(fullest=Fullest(lane=3, bytes=8 * GIGABYTE, measured_at=NOON))
     yield {}
@@ -202,6 +239,7 @@ def lane_fills(night: Night) -> Iterator[dict[str, str]]:
     swap(night.backend, lambda record: record.measured({3: 7 * GIGABYTE}, NOON))
 
 
+@scene
 def intake_idle(night: Night) -> Iterator[dict[str, str]]:
     functions = night.session.client("lambda")
     [mapping] = functions.list_event_source_mappings()["EventSourceMappings"]
@@ -209,11 +247,13 @@ def intake_idle(night: Night) -> Iterator[dict[str, str]]:
     yield {"UUID": mapping["UUID"]}
 
 
+@scene
 def unknown_actions(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("gone", due=HOUR, id="a")
     yield {"ID": "a", "NAME": "act"}
 
 
+@scene
 def failed_tasks(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", due=HOUR, id="a")
     fail(night.editor, "a")
@@ -222,6 +262,7 @@ def failed_tasks(night: Night) -> Iterator[dict[str, str]]:
     assert night.editor.get("a").status is Status.DONE
 
 
+@scene
 def failing_tasks(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", schedule="rate(1 hour)", id="a")
     fail(night.editor, "a")
@@ -229,6 +270,7 @@ def failing_tasks(night: Night) -> Iterator[dict[str, str]]:
     night.worker.run()
 
 
+@scene
 def action_paused(night: Night) -> Iterator[dict[str, str]]:
     night.editor.limit("act", at_most=0)
     night.editor.add("act", due=NOON, id="a")
@@ -236,6 +278,7 @@ def action_paused(night: Night) -> Iterator[dict[str, str]]:
     yield {"ACTION": "act"}
 
 
+@scene
 def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
     night.send(f"{INTAKE}-dead-letters")
     sent = []
@@ -250,21 +293,25 @@ def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
     assert sent == [INTAKE]
 
 
+@scene
 def dead_letters(night: Night) -> Iterator[dict[str, str]]:
     night.send("duebell-lost-rings")
     yield {}
 
 
+@scene
 def relane(night: Night) -> Iterator[dict[str, str]]:
     night.record(relaner="someone", relaner_until=NOON - MINUTE)
     yield {}
 
 
+@scene
 def unseen_delivery(night: Night) -> Iterator[dict[str, str]]:
     deliver(night.backend, remind=f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}")
     yield from refusing(night.session, "sqs.GetQueueAttributes")
 
 
+@scene
 def unseen_queue(night: Night) -> Iterator[dict[str, str]]:
     yield from refusing(night.session, "lambda.ListEventSourceMappings")
 
@@ -282,6 +329,7 @@ def refusing(session: boto3.Session, call: str) -> Iterator[dict[str, str]]:
     denied.clear()
 
 
+@scene
 def dead_runs(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", due=NOON, id="a")
     die_while_running(night.backend, night.clock, "a")
@@ -291,6 +339,7 @@ def dead_runs(night: Night) -> Iterator[dict[str, str]]:
     assert not night.editor.list(status="running").tasks
 
 
+@scene
 def heartbeat(night: Night) -> Iterator[dict[str, str]]:
     events = night.session.client("events")
     events.put_rule(Name="duebell-heartbeat", ScheduleExpression="rate(1 hour)", State="DISABLED")
@@ -298,6 +347,7 @@ def heartbeat(night: Night) -> Iterator[dict[str, str]]:
     assert events.describe_rule(Name="duebell-heartbeat")["State"] == "ENABLED"
 
 
+@scene
 def throttles(night: Night) -> Iterator[dict[str, str]]:
     functions = night.session.client("lambda")
     functions.put_function_concurrency(FunctionName="duebell", ReservedConcurrentExecutions=0)
@@ -306,28 +356,12 @@ def throttles(night: Night) -> Iterator[dict[str, str]]:
     assert reserved["ReservedConcurrentExecutions"] > night.backend.settings.parallel_runs
 
 
-#: Alarms about a fault that is a problem of the doctor, too.
-SAME = {
-    "failed-runs": "worker",
-    "failed-tasks": "failed_tasks",
-    "intake-dead-letters": "intake_dead_letters",
-    "lane-bytes": "lane_fills",
-}
-
-#: How each fault is made, and what happens after the command, by the name of its row.
-SCENES: Mapping[str, Callable[[Night], Iterator[dict[str, str]]]] = {
-    name: globals()[name.replace("-", "_")]
-    for name in {**PROBLEMS, **ALARMS}
-    if name.replace("-", "_") in globals() and name not in SAME
-}
-
-
 @pytest.mark.parametrize("name", SCENES)
 def test_what_the_runbook_says_ends_the_fault(name: str, night: Night, duebell: Duebell) -> None:
     row, before = {**PROBLEMS, **ALARMS}[name], night.problems().keys()
     # Given the fault, which the doctor names
-    scene = SCENES[name](night)
-    words = next(scene)
+    steps = SCENES[name](night)
+    words = next(steps)
     problem = name.replace("-", "_")
     way_out = night.problems().get(problem, "")
     assert bool(way_out) is (problem in PROBLEMS)
@@ -342,7 +376,7 @@ def test_what_the_runbook_says_ends_the_fault(name: str, night: Night, duebell: 
             aws(night.session, line)
         else:
             assert duebell(*shlex.split(line)[1:]).status in {0, 6}
-    next(scene, None)
+    next(steps, None)
     # Then the doctor no longer names it, nor anything new
     assert problem not in night.problems()
     assert night.problems().keys() <= {*before, "dead_letters"}

@@ -92,7 +92,7 @@ def errors(deployer: Deployer, tmp_path: Path) -> Scene:
     assert deployer.function["MemorySize"] == 1024
 
 
-#: How each fault is made, and what happens after the command, by the name of its row.
+#: By the name of its row, a generator: it makes the fault, yields words for the command, and checks after it.
 SCENES: dict[str, Callable[[Deployer, Path], Scene]] = {
     scene.__name__: scene
     for scene in (worker, table, intake, delivery, silence, tzdata, lateness, errors, past_index)

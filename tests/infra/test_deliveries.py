@@ -22,7 +22,7 @@ from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
 from tests.serving import listening
-from tests.support import REGION, Clock
+from tests.support import REGION, Clock, create_function
 
 pytestmark = pytest.mark.moto
 
@@ -157,7 +157,8 @@ CONDITIONS = {parameter: condition for condition, (parameter, _, _) in PERMISSIO
 
 def made(session: boto3.Session) -> dict[str, dict[str, Any]]:
     """Deliveries to targets of every kind, which are there."""
-    role = session.client("iam").create_role(RoleName="made", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    function = create_function(session, "made")
+    role = session.client("iam").get_role(RoleName="made")["Role"]["Arn"]
     sqs: Any = session.client("sqs")
     sqs.create_queue(QueueName="made")
     sqs.create_queue(QueueName="made.fifo", Attributes={"FifoQueue": "true"})
@@ -165,13 +166,6 @@ def made(session: boto3.Session) -> dict[str, dict[str, Any]]:
         name="made",
         definition=json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}),
         roleArn=role,
-    )
-    function = session.client("lambda").create_function(
-        FunctionName="made",
-        Runtime="python3.13",
-        Role=role,
-        Handler="made.handler",
-        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
     )
     secret = session.client("secretsmanager").create_secret(Name="signing", SecretString="key")
     session.client("ssm").put_parameter(Name="signing", Value="key", Type="SecureString")
@@ -185,7 +179,7 @@ def made(session: boto3.Session) -> dict[str, dict[str, Any]]:
         "fifo": {"to": f"arn:aws:sqs:{REGION}:{ACCOUNT}:made.fifo"},
         "topic": {"to": session.client("sns").create_topic(Name="made")["TopicArn"]},
         "bus": {"to": session.client("events").create_event_bus(Name="made")["EventBusArn"]},
-        "function": {"to": function["FunctionArn"]},
+        "function": {"to": function},
         "machine": {"to": machine["stateMachineArn"]},
         "by-secret": {"secret": secret["ARN"]},
         "by-parameter": {"secret": f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/signing"},

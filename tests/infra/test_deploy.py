@@ -23,6 +23,7 @@ from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.errors import AwsUnavailable
+from tests.support import create_function
 
 pytestmark = pytest.mark.moto
 
@@ -275,15 +276,7 @@ def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(
 @pytest.fixture
 def function(session: boto3.Session) -> str:
     """The worker's function is there; its ARN."""
-    role = session.client("iam").create_role(RoleName="worker", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
-    made = session.client("lambda").create_function(
-        FunctionName="duebell",
-        Runtime="python3.13",
-        Role=role,
-        Handler="made.handler",
-        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
-    )
-    return made["FunctionArn"]
+    return create_function(session)
 
 
 def unchanged() -> None:

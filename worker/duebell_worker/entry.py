@@ -111,7 +111,7 @@ def _is_for_snapshot() -> bool:
 def prepare_snapshot() -> None:
     """Make the clients and import the user's module, so that they are in the snapshot. Calls nothing.
 
-    What fails here, the first invocation tries again and reports.
+    The first invocation tries again what has failed here, and reports it.
     """
     try:
         os.environ.update(given_environment())

@@ -366,10 +366,9 @@ class Worker:
 
     @property
     def lost_places(self) -> int:
-        """The number of those whose time-out is over."""
+        """The number of `kept_places` whose attempts have gone on after their time-out."""
         now = self.backend.clock()
-        late = (one for one in self._overrunning if one.ends_by and one.ends_by <= now)
-        return sum(attempt.keeps_place for attempt in late)
+        return sum(attempt.has_lost_place(now) for attempt in self._overrunning)
 
     def _run(
         self,
@@ -412,8 +411,9 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
     """
     ours = event.get("duebell") if isinstance(event, dict) else None
     lanes = ours.get("lanes") if isinstance(ours, dict) else None
-    is_ours = isinstance(lanes, list) and all(isinstance(lane, int) for lane in lanes)
-    return tuple(lanes) if lanes is not None and is_ours else None
+    if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
+        return None
+    return tuple(lanes)
 
 
 def rang_at(event: object) -> datetime | None:

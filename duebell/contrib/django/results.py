@@ -74,7 +74,7 @@ class DuebellResult(TaskResult):
 
     @property
     def return_value(self) -> Any:
-        """What the task function returned, as JSON's own types. Raises ValueError if that was not kept.
+        """The result of the task function, as JSON's own types. Raises ValueError if that was not kept.
 
         So does Django for a task that has not finished or has failed.
         """

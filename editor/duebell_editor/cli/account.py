@@ -21,6 +21,7 @@ from duebell_editor.library.editor import Editor
 from duebell_shared.audit import set_place
 from duebell_shared.aws.aws_session import QuickLoader, way_out
 from duebell_shared.backend import Backend
+from duebell_shared.bell.bell import RingSchedule, Rule
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import LOCAL, Settings
@@ -217,7 +218,7 @@ class EndpointSession(botocore.session.Session):
 
 
 #: The services of the bell, which few commands call.
-_BELLS = {"events", "scheduler"}
+_BELLS = {Rule.service, RingSchedule.service}
 
 
 class _Late:

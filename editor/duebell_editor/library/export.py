@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -72,12 +73,13 @@ def _decoded(line: bytes | str) -> Task | None:
         raise InvalidTask(_WHOLE, "is nested too deeply") from None
     except ValueError as error:  # msgspec's errors are ValueErrors
         raise InvalidTask(_WHOLE, in_brief(error)) from None
+    in_zone: dict[str, Any] = {}
     for field in Task.__struct_fields__:
         try:
-            task = replace(task, **{field: in_utc(getattr(task, field))})
+            in_zone[field] = in_utc(getattr(task, field))
         except OverflowError:
             raise InvalidTask(field, "has a time beyond the ends of the calendar") from None
-    return task
+    return replace(task, **in_zone)
 
 
 def _check_what(task: Task) -> None:

@@ -105,9 +105,10 @@ class Group:
         within = is_failing(key) or which.after <= position.at <= which.before
         if position.source not in self._sources or not within:
             return False
-        if which.start is None or position.order == which.start.order:
-            return which.start is None
-        return (position.order < which.start.order) is which.latest_first
+        if which.start is None:
+            return True
+        here, start = position.order, which.start.order
+        return here < start if which.latest_first else here > start
 
 
 def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
@@ -132,6 +133,7 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     found: list[tuple[Key, Task]] = []
     seen = read = 0
     cursor: Key | None = None
+    limit = most_keys or sys.maxsize
     while batch := list(itertools.islice(keys, BATCH if seen else min(which.limit + 1, BATCH))):
         named = [key for key in batch if key.id.startswith(which.prefix)]
         found += ((key, task) for key, task in queue.tasks_at(named) if which.wants(key, task))
@@ -141,7 +143,6 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
         seen, read = seen + len(batch), read + len(named)
         if group and seen >= group.read * _KEYS_PER_MEMBER and group.read_on():
             return _page_of(group, which)
-        limit = most_keys or sys.maxsize
         # An empty page would look like the end.
         if found and (seen >= limit or read >= limit // _KEYS_PER_TASK):
             cursor = batch[-1] if next(keys, None) else None

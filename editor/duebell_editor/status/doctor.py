@@ -33,7 +33,7 @@ _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard"
 #: The problems that `restore` solves.
 _REWIRED = {ProblemKind.RULE, ProblemKind.NO_TARGET, ProblemKind.NO_PERMISSION}
 
-#: What could be better and is no problem.
+#: Advice, which is no problem.
 _ADVICE = {
     ProblemKind.SILENCE,
     ProblemKind.UNSEEN_DELIVERY,

@@ -63,7 +63,7 @@ def arm_by(backend: Backend) -> None:
 
 
 def next_step(parameters: Mapping[str, str]) -> str | None:
-    """What is left to do, in a line; None if there is only one bell."""
+    """A line with the next step; None if there is only one bell."""
     if parameters.get(_OTHER, "no") == "no":
         return None
     kind = _kind(parameters)

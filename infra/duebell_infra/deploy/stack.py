@@ -53,7 +53,7 @@ class Stack:
         return {one["OutputKey"]: one["OutputValue"] for one in given}
 
     def apply(self, template: str, parameters: Mapping[str, str], *, tags: Mapping[str, str]) -> str:
-        """Create the stack, or update what differs; return which, in a word.
+        """Create the stack, or update what differs; return `created`, `updated` or `nothing to change`.
 
         What is left of a creation that failed is deleted first. Raises DeployFailed with AWS's reasons.
         """

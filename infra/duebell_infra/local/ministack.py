@@ -104,14 +104,15 @@ class MiniStack:
             self._process = None
 
     def _wait_till_ready(self) -> None:
-        """Wait till the guard before it refuses requests without the key."""
+        """Wait until its guard answers, and refuses a request without the key."""
         deadline = time.monotonic() + _START_LIMIT
         while not self._refuses():
             if not self.is_running:
                 raise EmbeddedStackFailed(f"MiniStack ended at once: {self._last_words()}")
             if time.monotonic() > deadline:
                 raise EmbeddedStackFailed(
-                    f"MiniStack does not answer on {self.endpoint_url} (see {self._state.log})"
+                    f"MiniStack does not answer on {self.endpoint_url}, or answers without the stack's key: "
+                    f"see {self._state.log}"
                 )
             time.sleep(0.05)
 

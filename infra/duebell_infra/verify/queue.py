@@ -98,11 +98,12 @@ def each(scene: Scene, *, kind: str) -> None:
     for what, given in writes.items():
         scene.compare(what, partial(_written, scene=scene, verb=kind, given=given))
         scene.compare(f"{what}, as it is stored", partial(_stored, given=given))
-    scene.conditions_hold |= kind == "insert"
+    if kind == "insert":
+        scene.conditions_hold = True
 
 
 def together(scene: Scene, *, kind: str) -> Finding:
-    """Make the writes of this kind with one call; find out whether it made the first two."""
+    """Make the writes of this kind with one call, and report whether a batch made the first two."""
     writes = _KINDS[kind](scene, f"{kind}-many")
     scene.answers.clear()
     call = partial(_written, scene=scene, verb=f"{kind}-many", given=list(writes.values()))

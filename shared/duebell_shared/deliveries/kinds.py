@@ -87,7 +87,7 @@ class Kind(ABC):
 
     @abstractmethod
     def fault(self, client: Any, target: "DeliveryTarget") -> str:
-        """What is wrong with the target, in words; empty if nothing is. Raises the SDK's errors."""
+        """The fault of the target, in words; empty if it has none. Raises the SDK's errors."""
 
 
 class _Queue(Kind):
@@ -195,7 +195,7 @@ class _StateMachine(Kind):
     sends, looks, parameter = "states:StartExecution", "states:DescribeStateMachine", "DeliveryStateMachines"
 
     def resource(self, arn: str) -> str:
-        """That of the state machine for one of its versions and aliases.
+        """The ARN of the state machine, also for one of its versions or aliases.
 
         https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
         """
@@ -218,7 +218,7 @@ class _StateMachine(Kind):
 
 
 class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a delivery runs an ECS task: the arguments of RunTask that depend on the account.
+    """The arguments of RunTask that depend on the account, for a delivery to an ECS task.
 
     cluster          the name or the ARN of the cluster
     container        the container that gets the message, in its environment
@@ -262,7 +262,7 @@ class _EcsTask(Kind):
     is_run = True
 
     def resource(self, arn: str) -> str:
-        """That of each revision, where none is named: the latest is run."""
+        """The ARN; of all revisions if none is named, as the latest is run."""
         return arn if re.search(r":\d+$", arn) else f"{arn}:*"
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
@@ -321,7 +321,7 @@ class _Https(Kind):
 
 
 class Needed(NamedTuple):
-    """What a delivery may need beside its target.
+    """A resource that a delivery may need beside its target.
 
     service    the service in its ARN
     beginning  the beginning of the last part of its ARN

@@ -81,11 +81,11 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         set_ones = {name: value for name in asdict(self) if (value := getattr(override, name)) is not None}
         return replace(self, **set_ones)
 
-    def declared(self) -> "Limit":
-        """The limit as code may declare it: it does not pause. Raises InvalidTask."""
+    def checked(self, *, may_pause: bool = True) -> "Limit":
+        """The limit, with closed hours as they are stored. Raises InvalidTask."""
         return Limit(
-            at_most=check_at_most(self.at_most, least=1),
-            per_second=check_per_second(self.per_second, may_pause=False),
+            at_most=check_at_most(self.at_most, least=0 if may_pause else 1),
+            per_second=check_per_second(self.per_second, may_pause=may_pause),
             closed=check_closed(self.closed),
         )
 
@@ -99,7 +99,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
-    """What was set for an action in place of its declared limit; None for as it is declared.
+    """The limit that was set for an action in place of its declared one; None for as it is declared.
 
     since    when it was set
     resumed  when the action was paused last until; None if it never was, or is
@@ -178,7 +178,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def lines(self, now: datetime) -> dict[str, datetime]:
         """The actions whose limits were changed while tasks waited in a line, and the end of that line.
 
-        Those that still wait may be started sooner now.
+        Tasks that still wait may be started sooner now.
         """
         lines = ((action, one.line) for action, one in self.overrides.items() if not one.is_paused)
         return {action: line for action, line in lines if line and line > now}

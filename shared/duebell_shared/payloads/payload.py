@@ -16,8 +16,8 @@ from duebell_shared.quoting import in_brief, quoted, shortened
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 MAX_BYTES = 350 * 1024
 
-#: Arrays and objects within each other. What reads and writes JSON gives up at a depth of its own, which is
-#: 200 or more wherever a payload comes by.
+#: Arrays and objects within each other. Each library that reads or writes a payload has a limit of its own,
+#: of 200 or more.
 MAX_LEVELS = 100
 
 _TOO_DEEP = f"is nested more than {MAX_LEVELS} levels deep, or contains itself: {MAX_LEVELS} are allowed"

@@ -202,7 +202,7 @@ class BatchWrite(Generic[_T]):
     """Writes to the table of this name, in statements of one kind. Thread-safe.
 
     The statements that are throttled are tried again: the SDK does not do that, for their call has succeeded.
-    Where batches are refused (by a policy, by an emulator that does not know them) none is sent for minutes.
+    After a refusal of a batch, by a policy or an emulator that has none, no batch is sent for minutes.
     """
 
     def __init__(

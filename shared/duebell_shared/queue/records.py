@@ -36,8 +36,8 @@ ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"
 
-#: By the names of their types, as few processes import the calendars: the first key of these records, and
-#: what the log says if one cannot be read.
+#: The first key of each type of record, and the log's text if one cannot be read. By the types' names: few
+#: processes import the calendars.
 _PLACES = {
     "ArmingRecord": (ARMING, "the arming record cannot be read and is made anew"),
     "WorkerRecord": (WORKER, "the worker record cannot be read; the worker's next start makes it anew"),

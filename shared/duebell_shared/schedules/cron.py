@@ -108,7 +108,7 @@ def parse_aws(text: str) -> Cron:
         raise _invalid(
             f"cron(…) needs six fields, minute hour day-of-month month day-of-week year, not {len(fields)}"
         )
-    *_, month_day, _, week_day, year = fields
+    _, _, month_day, _, week_day, year = fields
     if (month_day == "?") == (week_day == "?"):
         raise _invalid(
             f"exactly one of day-of-month ({shortened(month_day)}) and day-of-week ({shortened(week_day)}) "
@@ -134,7 +134,7 @@ def parse_classic(text: str) -> Cron:
     for name, field in zip(_CLASSIC, fields, strict=True):
         if odd := re.search(r"[?LW#]", re.sub(r"[A-Z]{3}", "", field)):
             raise _invalid(f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields")
-    *_, month_day, _, week_day = fields
+    _, _, month_day, _, week_day = fields
     # A field that begins with a star restricts nothing: then both must match. Else either is enough.
     either = not month_day.startswith("*") and not week_day.startswith("*")
     weekdays = frozenset((number - 1) % 7 for number in _CLASSIC_WEEK_DAY.set_of(week_day))
@@ -154,6 +154,7 @@ def _cron(
     either: bool = False,
     years: frozenset[int] | None = None,
 ) -> Cron:
+    """The expression of these fields, whose days and years are parsed already."""
     minute, hour, _, month, *_ = fields
     minutes, hours = sorted(_MINUTE.set_of(minute)), sorted(_HOUR.set_of(hour))
     return Cron(

@@ -226,7 +226,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def result(self) -> Any:
-        """What its action returned, as JSON's own types; None if that was None, or is not kept."""
+        """The result of its action, as JSON's own types; None if that was None, or is not kept."""
         return None if self.result_json is None else payloads.decode_or_text(self.result_json)
 
     @property

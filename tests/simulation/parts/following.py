@@ -140,9 +140,11 @@ def _changed(task: Task, follow_up: Task) -> Iterator[str]:
 def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> Iterator[str]:
     """The follow-ups that were started before their task, or sooner after it than was asked for.
 
-    An occurrence whose process died just before its only attempt has failed without a start.
+    An attempt whose process died just before it has failed without a start: then nothing can be compared, if
+    the task recurs, or if it was added anew later and its first start belongs to that.
     """
     recurring = {task.id for task in tasks if task.recurrence}
+    created = {task.id: task.created_at for task in tasks}
     first: dict[str, Start] = {}
     for start in starts:
         first.setdefault(start.id, start)
@@ -151,6 +153,8 @@ def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> It
         if parent is None or task.id not in first or parent not in first:
             continue
         if parent in recurring and task.id.startswith(f"{parent}/{Cause.FAILED}"):
+            continue
+        if task.created_at < created.get(parent, task.created_at) <= first[parent].clock:
             continue
         if first[task.id].at < first[parent].at + (task.due - task.created_at) - timedelta(seconds=2 * skew):
             yield f"{task.id} was started early, at {first[task.id].at}"

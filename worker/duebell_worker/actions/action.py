@@ -140,9 +140,10 @@ class Action(Generic[_P, _R]):
         return self.function(*args, **kwargs)
 
     def handle(self, task: Task) -> object:
-        """Call the function for this task, and return its result. Raises InvalidPayload, and what it raises.
+        """Call the function for this task, and return its result.
 
-        A coroutine is cancelled at the time-out. Then it raises TimedOut.
+        Raises InvalidPayload, and the function's own errors. A coroutine is cancelled at the time-out, and
+        then this raises TimedOut.
         """
         result = self._parameters.call(self.function, task)
         if inspect.iscoroutine(result):

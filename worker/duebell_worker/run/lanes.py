@@ -136,7 +136,8 @@ class Trouble:
             else:
                 answered.add(lane)
         with self._lock:
-            self._answered |= {call} if answered else set()
+            if answered:
+                self._answered.add(call)
             for lane in answered & self._lanes.keys():
                 trouble = self._lanes[lane]
                 trouble.was_read = True
@@ -157,7 +158,7 @@ class Trouble:
     def is_any(self) -> bool:
         """Tell whether any lane was in trouble, or any task was skipped, in this run.
 
-        That counts even when the trouble is over: the run may not have read the lane since.
+        Trouble that is over counts, too: the run may not have read the lane since.
         """
         return self._was_any
 

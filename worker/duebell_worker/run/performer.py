@@ -224,9 +224,11 @@ class Performer:
             return
         overrunning = self._context.overrunning
         overrunning[:] = [one for one in overrunning if one.keeps_place] + late
+        now = self._context.now()
+        lost = sum(attempt.has_lost_place(now) for attempt in overrunning)
         for attempt in late:
             attempt.tell_to_stop()
-            self._context.log("timed_out", level=logging.WARNING, id=attempt.key.id, lost=len(overrunning))
+            self._context.log("timed_out", level=logging.WARNING, id=attempt.key.id, lost=lost)
         if self._context.host:
             self._context.host.note_lost_places()
         self.record(late)

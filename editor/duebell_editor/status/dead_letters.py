@@ -80,7 +80,7 @@ def _delete(client: Any, url: str, messages: list[Any], wanted: Sequence[Any]) -
 
 @contextmanager
 def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, list[Any]]]:
-    """A client, the queue's URL, and its messages. Those that are left in the list are given back."""
+    """A client, the queue's URL, and its messages. Messages that are left in the list are given back."""
     name = f"{backend.rule.name}-{queue}"
     if queue is DeadLetters.INTAKE:
         if backend.intake is None:

@@ -224,7 +224,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def __post_init__(self) -> None:
         try:
             check_name("name", self.name)
-            self.limit.declared()
+            self.limit.checked(may_pause=False)
             if self.on_failed is not None:
                 check_name("on_failed", self.on_failed)
         except InvalidTask as error:

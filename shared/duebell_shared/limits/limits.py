@@ -81,11 +81,11 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         set_ones = {name: value for name in asdict(self) if (value := getattr(override, name)) is not None}
         return replace(self, **set_ones)
 
-    def declared(self) -> "Limit":
-        """The limit as code may declare it: it does not pause. Raises InvalidTask."""
+    def checked(self, *, may_pause: bool = True) -> "Limit":
+        """The limit, with closed hours as they are stored. Raises InvalidTask."""
         return Limit(
-            at_most=check_at_most(self.at_most, least=1),
-            per_second=check_per_second(self.per_second, may_pause=False),
+            at_most=check_at_most(self.at_most, least=0 if may_pause else 1),
+            per_second=check_per_second(self.per_second, may_pause=may_pause),
             closed=check_closed(self.closed),
         )
 

@@ -13,7 +13,7 @@ import duebell
 import duebell.http
 import duebell.testing
 from duebell_editor.cli.context import EVERYWHERE
-from duebell_editor.cli.errors import exit_of
+from duebell_editor.cli.errors import MEANINGS, exit_of
 from duebell_editor.cli.program import GROUPS as GROUPS_OF_COMMANDS
 from duebell_editor.cli.program import app
 from duebell_shared.settings import SETTINGS
@@ -26,7 +26,7 @@ COMMANDS = Path(__file__).with_name("commands.md")
 _COMMANDS = """# Commands
 
 All commands with their options. Made by `make reference`; do not edit. [The command line](command-line.md)
-explains times, output, exit statuses and the options of every command.
+explains times, output, errors and the options of every command.
 """
 
 INTRODUCTION = """# Reference
@@ -133,6 +133,8 @@ def _commands() -> Iterator[str]:
         yield f"## {title}\n"
         for name in names:
             yield from _command(program.get_command(None, name), f"duebell {name}")
+    statuses = [f"| {status:d} | {meaning} |" for status, meaning in MEANINGS.items()]
+    yield "\n".join(["## Exit status\n", "| exit status | meaning |", "|---|---|", *statuses]) + "\n"
 
 
 def _command(command: Any, path: str) -> Iterator[str]:

@@ -12,7 +12,6 @@ from docs import make_reference, make_site
 
 import duebell
 from duebell import Abort, Backoff, Editor, Retry, Snooze, Status, Worker
-from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import app
 from duebell_shared.tasks.fields import FIELDS
 from duebell_worker.actions.handles import new_action
@@ -92,11 +91,6 @@ def test_every_variable_of_a_page_is_a_setting() -> None:
     assert {*re.findall(r"DUEBELL_[A-Z_]*[A-Z]", pages)} - of_a_container <= {
         *re.findall(r"`(DUEBELL_\w+)`", settings)
     }
-
-
-def test_the_table_of_exit_statuses_has_all() -> None:
-    page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(int(status)) for status in Exit]
 
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -51,8 +51,8 @@ class DuebellError(Exception):
 class InvalidInput(DuebellError):
     """Something given cannot be right. Nothing was written.
 
-    `field` names what is wrong and `reason` says why and what would be right. Of many that were checked
-    together, `every` has the error of each that cannot be right.
+    `field` names the wrong value. `reason` says why it is wrong, and what would be right. If many inputs were
+    checked together, `every` has the errors of all wrong ones.
     """
 
     http_status = 422

@@ -33,7 +33,7 @@ MAX_PARALLEL_RUNS = 16
 #: The longest label; it stands in the page's header.
 _MAX_LABEL = 32
 
-#: What messages of the intake queue may ask for.
+#: The changes that messages of the intake queue may ask for.
 INTAKE_VERBS = ("add", "move", "update", "cancel", "backfill")
 
 #: A century.
@@ -48,7 +48,7 @@ class Precision(StrEnum):
 
 
 class AuditTo(StrEnum):
-    """What keeps the changes by editors: the log line alone, or the table as well."""
+    """The places that keep the changes by editors: the log alone, or the table as well."""
 
     LOG = "log"
     TABLE = "table"
@@ -256,10 +256,10 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def _of(row: Setting, read: Callable[[Any], Any], value: object) -> Any:
-    """What this reader or check of the row makes of the value. Raises InvalidSettings."""
+def _called(row: Setting, read_or_check: Callable[[Any], Any], value: object) -> Any:
+    """Calls this reader or check with the value. Raises InvalidSettings, which names the row's variable."""
     try:
-        return read(value)
+        return read_or_check(value)
     except ValueError as error:
         raise InvalidSettings(row.variable, str(error)) from None
 
@@ -293,7 +293,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field, row in SETTINGS.items():
             if (value := getattr(self, field)) is not None:
-                _of(row, row.kind.check, value)
+                _called(row, row.kind.check, value)
 
     @property
     def head_start(self) -> timedelta:
@@ -320,7 +320,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             if (text := environ.get(row.variable)) is None:
                 continue
             if text.strip() or row.kind is _NAME:
-                given[field] = _of(row, row.kind.read, text.strip())
+                given[field] = _called(row, row.kind.read, text.strip())
             else:
                 given.pop(field, None)  # as a template leaves what is not given
         return cls(**given)

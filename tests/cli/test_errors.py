@@ -165,7 +165,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["list", "--all", "--limit", "5"], "--all or --limit, not both"),
         (["list", "--after", "2026-12-31T09:00Z", "--before", "2026-12-30T09:00Z"], "--after is later than"),
         (["show"], "missing argument 'ID'; see `duebell show --help`"),
-        # What the library refuses is wrong input as well, and is called what the command line calls it.
+        # Errors of the library about its input name the option or argument.
         (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
         (
@@ -176,6 +176,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
             ["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"],
             "goes without a schedule",
         ),
+        (["list", "--limit", "0"], "--limit: must be "),
         (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
         (["preview", "cron(0 9 * * *)"], "EXPRESSION: cron(…) needs six fields"),
         (["cancel", "a", "--action", "x"], "give ids or a filter, not both"),

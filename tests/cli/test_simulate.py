@@ -1,12 +1,15 @@
 """The commands `simulate` and `history`."""
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
 
 from duebell import Editor
+from duebell_shared.tasks.history import Event, Lateness
 from tests.cli.program import Duebell
+from tests.support import NOON
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +26,20 @@ def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebel
     rows = [" ".join(row.split()) for row in out.splitlines()]
     assert rows[0].endswith("as it is with the changes")
     assert "starts 26 27" in rows
-    assert "mail 6 0 1.0 s" in rows, rows[14:]
+    assert "mail 6 0.0 s 1.0 s" in rows, rows[14:]
     # And as JSON
     _, out, _ = duebell("simulate", "--until", "90m", "--pause", "mail", "--json")
     found = json.loads(out)
     assert (found["today"]["starts"], found["changed"]["starts"], found["changed"]["waiting"]) == (26, 20, 6)
+
+
+def test_tasks_that_are_added_to_an_empty_queue_are_forecast_by_action(duebell: Duebell) -> None:
+    duebell("cancel", "--prefix", "mail-", "--yes")
+    duebell("cancel", "--prefix", "sync-", "--yes")
+    _, out, _ = duebell("simulate", "--until", "90m", "--add", "-", stdin='{"action": "new", "in": 60}\n')
+    *_, title, _, row = out.splitlines()
+    assert title.strip() == "with the changes"
+    assert row.split()[:2] == ["new", "1"]
 
 
 def test_flatten_prints_the_commands(duebell: Duebell) -> None:
@@ -47,3 +59,22 @@ def test_a_history_lists_the_changes(duebell: Duebell, editor: Editor) -> None:
     assert "ann" in out
     _, out, _ = duebell("history", "mail-1", "--json")
     assert [(one["what"], one["by"]) for one in json.loads(out)] == [("add", None), ("move", "ann")]
+
+
+def test_a_history_says_how_long_an_attempt_took_and_why_it_was_late(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = Event(
+        at=NOON,
+        what="attempt",
+        attempt=2,
+        result="done",
+        ended_at=NOON + timedelta(seconds=1.5),
+        lateness_ms=64_000,
+        lateness=Lateness(ring=60_000, start=4_000),
+    )
+    monkeypatch.setattr(Editor, "history", lambda *_: (Event(at=NOON, what="forgotten"), attempt))
+    heading, before, row = duebell("history", "mail-1").out.splitlines()
+    assert re.split(r"  +", heading.strip()) == ["at", "what", "took", "lateness", "ring", "start"]
+    assert before.split("  ")[1].strip() == "changes and attempts before are not kept"
+    assert re.split(r"  +", row.strip())[1:] == ["attempt 2 done", "1.5 s", "64.0 s", "60.0 s", "4.0 s"]

@@ -152,6 +152,27 @@ def test_a_process_goes_on_with_the_lane_of_an_action_that_hangs(hosted: Hosted)
     assert hosted.process.health().lost_places == 0
 
 
+def test_the_line_of_a_time_out_counts_no_action_that_has_time_left(hosted: Hosted) -> None:
+    # Given an action without a time-out that goes on after its run has lost its lease, and another that hangs
+    hosted.worker._concurrency = 4
+    hosted.worker.action("work")(lambda: hosted.stage.sleep(3_600))
+    hosted.worker.action("hang", timeout=MINUTE, attempts=1)(lambda: hosted.stage.sleep(61.5))
+    hosted.add("work", NOON, lane=0)
+    hosted.add("hang", NOON + 10 * MINUTE, lane=1)
+
+    def lose_the_lease() -> None:
+        hosted.clock.advance(3 * MINUTE)
+        hosted.other(0)
+
+    hosted.at(NOON + 10 * SECOND, lose_the_lease)
+    # When the time-out of the second is over
+    hosted.run_until(NOON + 20 * MINUTE)
+    # Then its line counts its own place alone
+    assert hosted.log.lines("lease_lost")
+    [line] = hosted.log.lines("timed_out")
+    assert line["lost"] == 1
+
+
 @pytest.mark.parametrize("loses_lease", [False, True])
 def test_a_process_that_has_lost_half_of_its_places_ends_to_be_started_again(
     loses_lease: bool, hosted: Hosted

@@ -79,8 +79,8 @@ def _mark_records() -> None:
 def to_stdout() -> None:
     """Write the log to standard output, where Lambda picks it up. Only the owner of the process calls this.
 
-    What others log is written from INFO on, unless Lambda was given a level, or the user's code sets one. Of
-    the SDK only warnings are.
+    Other loggers write from INFO on, unless Lambda was given a level, or the user's code sets one. The SDK
+    writes warnings only.
     """
     log_lines.to_stdout(_OURS)
     _OURS.setLevel(logging.WARNING)

@@ -91,7 +91,7 @@ class Process:
 
         Makes the worker known first. A failure is logged, and the failed call is tried again, except for the
         first read of the record. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes
-        could not be given back in the end: then they are free when the lease is over.
+        could not be given back in the end. They are free when the lease is over.
         """
         self._read_record()
         self._worker.register()
@@ -163,8 +163,8 @@ class Process:
             return self.look_every
         if claim_in > timedelta(0):
             return min(claim_in, self.look_every)
-        # Without a pause only after a run that had something to do: the next one might find the lanes held
-        # again, or the same task that it cannot run.
+        # After a run that had nothing to do, there is a pause: the next one might find the lanes held again,
+        # or the same task that it cannot run.
         return timedelta(0) if self._run() else self.look_every
 
     def _read_record(self) -> datetime:

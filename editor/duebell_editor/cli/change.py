@@ -220,8 +220,8 @@ def _add_command(verb: Verb) -> None:
         editor, out = context.editor(), context.out
         if ids and ids != ["-"] and not ids[1:] and not dry_run:
             report = editor.change_many(verb, ids)
-            for failure in report.failures:
-                raise failure.error
+            if report.failures:
+                raise report.failures[0].error
             print_change(context, report.changed[0])
             return
         if ids:

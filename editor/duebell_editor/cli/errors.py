@@ -58,18 +58,29 @@ _OF_CLASS: dict[type[BaseException], Exit] = {
     ClientError: Exit.AWS,
 }
 
-HELP = """\b
+#: The meanings of the exit statuses.
+MEANINGS = {
+    Exit.DONE: "success",
+    Exit.FAILURE: "another failure, or a question that was not answered with yes",
+    Exit.USAGE: "wrong usage or input; nothing was changed",
+    Exit.NOT_FOUND: "there is no such task",
+    Exit.CONFLICT: "the task exists, its status does not allow it, or it changed meanwhile; "
+    "local: the stack runs already",
+    Exit.AWS: "AWS does not answer or refuses, nothing is deployed, a lane is full, "
+    "or the rule could not be set",
+    Exit.WRONG: "status, doctor, actions, sync, verify: something is wrong",
+    Exit.SOME_FAILED: "some of many failed, the others are done; run: a task failed; "
+    "worker: actions did not end in time",
+    Exit.WORN_OUT: "worker: half of its places are lost to actions that run on after their time-out; "
+    "start it again",
+    Exit.INTERRUPTED: "ended by Ctrl-C",
+}
+
+_STATUSES = "\n".join(f"  {status:<5}{MEANINGS[status]}" for status in Exit)
+
+HELP = f"""\b
 Exit status:
-  0    all went well
-  1    another failure
-  2    wrong usage or input; nothing was changed
-  3    there is no such task
-  4    the task exists, its status does not allow it, or it changed meanwhile; local: the stack runs already
-  5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
-  6    status, doctor, actions, sync, verify: something is wrong
-  7    some of many failed; the others are done
-  8    worker: half of its places are lost to actions that run on after their time-out; start it again
-  130  ended by Ctrl-C
+{_STATUSES}
 
 Errors are one line on standard error; with --json, one JSON object there.
 """

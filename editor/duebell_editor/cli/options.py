@@ -183,7 +183,7 @@ _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
     "search": {"metavar": "TEXT"},
     "action": {"metavar": "ACTION"},
-    "task": {"metavar": "ACTION|JSON", **_read(lambda text, *_: _follow_up(text))},
+    "task": {"metavar": "ACTION/JSON", **_read(lambda text, *_: _follow_up(text))},
     "time": {"metavar": "TIME", **_read(_instant)},
     "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
     "texts": {"metavar": "A,B", **_read(lambda text, *_: text.split(","))},

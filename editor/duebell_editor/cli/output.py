@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from textwrap import indent
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,11 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from duebell_shared.instants import as_text
+from duebell_shared.tasks.status import Verb
 
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 
-#: The beginning of a command in a text. That is about this machine, and what has options is in full.
+#: The beginning of a command in a text, but for commands about this machine and those that have options.
 _COMMAND = re.compile(r"`duebell (?!-|local\b)")
 
 #: Lines of a long list that are printed; the rest is only counted.
@@ -67,13 +69,19 @@ class Output:
         out = console()
         if self.as_json:
             self.print_json(document)
-        elif not isinstance(document, Mapping):
+        elif isinstance(document, Mapping):
+            lists = {name: value for name, value in document.items() if _is_list_of_objects(value)}
+            facts = {name: value for name, value in document.items() if name not in lists}
+            out.print(facts_table(facts, now))
+            for name, rows in lists.items():
+                self.titled_table(title_of(name), rows, now)
+        elif document:
             out.print(list_table(document, now, out.width))
-        else:
-            lists = {name: one for name, one in document.items() if _is_list_of_objects(one)}
-            out.print(facts_table({name: one for name, one in document.items() if name not in lists}, now))
-            for name, one in lists.items():
-                out.print("", Text(title_of(name), style="bold"), list_table(one, now, out.width), sep="\n")
+
+    def titled_table(self, title: str, rows: Sequence[Mapping[str, Any]], now: datetime) -> None:
+        """Print a table for people below its title."""
+        out = console()
+        out.print("", Text(title, style="bold"), list_table(rows, now, out.width), sep="\n")
 
     def warn(self, text: str) -> None:
         """Print a warning on standard error, in one line; as a JSON object for programs."""
@@ -192,7 +200,7 @@ COLORS = {
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows of cells under their headings. What does not fit is wrapped, but for the first column."""
+    """Rows of cells under their headings. Cells that do not fit are wrapped, except in the first column."""
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
     for number, heading in enumerate(headings):
         made.add_column(heading, no_wrap=number == 0, overflow="fold")
@@ -202,7 +210,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
 
 
 def facts_table(document: Mapping[str, Any], now: datetime) -> Table:
-    """The fields of a JSON answer, a row each, without those that say nothing: see `in_words`."""
+    """The fields of a JSON answer, a row each, without those that `in_words` has no words for."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -217,9 +225,9 @@ def _is_list_of_objects(value: Any) -> bool:
 
 
 def list_table(documents: Sequence[Mapping[str, Any]], now: datetime, width: int) -> Table:
-    """JSON answers of one kind, a row each, in the columns that say something of one of them.
+    """JSON answers of one kind, a row each, without columns that are empty, zero or false in all of them.
 
-    Only the last column is wrapped. Where it has no space in `width`, all but the first stand in one.
+    Only the last column is wrapped. If `width` has no space for it, one column holds all but the first.
     """
     columns: dict[str, list[str]] = {}
     for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
@@ -245,32 +253,41 @@ def _with_titles(titles: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def in_words(name: str, value: Any, now: datetime) -> str:
-    """A value of a JSON answer, for people; empty if it is null, empty or false."""
+    """A value of a JSON answer, for people; empty if it is null, empty or false.
+
+    Numbers of a field whose name ends with `_ms` are milliseconds, and are shown in seconds.
+    """
     words = str(value)
     match value:
-        case 0 if value is not False:
-            words = "0"
-        case _ if not value:
-            words = ""
-        case Mapping() | list() if name in {"payload", "result"}:
-            words = json.dumps(value, ensure_ascii=False, indent=2)
         case bool():
-            words = "yes"
-        case datetime():
-            words = when(value, now)
+            words = "yes" if value else ""
         case int() if name.endswith("_ms"):
             words = f"{value / 1000:,.1f} s"
-        case int():
+        case int() | float():
             words = f"{value:,}"
+        case _ if not value:
+            words = ""
+        case datetime():
+            words = when(value, now)
+        case Verb():
+            words = value.replace("_", "-")
+        case Mapping() | list() if name in {"payload", "result"}:
+            words = json.dumps(value, ensure_ascii=False, indent=2)
         case Mapping():
-            unit = "_ms" if name == "lateness" else ""
-            parts = ((key, in_words(f"{key}{unit}", inner, now)) for key, inner in value.items() if inner)
-            words = "\n".join(f"{title_of(key)}: {part}" for key, part in parts if part)
+            parts = ((title_of(key), in_words(key, inner, now)) for key, inner in value.items() if inner)
+            words = "\n".join(_titled(title, part) for title, part in parts if part)
         case list() | tuple():
             words = ", ".join(in_words("", one, now) for one in value)
     return words
 
 
+def _titled(title: str, words: str) -> str:
+    """The words after their title; several lines stand below it."""
+    if "\n" not in words:
+        return f"{title}: {words}"
+    return f"{title}:\n{indent(words.rstrip(), '  ')}"
+
+
 def title_of(name: str) -> str:
     """The name of a field for people."""
-    return "parts of that" if name == "lateness" else plain(name.removesuffix("_ms").replace("_", " "))
+    return plain(name.removesuffix("_ms").replace("_", " "))

@@ -1,26 +1,25 @@
 """The commands `show`, `preview`, `status` and `doctor`."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.health import Problem, SchedulerStatus
-from duebell_editor.status.why import seconds
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import SCHEDULE
-from duebell_shared.tasks.history import FORGOTTEN, Event
+from duebell_shared.tasks.history import FORGOTTEN, Event, Lateness
 
 from .context import Context, flag, option
 from .errors import Exit
 from .options import Id, with_fields
-from .output import COLORS, console, in_one_line, in_words, local, relative, table, when
+from .output import COLORS, console, local, relative, table, when
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -30,19 +29,24 @@ app = typer.Typer()
 @with_json()
 def show(context: Context, id: Id) -> None:
     """It shows the fields, the failed attempts, and the past occurrences of a recurring task."""
-    fields = task_fields(context.editor().get(id))
+    task = context.editor().get(id)
+    fields = task_fields(task)
     if not context.out.as_json:
-        fields["can"] = [verb.replace("_", "-") for verb in fields["can"]]
-        if fields["on_failed"] == "":
+        if task.on_failed == "":
             fields["on_failed"] = "nothing"
-        if recurrence := fields["recurrence"]:
-            fields["recurrence"] = {**recurrence.pop("schedule"), **recurrence}
+        fields["lateness"] = _parts_of(task.lateness)
         fields = {_TITLES.get(name, name): value for name, value in fields.items()}
     context.answer(fields)
 
 
-#: Names of a task's fields for people, where the field's own name says something else to them.
-_TITLES = {"queued": "next look", "expires_at": "deleted"}
+#: Titles of a task's fields, where their names say something else to people.
+_TITLES = {"queued": "next look", "expires_at": "deleted", "lateness": "parts of lateness"}
+
+
+def _parts_of(lateness: Lateness | None) -> dict[str, int | None]:
+    """The parts of a lateness that are not zero, by names that say the unit, such as `ring_ms`."""
+    parts = asdict(lateness or Lateness())
+    return {f"{name}_ms": milliseconds or None for name, milliseconds in parts.items()}
 
 
 @app.command(epilog=examples("why sale-42", "why sale-42 --json"))
@@ -65,30 +69,22 @@ def why(context: Context, id: Id) -> None:
 @with_json()
 def history(context: Context, id: Id) -> None:
     """The latest is at the end. Earlier changes and attempts are kept as far as they cost nothing."""
-    events, now = context.editor().history(id), context.now()
-    if context.out.as_json:
-        context.answer(plain_values(events))
-        return
-    rows = [
-        (
-            local(one.at),
-            f"attempt {one.attempt} {one.result}" if one.attempt else one.what,
-            one.by or "",
-            in_one_line(_details(one, now)),
-        )
-        for one in events
-    ]
-    console().print(table(("at", "what", "by", ""), rows))
+    events = context.editor().history(id)
+    context.answer(plain_values(events) if context.out.as_json else list(map(_event_row, events)))
 
 
-def _details(event: Event, now: datetime) -> str:
-    """How long an attempt took, how late it was, the parts of that, and its error; what is not kept."""
-    if event.what == FORGOTTEN:
-        return "changes and attempts before are not kept"
-    took = f"took {seconds((event.ended_at - event.at) / MILLISECOND)}" if event.ended_at else ""
-    late = f"{in_words('_ms', event.lateness_ms, now)} late" if event.lateness_ms else ""
-    parts = in_words("lateness", plain_values(event.lateness), now).replace("\n", ", ")
-    return "; ".join(filter(None, [took, late, parts, event.error]))
+def _event_row(event: Event) -> dict[str, Any]:
+    """An event as a row of the history: of an attempt, its length and the parts of its lateness too."""
+    what = f"attempt {event.attempt} {event.result}" if event.attempt else event.what
+    return {
+        "at": event.at,
+        "what": "changes and attempts before are not kept" if event.what == FORGOTTEN else what,
+        "by": event.by,
+        "took_ms": (event.ended_at - event.at) // MILLISECOND if event.ended_at else None,
+        "lateness_ms": event.lateness_ms,
+        **_parts_of(event.lateness),
+        "error": event.error,
+    }
 
 
 @app.command(
@@ -139,18 +135,17 @@ def status(context: Context) -> None:
     The exit status is 6 if something is wrong, failed tasks included.
     """
     found = context.editor().status()
+    fields = status_fields(found)
     if context.out.as_json:
-        context.answer(status_fields(found))
+        context.answer(fields)
     else:
-        fields = status_fields(found)
         fields["rings_at"] = found.rings_at or ("parked" if found.enabled else "never")
-        for name in _FIRST:
+        for name in _COUNTED:
             if fields[name] == MOST_COUNTED:
                 fields[name] = f"at least {MOST_COUNTED:,}"
         console().print(environment_text(found))
         _print_verdict(found)
-        ordered = {name: fields[name] for name in (*_FIRST, *fields) if name not in _TITLED}
-        context.answer(ordered)
+        context.answer({name: fields[name] for name in (*_FIRST, *fields) if name not in _ELSEWHERE})
         _print_problems(context, found.problems, style="red")
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
@@ -184,11 +179,14 @@ def doctor(
         raise typer.Exit(Exit.WRONG)
 
 
-#: Fields of the status that come first: whether something is wrong, and what runs next.
-_FIRST = ("overdue", "failed", "failing", "running", "due_tonight", "queued", "next_due", "rings_at", "armed")
+#: Numbers of the status that are counted up to `MOST_COUNTED`.
+_COUNTED = ("overdue", "failed", "failing", "running", "queued")
 
-#: Fields of the status that have places of their own.
-_TITLED = ("name", "region", "account", "label", "color", "healthy", "verdict", "problems")
+#: Fields of the status that come first: what is wrong, and what runs next.
+_FIRST = (*_COUNTED, "due_tonight", "next_due", "rings_at", "armed")
+
+#: Fields of the status that are printed before or after the table.
+_ELSEWHERE = ("name", "region", "account", "label", "color", "healthy", "verdict", "problems")
 
 
 def _print_verdict(status: SchedulerStatus) -> None:

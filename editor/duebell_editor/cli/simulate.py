@@ -17,7 +17,7 @@ from .add import read_tasks
 from .context import Context, flag, option
 from .errors import WrongUsage
 from .options import duration, instant, opened
-from .output import console, in_words, list_table, short, table, title_of
+from .output import console, in_words, short, table, title_of
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -85,14 +85,15 @@ def simulate(
         return
     now, out = context.now(), console()
     forecasts = {"as it is": answer["today"], "with the changes": answer["changed"]}
-    forecasts = {heading: one for heading, one in forecasts.items() if one}
+    forecasts = {heading: forecast for heading, forecast in forecasts.items() if forecast}
     names = [name for name, value in answer["today"].items() if not isinstance(value, list | tuple)]
     rows = [
         (title_of(name), *(in_words(name, one[name], now) for one in forecasts.values())) for name in names
     ]
     out.print(table((f"until {short(found.until)}", *forecasts), rows))
-    for heading, one in forecasts.items() if found.today.actions else ():
-        out.print("", Text(heading, style="bold"), list_table(one["actions"], now, out.width), sep="\n")
+    for heading, forecast in forecasts.items():
+        if forecast["actions"]:
+            context.out.titled_table(heading, forecast["actions"], now)
     for each in found.flatten:
         out.print(Text(each.command), soft_wrap=True)
     if flatten and not found.flatten:
@@ -126,6 +127,7 @@ def _limit(text: str) -> dict[str, Any]:
 def _tasks(file: str, context: Context) -> Iterable[NewTask]:
     with opened(file) as lines:
         tasks, wrong = read_tasks(lines, context.now())
-    for number, error in wrong.items():
-        raise WrongUsage(f"line {number}: {error}")
+    if wrong:
+        first = min(wrong)
+        raise WrongUsage(f"line {first}: {wrong[first]}")
     return tasks.values()

@@ -186,14 +186,18 @@ def list_(
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
     find = partial(context.editor().list, latest_first=latest_first, **filters_from(given))
-    out, most = context.out, MAX_LIMIT if every else limit or 100
-    page = find(limit=most, cursor=cursor)
+    out = context.out
+    if every:
+        limit = MAX_LIMIT
+    elif limit is None:
+        limit = 100
+    page = find(limit=limit, cursor=cursor)
     print_tasks(context, page.tasks)
     if not page.tasks and not out.as_json:
         print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
     while every and page.cursor:
         sys.stdout.flush()
-        page = find(limit=most, cursor=page.cursor)
+        page = find(limit=limit, cursor=page.cursor)
         print_tasks(context, page.tasks)
     if page.cursor:
         out.note(f"there is more: repeat with --cursor {page.cursor}", {"cursor": page.cursor})
@@ -240,7 +244,7 @@ def changes(
     if context.out.as_json:
         for change in plain_values(page.changes):
             context.answer(change)
-    elif page.changes:
+    else:
         context.answer(
             [
                 {

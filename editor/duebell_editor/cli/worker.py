@@ -63,10 +63,10 @@ def limit(
     if context.out.as_json:
         context.out.print_json(plain_values(now))
     else:
-        print(plain(f"{now.action}: {in_words(now)}{_instead_of(now)}"))
+        print(plain(f"{now.action}: {_state_of(now)}{_instead_of(now)}"))
 
 
-def in_words(limit: ActionLimit) -> str:
+def _state_of(limit: ActionLimit) -> str:
     """The limit in words, and the tasks that wait for it: `5 at a time, 2 a second; 30 wait`."""
     words = "paused" if limit.paused else limit_words(limit.at_most, limit.per_second, limit.closed)
     if limit.closed_until and not limit.paused:
@@ -98,7 +98,7 @@ def actions(context: Context) -> None:
     elif worker is None:
         print("no worker has made itself known yet: it does so when it is first started")
     else:
-        said = {one.action: in_words(one) for one in limits}
+        said = {one.action: _state_of(one) for one in limits}
         described = [
             {
                 "action": one.name,
@@ -141,8 +141,7 @@ def sync(
         told = {"version": report.version, "steps": steps, "unchanged": report.unchanged}
         context.answer({**told, "failures": failures})
     else:
-        if steps:
-            context.answer(steps)
+        context.answer(steps)
         counts = [f"{sum(one.verb is verb for one in report.steps)} to {verb}" for verb in SyncVerb]
         made = "" if dry_run or not steps else f"; {len(steps) - len(report.failures)} done"
         print(f"worker {report.version}: {', '.join(counts)}, {report.unchanged} unchanged{made}")

@@ -186,8 +186,7 @@ _STATUS = _struct(
 class TaskPage(Struct, kw_only=True):
     """A page of tasks; `cursor` gives the next one, and is null when this is the last.
 
-    Where matches are rare in a long queue, pages can be short: go on with the cursor. An empty page is the
-    last.
+    A page can be short if matches are rare in a long queue: go on with the cursor. An empty page is the last.
     """
 
     tasks: Annotated[

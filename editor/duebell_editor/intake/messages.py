@@ -247,7 +247,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change
     )
 
 
-#: What entries take beside their id, where they take less than an update.
+#: The fields of an entry beside its id, by `do`. An update takes all fields of a change.
 _TAKES = {Verb.CANCEL: (), Verb.MOVE: ("due", "in"), _BACKFILL: ("start", "end", "per_second")}
 
 

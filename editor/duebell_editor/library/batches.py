@@ -31,7 +31,7 @@ from duebell_shared.tasks.task import Task
 
 from .adder import Adder
 
-#: How long a task that is to join a batch is reserved.
+#: The time for which a task that is to join a batch is reserved.
 _GRACE = timedelta(minutes=1)
 
 #: The tasks that join a batch by one transaction.

@@ -1,23 +1,12 @@
 """Limiting actions while the system is running."""
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
-from duebell_editor.status.action_limits import (
-    ActionLimit,
-    action_limit,
-    declared_limit,
-    limit_words,
-)
+from duebell_editor.status.action_limits import ActionLimit, action_limit, declared_limit, limit_words
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
-from duebell_shared.limits.limits import (
-    Limit,
-    Limits,
-    Semaphore,
-    check_at_most,
-    check_closed,
-    check_per_second,
-)
+from duebell_shared.limits.limits import Limit, Limits, Semaphore
 from duebell_shared.queue.task_queue import TRIES
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
@@ -37,9 +26,9 @@ def set_limit(
 ) -> ActionLimit:
     """Do what `Editor.limit` does, for this author."""
     store = backend.store
-    check_at_most(None if at_most is UNSET else at_most)
-    check_per_second(None if per_second is UNSET else per_second)
-    hours = check_closed(None if closed is UNSET else closed)
+    given = {"at_most": at_most, "per_second": per_second, "closed": closed}
+    changes = {name: value for name, value in given.items() if value is not UNSET}
+    checked = Limit(**changes).checked()  # type: ignore[arg-type]
     check_name("action", action)
     if is_reserved(action):
         raise InvalidTask("action", f"{quoted(action)} is one of duebell's own, and has no limits")
@@ -50,12 +39,7 @@ def set_limit(
         before = known.overrides.get(action)
         if not before:
             _check_is_known(action, record)
-        kept = before or Limit()
-        wanted = Limit(
-            at_most=kept.at_most if at_most is UNSET else at_most,
-            per_second=kept.per_second if per_second is UNSET else per_second,
-            closed=kept.closed if closed is UNSET else hours,
-        )
+        wanted = replace(Limit().under(before), **{name: getattr(checked, name) for name in changes})
         semaphore, now = store.read(Semaphore, action), backend.clock()
         line = max(semaphore.line, semaphore.late) if semaphore else now
         declared, line_end = declared_limit(action, record), line if line > now else None

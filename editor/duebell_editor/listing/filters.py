@@ -97,8 +97,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks to list, and their order. Made by `make_filter`, which checks it.
 
     failing  the statuses of recurring tasks whose last occurrence failed that are listed as well
-    overdue  only tasks that are overdue: see `as_of`
-    moment   the arming record and the time that these are overdue by
+    overdue  only tasks that are overdue; `as_of` must be called first
+    moment   the arming record and the time, by which it is told which tasks are overdue
     """
 
     statuses: frozenset[Status]
@@ -221,7 +221,7 @@ def check_cursor(given: object) -> str | None:
 
 
 def check_choice(field: str, given: object, choices: Iterable[_Choice]) -> _Choice:
-    """The one of these texts. Raises InvalidQuery."""
+    """Returns the choice whose text is given. Raises InvalidQuery."""
     by_text = {str(one): one for one in choices}
     if isinstance(given, str) and given in by_text:
         return by_text[given]

@@ -1,14 +1,14 @@
 """Plays a queue without I/O, and tells which task starts when, by which ring and which run.
 
-It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
-is set to, the recurrence of a task, the semaphore of a limited action. It leaves out failures: every
-call takes no time, every ring comes, every attempt takes the time of its action and is done. So what waits
-for a limit starts at the place that the semaphore gives it; a run starts it earlier if its guess was wrong.
-Pure.
+It follows the rules of a worker's runs (`duebell_worker.run`): the minute that the rule is set to, the
+recurrence of a task, the semaphore of a limited action. It leaves out failures: every call takes no time,
+every ring comes, every attempt takes the time of its action and is done. A task that waits for a limit starts
+at the place that the semaphore gives it. A real run starts it earlier if that guess was wrong. Pure.
 """
 
 import heapq
-from collections import defaultdict
+import math
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
@@ -44,14 +44,14 @@ from duebell_shared.tasks.task import Task
 #: The owner of the lanes in the played record: its only run.
 _OWNER = "run"
 
-#: How long one run may take; it starts nothing at its end.
+#: The time in which one run starts tasks: the Lambda's, without its reserve for the end.
 _RUN_LIMIT = timedelta(minutes=5) - RESERVE
 
 _KEEP, _NONE = RetentionPolicy(), timedelta(0)
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides when tasks start, beside the tasks.
+    """The circumstances that decide when tasks start.
 
     head_start   how long before a due date the rule rings
     concurrency  how many actions a run has under way at a time
@@ -71,7 +71,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     durations: Mapping[str, timedelta] = {}
 
     def duration(self, action: str) -> timedelta:
-        """How long an attempt of this action takes; a second if none was measured."""
+        """Returns the assumed length of an attempt of this action: a second if none was measured."""
         return self.durations.get(action, timedelta(seconds=1))
 
 
@@ -104,7 +104,10 @@ class RunPlayed(msgspec.Struct, frozen=True):
 
 
 class _Waiting(msgspec.Struct):
-    """A task in the queue: its place, and since when it waits. `task` is None if nothing follows."""
+    """A task in the queue: its place, and since when it waits.
+
+    task  None for a task that runs once, cannot expire, and has no follow-up
+    """
 
     queued: datetime
     priority: int
@@ -225,7 +228,7 @@ class Played:
         self._record = replace(self._record, armed=target, rings_at=minute, echo_of=None)
 
     def _hold_lanes(self, began: datetime, ended: datetime) -> None:
-        """Have the lease of a run, and the rings while it is at work, set the rule."""
+        """Set the rule as the lease of a run, and rings while it is at work, would set it."""
         self._record = self._record.claimed(_OWNER, now=began, until=began + LEASE)
         self._settle(began)
         renews, at = began + LEASE / 2, began
@@ -261,25 +264,21 @@ class Played:
 
     def _start_due(self) -> datetime:
         """Start what is due now, by priority; return when the queue is read again."""
-        read_at = self._now
         self._read()
-        due: list[tuple[int, int, _Waiting]] = []
-        while self._now < self._stop_at:
-            while self._head() <= read_at:
-                one = heapq.heappop(self._queue)[-1]
-                self._number += 1
-                heapq.heappush(due, (-one.priority, self._number, one))
-            if not due:
-                return self._head()
+        found: list[_Waiting] = []
+        while self._head() <= self._now:
+            found.append(heapq.heappop(self._queue)[-1])
+        due = deque(sorted(found, key=lambda one: -one.priority))
+        while due and self._now < self._stop_at:
             free = self._places - len(self._under_way)
             if free > 0:
-                self._claim([heapq.heappop(due)[-1] for _ in range(min(free, len(due)))])
+                self._claim([due.popleft() for _ in range(min(free, len(due)))])
             else:
                 self._share(len(due))
                 self._pass_end()
-        for *_, one in due:
+        for one in due:
             self._put(one)
-        return NEVER
+        return self._head() if self._now < self._stop_at else NEVER
 
     def _share(self, in_sight: int) -> None:
         """Have further runs take a part of what is too much for this one, once its speed is known."""
@@ -289,7 +288,7 @@ class Played:
         self._has_shared = True
         in_time = done_in_time(self._ended, took)
         due = in_sight + sum(queued <= self._now for queued, *_ in self._queue)
-        runs = min(self._of.runs, -int(-(due - len(self._under_way)) // in_time))
+        runs = min(self._of.runs, math.ceil((due - len(self._under_way)) / in_time))
         if runs > 1:
             self._places = self._of.concurrency * runs
             self._shared_at, self._helpers = self._now, runs - 1
@@ -422,5 +421,5 @@ class Played:
 
 
 def _order(one: _Waiting) -> tuple[datetime, datetime, str]:
-    """The order of tasks that wait for one limit: who has waited longest is first."""
+    """The order of tasks that wait for one limit: the longest wait comes first."""
     return one.since, one.queued, one.id

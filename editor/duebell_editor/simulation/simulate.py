@@ -10,7 +10,7 @@ import math
 import shlex
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,14 +23,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
 from duebell_shared.errors import InvalidQuery, TaskConflict
 from duebell_shared.instants import MILLISECOND, Instant, to_utc
-from duebell_shared.limits.limits import (
-    Limit,
-    Limits,
-    Semaphore,
-    check_at_most,
-    check_closed,
-    check_per_second,
-)
+from duebell_shared.limits.limits import Limit, Limits, Semaphore
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import quoted
@@ -195,7 +188,7 @@ def simulate(
     of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
     took = _durations(queue, len(record.lanes), tasks)
     head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
-    conditions = Conditions(
+    conditions_now = Conditions(
         head_start=head_start,
         concurrency=concurrency,
         runs=min(backend.settings.parallel_runs, len(record.lanes)) if backend.function else 1,
@@ -212,35 +205,39 @@ def simulate(
     running = [task for task in tasks if task.status is Status.RUNNING]
     waiting = [task for task in tasks if task.status is Status.SCHEDULED]
 
-    def play(tasks: list[Task], of: Conditions, added: int = 0) -> Forecast:
-        ends = [((task.started_at or task.due) + of.duration(task.action), task) for task in running]
-        played = Played(tasks, of, now=now, until=until, record=record, expression=expression, running=ends)
+    def play(tasks: list[Task], conditions: Conditions, added: int = 0) -> Forecast:
+        ends = [((task.started_at or task.due) + conditions.duration(task.action), task) for task in running]
+        played = Played(
+            tasks, conditions, now=now, until=until, record=record, expression=expression, running=ends
+        )
         return _forecast(
-            played, of, took, now=now, until=until, added=added, memory=memory, most_starts=most_starts
+            played,
+            conditions,
+            took,
+            now=now,
+            until=until,
+            added=added,
+            memory=memory,
+            most_starts=most_starts,
         )
 
-    today = play(waiting, conditions)
+    today = play(waiting, conditions_now)
     if not (add or proposed or spreads or wanted or is_flattened):
         return Simulation(start=now, until=until, today=today)
-    changed_limits = {
-        name: limit
-        for name, one in proposed.items()
-        if (limit := Limit.under(of_now.get(name, Limit()), one)) != of_now.get(name, Limit())
-    }
+    limits_then = {name: of_now.get(name, Limit()).under(one) for name, one in proposed.items()}
+    limited_anew = {name for name, limit in limits_then.items() if limit != of_now.get(name, Limit())}
     if wanted:
         head_start = HEAD_START if wanted is Precision.SECOND else timedelta(0)
-    all_limits = {**conditions.limits, **changed_limits}
-    limits_then = {name: one for name, one in all_limits.items() if one.is_any}
-    of = replace(conditions, limits=limits_then, head_start=head_start)
+    all_limits = {name: limit for name, limit in {**of_now, **limits_then}.items() if limit.is_any}
     flattening = _flattening(waiting, now, until) if is_flattened else ()
     spreads |= {one.id: one.spread for one in flattening}
-    changed = [_released(_spread(task, spreads, now), changed_limits, now) for task in waiting]
+    changed = [_released(_spread(task, spreads, now), limited_anew, now) for task in waiting]
     changed += [task for task in add if (task.queued or until) <= until]
     return Simulation(
         start=now,
         until=until,
         today=today,
-        changed=play(changed, of, len(add)),
+        changed=play(changed, replace(conditions_now, limits=all_limits, head_start=head_start), len(add)),
         flatten=flattening,
     )
 
@@ -260,11 +257,7 @@ def _limits_of(limits: object, pause: object) -> dict[str, Limit]:
     for name, given in _mapping("limits", limits):
         if not isinstance(given, Mapping) or not given.keys() <= set(names):
             raise InvalidQuery("limits", f"must be mappings with {', '.join(names)}, not {quoted(given)}")
-        found[check_name("limits", name)] = Limit(
-            at_most=check_at_most(given.get("at_most")),
-            per_second=check_per_second(given.get("per_second")),
-            closed=check_closed(given.get("closed")),
-        )
+        found[check_name("limits", name)] = Limit(**given).checked()
     return found | {check_name("pause", name): Limit(at_most=0) for name in pause}
 
 
@@ -322,16 +315,16 @@ def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
         return task
 
 
-def _released(task: Task, limits: Mapping[str, Limit], now: datetime) -> Task:
+def _released(task: Task, limited_anew: Collection[str], now: datetime) -> Task:
     """The task, out of the line of a limit that is changed: runs start such tasks as soon as they may."""
-    if task.limited_since is None or task.action not in limits:
+    if task.limited_since is None or task.action not in limited_anew:
         return task
     return replace(task, queued=to_utc(now))
 
 
 def _forecast(
     played: Played,
-    of: Conditions,
+    conditions: Conditions,
     took: Mapping[str, Sequence[float]],
     *,
     now: datetime,
@@ -352,7 +345,7 @@ def _forecast(
         occurrences=recurring,
         runs=len(played.runs),
         seconds=seconds,
-        waits=bool(of.head_start),
+        waits=bool(conditions.head_start),
         memory_mb=memory,
         of=measured(),
     )
@@ -376,13 +369,13 @@ def _forecast(
         runs=len(played.runs),
         dollars=round(cost.dollars, 6),
         slots=_slots(starts, [run.began for run in played.runs], now, until),
-        actions=_by_action(starts, of, took),
+        actions=_by_action(starts, conditions, took),
         first=tuple(starts[:most_starts]),
     )
 
 
 def _at_once(starts: Sequence[Start]) -> Iterable[tuple[datetime, int]]:
-    """How many attempts are under way, after each start."""
+    """Yields the time of each start, and the number of attempts that are under way after it."""
     ends = sorted(one.ends_at for one in starts)
     for number, one in enumerate(starts, start=1):
         yield one.at, number - bisect.bisect_right(ends, one.at)
@@ -396,11 +389,12 @@ def _slots(
         minute=now.minute - now.minute % max(1, min(60, step // _MINUTE)), second=0, microsecond=0
     )
     count = math.ceil((until - first) / step)
-    number, most, late = Counter[int](), [0] * count, [0] * count
+    number, most, late = [0] * count, [0] * count, [0] * count
     for (at, at_once), one in zip(_at_once(starts), starts, strict=True):
         place = min((at - first) // step, count - 1)
         number[place] += 1
-        most[place], late[place] = max(most[place], at_once), max(late[place], one.lateness_ms)
+        most[place] = max(most[place], at_once)
+        late[place] = max(late[place], one.lateness_ms)
     of_runs = Counter(min((at - first) // step, count - 1) for at in runs)
     return tuple(
         Slot(
@@ -416,7 +410,7 @@ def _slots(
 
 
 def _by_action(
-    starts: Iterable[Start], of: Conditions, took: Mapping[str, Sequence[float]]
+    starts: Iterable[Start], conditions: Conditions, took: Mapping[str, Sequence[float]]
 ) -> tuple[ActionForecast, ...]:
     late: defaultdict[str, list[int]] = defaultdict(list)
     for one in starts:
@@ -427,7 +421,7 @@ def _by_action(
             starts=len(those),
             late=sum(one * MILLISECOND > STARTS_WITHIN for one in those),
             lateness_max_ms=max(those),
-            duration_ms=of.duration(action) // MILLISECOND,
+            duration_ms=conditions.duration(action) // MILLISECOND,
             measured=len(took.get(action, ())),
         )
         for action, those in late.items()

@@ -1,6 +1,6 @@
-"""The doctor: what takes more reads than the status to find, and the repair of what wakes the worker.
+"""The doctor: problems that take more reads than the status to find, and the repair of what wakes the worker.
 
-Whether the worker's role may send to the targets of deliveries cannot be seen from here.
+It cannot see whether the worker's role may send to the targets of deliveries.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard"
 #: The problems that `restore` solves.
 _REWIRED = {ProblemKind.RULE, ProblemKind.NO_TARGET, ProblemKind.NO_PERMISSION}
 
-#: What could be better and is no problem.
+#: Advice, which is no problem.
 _ADVICE = {
     ProblemKind.SILENCE,
     ProblemKind.UNSEEN_DELIVERY,

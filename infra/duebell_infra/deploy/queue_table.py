@@ -119,7 +119,7 @@ class QueueTable:
             yield "the tag duebell"
 
     def _settle_table(self, parameters: Mapping[str, str]) -> Iterator[str]:
-        """What the table's description says, one change after the other; past-index last."""
+        """The settings in the table's description, one change after the other; past-index last."""
         table = self._at_rest()
         is_protected = parameters.get("DeletionProtection", "yes") == "yes"
         if bool(table.get("DeletionProtectionEnabled")) is not is_protected:

@@ -53,9 +53,9 @@ class Stack:
         return {one["OutputKey"]: one["OutputValue"] for one in given}
 
     def apply(self, template: str, parameters: Mapping[str, str], *, tags: Mapping[str, str]) -> str:
-        """Create the stack, or update what differs; return which, in a word.
+        """Create the stack, or update what differs; return `created`, `updated` or `nothing to change`.
 
-        What is left of a creation that failed is deleted first. Raises DeployFailed with AWS's reasons.
+        The remains of a creation that failed are deleted first. Raises DeployFailed with AWS's reasons.
         """
         with aws_calls(f"the stack {self.name}"):
             self._delete_remains()

@@ -104,14 +104,15 @@ class MiniStack:
             self._process = None
 
     def _wait_till_ready(self) -> None:
-        """Wait till the guard before it refuses requests without the key."""
+        """Wait until its guard answers, and refuses a request without the key."""
         deadline = time.monotonic() + _START_LIMIT
         while not self._refuses():
             if not self.is_running:
                 raise EmbeddedStackFailed(f"MiniStack ended at once: {self._last_words()}")
             if time.monotonic() > deadline:
                 raise EmbeddedStackFailed(
-                    f"MiniStack does not answer on {self.endpoint_url} (see {self._state.log})"
+                    f"MiniStack does not answer on {self.endpoint_url}, or answers without the stack's key: "
+                    f"see {self._state.log}"
                 )
             time.sleep(0.05)
 
@@ -189,8 +190,8 @@ _SECRET = "not-secret"  # noqa: S105
 def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
     """A session for the stack at this endpoint, with its region and its access key.
 
-    Set here rather than in the environment, so that a process can talk to an embedded stack and to AWS, or to
-    two stacks, and so that a variable the user has set does not win.
+    They are set here and not in the environment. So a process can talk to an embedded stack and to AWS, or to
+    two stacks, and a variable that the user has set does not win.
     """
     # A profile that the environment names need not exist here, and must not matter.
     inner = EndpointSession(session_vars={"profile": (None, None, None, None)})

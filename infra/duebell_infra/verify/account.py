@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import TaskNotFound
-from duebell_shared.instants import NEVER, ceil_to_minute
+from duebell_shared.instants import NEVER, ceil_to_minute, render
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import VERIFY
 from duebell_shared.tasks.status import Status
@@ -79,7 +79,7 @@ def rule(scene: Scene) -> Finding:
     if armed is None or not is_set or armer.read().rev != armed.rev:
         raise NotMade(f"somebody else set the {bell.kind} at the same time", "verify again")
     if not after.is_at(armed.set_to):
-        wanted = armed.set_to or "never"
+        wanted = render(armed.set_to) if armed.set_to else "never"
         raise Wrong(f"the {bell.kind} was set to ring at {wanted}, and is read as {after.expression}")
     said = f"{bell.setting} has changed the {bell.kind}'s"
     if any(getattr(after, name) != getattr(before, name) for name in ("state", "description", "role")):

@@ -1,7 +1,7 @@
 """Checks of the queue's table: writes, reads and records, on tasks in a lane that no run reads.
 
-Each is a list of calls. They are made on the table and on a queue in memory, which has the same tasks and
-keeps the same contract: its answers are the right ones.
+Each is a list of calls. They are made on the table and on a queue in memory. That queue has the same tasks
+and keeps the same contract, so its answers are the right ones.
 """
 
 import uuid
@@ -98,11 +98,12 @@ def each(scene: Scene, *, kind: str) -> None:
     for what, given in writes.items():
         scene.compare(what, partial(_written, scene=scene, verb=kind, given=given))
         scene.compare(f"{what}, as it is stored", partial(_stored, given=given))
-    scene.conditions_hold |= kind == "insert"
+    if kind == "insert":
+        scene.conditions_hold = True
 
 
 def together(scene: Scene, *, kind: str) -> Finding:
-    """Make the writes of this kind with one call; find out whether it made the first two."""
+    """Make the writes of this kind with one call, and report whether a batch made the first two."""
     writes = _KINDS[kind](scene, f"{kind}-many")
     scene.answers.clear()
     call = partial(_written, scene=scene, verb=f"{kind}-many", given=list(writes.values()))

@@ -1,7 +1,7 @@
 """Sessions of the AWS SDK, which make its clients by settings that the SDK finds in the environment.
 
 The SDK reads the descriptions of AWS's services with Python's own JSON, and looks into four hundred folders.
-That is half of the time that its clients take, so a loader of our own reads them.
+This takes half of the time to make its clients, so a loader of our own reads them.
 """
 
 import gzip

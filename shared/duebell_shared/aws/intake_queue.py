@@ -15,12 +15,12 @@ _LOG = logging.getLogger("duebell.intake")
 #: The suffix of the dead-letter queue's name, after the intake queue's.
 DEAD_LETTERS = "-dead-letters"
 
-#: Entries of one call to SQS, SNS and EventBridge, and bytes that it takes for certain, names of attributes
-#: included. A larger message goes alone, and the service decides: SQS takes 1 MiB.
+#: The most entries of one call to SQS, SNS or EventBridge, and the most bytes, names of attributes included.
+#: A larger message goes alone, and the service accepts or refuses it: SQS takes 1 MiB.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 #: https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
-AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
+MOST_ENTRIES, _BATCH_BYTES = 10, 240 * 1024
 
 _T = TypeVar("_T")
 
@@ -114,15 +114,15 @@ class IntakeQueue:
     def put_back(self, returned: Iterable[Returned], *, region: str, account: str) -> None:
         """Have messages come again sooner than the queue's visibility timeout would.
 
-        What SQS refuses is logged: the message comes after the visibility timeout.
+        Refusals by SQS are logged: the message comes after the visibility timeout.
         https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
         """
         client = self._sqs.client(region)
         every = list(returned)
-        for start in range(0, len(every), AT_ONCE):
+        for start in range(0, len(every), MOST_ENTRIES):
             entries = [
                 {"Id": str(place), "ReceiptHandle": one.receipt, "VisibilityTimeout": one.seconds}
-                for place, one in enumerate(every[start : start + AT_ONCE])
+                for place, one in enumerate(every[start : start + MOST_ENTRIES])
             ]
             try:
                 answer = client.change_message_visibility_batch(
@@ -137,7 +137,7 @@ class IntakeQueue:
     def bury(self, letters: Sequence[DeadLetter], *, region: str, account: str) -> list[bool]:
         """Send these to the dead-letter queue; return for each whether SQS has taken it.
 
-        One that is too large with its attributes goes without them. What SQS did not take is logged.
+        One that is too large with its attributes goes without them. Refusals by SQS are logged.
         """
         client = self._sqs.client(region)
         url = queue_url(client, account, self.name + DEAD_LETTERS)
@@ -168,16 +168,16 @@ def queue_url(client: Any, account: str, name: str) -> str:
     return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
 
 
-def in_calls(sized: Iterable[tuple[_T, int]], *, most: int = AT_ONCE) -> Iterator[list[_T]]:
-    """Divide what has these sizes in bytes into batches that fit one call; one that is large goes alone."""
+def in_calls(sized: Iterable[tuple[_T, int]], *, most: int = MOST_ENTRIES) -> Iterator[list[_T]]:
+    """Divide items, each with its size in bytes, into batches that fit one call; a large one goes alone."""
     batch: list[_T] = []
-    size = 0
-    for one, more in sized:
-        if batch and (len(batch) == most or size + more > _BATCH_BYTES):
+    batch_size = 0
+    for item, size in sized:
+        if batch and (len(batch) == most or batch_size + size > _BATCH_BYTES):
             yield batch
-            batch, size = [], 0
-        batch.append(one)
-        size += more
+            batch, batch_size = [], 0
+        batch.append(item)
+        batch_size += size
     if batch:
         yield batch
 

@@ -1,4 +1,4 @@
-"""What lets the bell wake the worker: a rule, its target and its permission; or a schedule, with its role."""
+"""Lets the bell wake the worker: by a rule with its target and permission, or by a schedule with its role."""
 
 import json
 from collections.abc import Callable

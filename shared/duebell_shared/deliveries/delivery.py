@@ -224,7 +224,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def __post_init__(self) -> None:
         try:
             check_name("name", self.name)
-            self.limit.declared()
+            self.limit.checked(may_pause=False)
             if self.on_failed is not None:
                 check_name("on_failed", self.on_failed)
         except InvalidTask as error:
@@ -287,7 +287,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def sent_as(self) -> Form:
-        return Form(self.form or ("envelope" if self.target.kind is BUS else "payload"))
+        default = Form.ENVELOPE if self.target.kind is BUS else Form.PAYLOAD
+        return Form(self.form or default)
 
     @property
     def permissions(self) -> list[Permission]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import msgspec
 
 from duebell_shared.aws.aws_session import is_here
+from duebell_shared.aws.intake_queue import MOST_ENTRIES
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
@@ -56,7 +57,7 @@ class Kind(ABC):
     sends, looks the IAM actions that sending to it and looking at it need
     parameter    the template's parameter with the ARNs of this kind
     made         the attribute with the ARN, by which the constructs of the AWS CDK are told apart
-    has_batches  whether one call takes several messages
+    most_at_once the number of messages that one call takes at most
     is_run       whether it is run as RunTask says
     has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
     """
@@ -70,7 +71,7 @@ class Kind(ABC):
     looks: ClassVar[str] = ""
     parameter: ClassVar[str] = ""
     made: ClassVar[str] = ""
-    has_batches: ClassVar[bool] = False
+    most_at_once: ClassVar[int] = 1
     has_groups: ClassVar[bool] = False
     is_run: ClassVar[bool] = False
 
@@ -87,7 +88,7 @@ class Kind(ABC):
 
     @abstractmethod
     def fault(self, client: Any, target: "DeliveryTarget") -> str:
-        """What is wrong with the target, in words; empty if nothing is. Raises the SDK's errors."""
+        """The fault of the target, in words; empty if it has none. Raises the SDK's errors."""
 
 
 class _Queue(Kind):
@@ -96,7 +97,7 @@ class _Queue(Kind):
     word, service, client, made = "queue", "sqs", "sqs", "queue_arn"
     pattern, example = r"([\w-]{1,80}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
-    has_batches = has_groups = True
+    most_at_once, has_groups = MOST_ENTRIES, True
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = _batch("MessageBody", messages, target)
@@ -118,7 +119,7 @@ class _Topic(Kind):
     word, service, client, made = "topic", "sns", "sns", "topic_arn"
     pattern, example = r"([\w-]{1,256}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
-    has_batches = has_groups = True
+    most_at_once, has_groups = MOST_ENTRIES, True
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = _batch("Message", messages, target)
@@ -136,7 +137,7 @@ class _Bus(Kind):
     word, service, client, made = "bus", "events", "events", "event_bus_arn"
     pattern, example = r"event-bus/([\w./-]{1,256})", "event-bus/default"
     sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
-    has_batches = True
+    most_at_once = MOST_ENTRIES
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = [
@@ -195,7 +196,7 @@ class _StateMachine(Kind):
     sends, looks, parameter = "states:StartExecution", "states:DescribeStateMachine", "DeliveryStateMachines"
 
     def resource(self, arn: str) -> str:
-        """That of the state machine for one of its versions and aliases.
+        """The ARN of the state machine, also for one of its versions or aliases.
 
         https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
         """
@@ -218,7 +219,7 @@ class _StateMachine(Kind):
 
 
 class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a delivery runs an ECS task: the arguments of RunTask that depend on the account.
+    """The arguments of RunTask that depend on the account, for a delivery to an ECS task.
 
     cluster          the name or the ARN of the cluster
     container        the container that gets the message, in its environment
@@ -262,7 +263,7 @@ class _EcsTask(Kind):
     is_run = True
 
     def resource(self, arn: str) -> str:
-        """That of each revision, where none is named: the latest is run."""
+        """The ARN; of all revisions if none is named, as the latest is run."""
         return arn if re.search(r":\d+$", arn) else f"{arn}:*"
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
@@ -321,7 +322,7 @@ class _Https(Kind):
 
 
 class Needed(NamedTuple):
-    """What a delivery may need beside its target.
+    """A resource that a delivery may need beside its target.
 
     service    the service in its ARN
     beginning  the beginning of the last part of its ARN

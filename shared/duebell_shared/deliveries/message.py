@@ -1,4 +1,4 @@
-"""What a delivery sends: the message that is made of a task."""
+"""The message that a delivery makes of a task, and sends."""
 
 import hashlib
 import re
@@ -47,7 +47,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What is told beside the body, in attributes or headers."""
+        """The attributes or headers beside the body."""
         return {
             "duebell-id": self.id,
             "duebell-action": self.action,

@@ -9,9 +9,9 @@ changes it by compare-and-swap on its `rev`. The rate is the generic cell rate a
 scheduling"): the item holds the time of the next start. https://www.itu.int/rec/T-REC-I.371 annex A
 
 A task that cannot be started is put back to a place in a line, once. If it cannot be started then either, as
-when no run came in time, it gets a place in a second, short line: those that came late do not wait behind all
-others. Only started attempts count for the limit; a place in a line promises nothing. So the limit holds even
-if processes die or come late. A run that dies loses places and starts of this second, but no task.
+when no run came in time, it gets a place in a second, short line. So it does not wait behind all others. Only
+started attempts count for the limit; a place in a line promises nothing. So the limit holds even if processes
+die or come late. A run that dies loses places and starts of this second, but no task.
 """
 
 import hashlib
@@ -81,11 +81,11 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         set_ones = {name: value for name in asdict(self) if (value := getattr(override, name)) is not None}
         return replace(self, **set_ones)
 
-    def declared(self) -> "Limit":
-        """The limit as code may declare it: it does not pause. Raises InvalidTask."""
+    def checked(self, *, may_pause: bool = True) -> "Limit":
+        """The limit, with closed hours as they are stored. Raises InvalidTask."""
         return Limit(
-            at_most=check_at_most(self.at_most, least=1),
-            per_second=check_per_second(self.per_second, may_pause=False),
+            at_most=check_at_most(self.at_most, least=0 if may_pause else 1),
+            per_second=check_per_second(self.per_second, may_pause=may_pause),
             closed=check_closed(self.closed),
         )
 
@@ -99,7 +99,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
-    """What was set for an action in place of its declared limit; None for as it is declared.
+    """The limit that was set for an action in place of its declared one; None for as it is declared.
 
     since    when it was set
     resumed  when the action was paused last until; None if it never was, or is
@@ -178,7 +178,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def lines(self, now: datetime) -> dict[str, datetime]:
         """The actions whose limits were changed while tasks waited in a line, and the end of that line.
 
-        Those that still wait may be started sooner now.
+        Tasks that still wait may be started sooner now.
         """
         lines = ((action, one.line) for action, one in self.overrides.items() if not one.is_paused)
         return {action: line for action, line in lines if line and line > now}

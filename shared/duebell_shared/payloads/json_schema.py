@@ -1,8 +1,8 @@
 """Checks payloads against the JSON Schemas of actions.
 
-It knows the keywords by which msgspec and pydantic describe types, and ignores all others, and the formats
-that msgspec does not read: what it does not find, the worker still checks. A schema comes out of a table, so
-no code is made of it, and nothing is fetched for it.
+It knows the keywords by which msgspec and pydantic describe types. It ignores all others, and formats that
+msgspec does not read: the worker still checks those. A schema comes out of a table, so no code is made of it,
+and nothing is fetched for it.
 """
 
 import json
@@ -102,7 +102,6 @@ class _Schema:
 
     def _of_keywords(self, value: Any, schema: Mapping[str, Any]) -> Fault | None:
         for keyword, given in schema.items():
-            fault: Fault | None = None
             match keyword:
                 case "$ref":
                     fault = self._of_reference(value, given)
@@ -112,8 +111,9 @@ class _Schema:
                     fault = self.of_all(value, given)
                 case "required":
                     fault = _missing(value, given, schema)
-                case _ if reason := _misfit(keyword, value, given) or _beyond(keyword, value, given, schema):
-                    fault = Fault("", reason)
+                case _:
+                    reason = _misfit(keyword, value, given) or _beyond(keyword, value, given, schema)
+                    fault = Fault("", reason) if reason else None
             if fault:
                 return fault
         return None
@@ -218,7 +218,7 @@ def _missing(value: Any, names: Iterable[str], schema: Mapping[str, Any]) -> Fau
     return Fault(f".{missing}", f"is missing{given}")
 
 
-#: By their keywords, the type of values that have these limits, the check, and what is said of others.
+#: The limits by keyword: the type of values that have one, its check, and the message for values beyond it.
 _LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "minimum": ("number", operator.ge, "be {} or more"),
     "maximum": ("number", operator.le, "be {} or less"),
@@ -234,7 +234,7 @@ _LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool], str]] = {
 
 
 def _misfit(keyword: str, value: Any, given: Any) -> str | None:
-    """Why the value does not fit this keyword, in words; None if it does, or if the keyword is unknown."""
+    """Returns in words why the value does not fit this keyword; None if it fits or the keyword is unknown."""
     match keyword:
         case "enum" if not any(_is_same(value, one) for one in given):
             return f"must be one of {_listed([json.dumps(one) for one in given])}"
@@ -254,7 +254,10 @@ def _misfit(keyword: str, value: Any, given: Any) -> str | None:
 
 
 def _beyond(keyword: str, value: Any, limit: Any, schema: Mapping[str, Any]) -> str | None:
-    """The same of limits; those of encoded text are limits of its bytes, and are left to the worker."""
+    """Returns the limit that the value is beyond, in words; None if it is beyond none.
+
+    The limits of encoded text count its bytes: the worker checks those.
+    """
     if keyword not in _LIMITS or "contentEncoding" in schema:
         return None
     kind, is_within, reason = _LIMITS[keyword]

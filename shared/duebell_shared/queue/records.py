@@ -1,9 +1,9 @@
 """The records of a scheduler as items of its table, each changed by compare-and-swap of its `rev`.
 
 The arming record is JSON with the lanes packed, so that 64 cost one read unit: `660c819a17000 - -:0`. A word
-is the lane's due in microseconds since 1970, hexadecimal, or `-` for never; behind a colon, if a run holds
-it, the place of its lease in `leases`. Times come back exactly: the rule is settled when `armed` is the
-target.
+is the lane's due in microseconds since 1970, hexadecimal, or `-` for never. If a run holds the lane, the
+place of its lease in `leases` follows a colon. Times come back exactly: the rule is settled when `armed` is
+the target.
 """
 
 import logging
@@ -36,8 +36,8 @@ ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"
 
-#: By the names of their types, as few processes import the calendars: the first key of these records, and
-#: what the log says if one cannot be read.
+#: The first key of each type of record, and the log's text if one cannot be read. By the types' names: few
+#: processes import the calendars.
 _PLACES = {
     "ArmingRecord": (ARMING, "the arming record cannot be read and is made anew"),
     "WorkerRecord": (WORKER, "the worker record cannot be read; the worker's next start makes it anew"),

@@ -205,7 +205,7 @@ class _Days:
         return instant_of(datetime.combine(day, instant.astimezone(self._zone).time()), self._zone)
 
     def occurrences(self, day: date) -> Iterator[datetime]:
-        """Those of the day by the schedule alone."""
+        """The occurrences of the day by the schedule alone."""
         at, end = self._schedule.plain.next_after(self.begin(day) - MILLISECOND), self.begin(day + _DAY)
         while at and at < end:
             yield at

@@ -1,9 +1,8 @@
 """Cron expressions: AWS's six fields and the classic five, checked strictly, as sets of what matches.
 
-Our own, because no library can be trusted with all of it (tried: croniter 7.0, aws-croniter 2.1, cronsim
-2.8). croniter knows neither LW nor L-n, numbers weekdays otherwise, and fires twice in a repeated hour;
-cronsim knows no years, 15W or L-n; aws-croniter takes 31 February. The tests hold this against all three, and
-against a search minute by minute.
+No library does all of it right. croniter 7.0 knows neither LW nor L-n, numbers weekdays otherwise, and fires
+twice in a repeated hour. cronsim 2.8 knows no years, 15W or L-n. aws-croniter 2.1 takes 31 February. The
+tests compare this with all three, and with a search minute by minute.
 
 AWS: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 LW and L-n are not AWS's, but Quartz's:
@@ -108,7 +107,7 @@ def parse_aws(text: str) -> Cron:
         raise _invalid(
             f"cron(…) needs six fields, minute hour day-of-month month day-of-week year, not {len(fields)}"
         )
-    *_, month_day, _, week_day, year = fields
+    _, _, month_day, _, week_day, year = fields
     if (month_day == "?") == (week_day == "?"):
         raise _invalid(
             f"exactly one of day-of-month ({shortened(month_day)}) and day-of-week ({shortened(week_day)}) "
@@ -134,7 +133,7 @@ def parse_classic(text: str) -> Cron:
     for name, field in zip(_CLASSIC, fields, strict=True):
         if odd := re.search(r"[?LW#]", re.sub(r"[A-Z]{3}", "", field)):
             raise _invalid(f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields")
-    *_, month_day, _, week_day = fields
+    _, _, month_day, _, week_day = fields
     # A field that begins with a star restricts nothing: then both must match. Else either is enough.
     either = not month_day.startswith("*") and not week_day.startswith("*")
     weekdays = frozenset((number - 1) % 7 for number in _CLASSIC_WEEK_DAY.set_of(week_day))
@@ -154,6 +153,7 @@ def _cron(
     either: bool = False,
     years: frozenset[int] | None = None,
 ) -> Cron:
+    """The expression of these fields, whose days and years are parsed already."""
     minute, hour, _, month, *_ = fields
     minutes, hours = sorted(_MINUTE.set_of(minute)), sorted(_HOUR.set_of(hour))
     return Cron(

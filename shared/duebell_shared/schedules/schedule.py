@@ -66,7 +66,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     calendar    the name of the calendar whose holidays count; unset for none
     holidays    the policy on them; skip if unset
 
-    A task is stored with the name of its calendar. Who reads the task gives its schedule the calendar by
+    A task is stored with the name of its calendar. The reader of the task gives its schedule the calendar by
     `know`. Until then, the schedule has no holidays.
     """
 
@@ -242,7 +242,7 @@ def make_schedule(
         if start and msgspec.structs.replace(schedule, start=None).next_after(now):
             raise InvalidSchedule("start", f"{start} is after the last time of {shortened(expression)}")
         since = max(now, schedule.start or now)
-        raise _invalid(f"{shortened(expression)} in {schedule.timezone} {_NEVER_COMES}, and after {since}")
+        raise _invalid(f"{shortened(expression)} in {schedule.timezone} {_NEVER_COMES}, counted from {since}")
     if calendar and calendars:
         from .calendars import check_calendar  # noqa: PLC0415
 

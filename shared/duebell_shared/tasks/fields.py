@@ -1,8 +1,8 @@
 """The fields of a task that users give: one row each.
 
-All other lists of these fields are made of this table: the checks, JSON and its schemas, the page's form, the
-options of the command line, what is stored and declared, the reference. Only `Task`, whose attributes users
-read, and the signature of `Editor.add`, which code editors show, are written by hand beside it.
+All other lists of these fields are made of this table: checks, JSON and its schemas, the page's form, options
+of the command line, stored and declared fields, the reference. Only `Task`, whose attributes users read, and
+the signature of `Editor.add`, which code editors show, are written by hand beside it.
 
 A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `Field`.
 """
@@ -90,7 +90,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _kind(form: Any, *, check: Any = lambda _, given: given, read: Any = None, **schema: object) -> Kind:
-    """Text. That of a schedule and its times are checked by `make_schedule`."""
+    """Text. `make_schedule` checks a schedule and its times."""
     return Kind(form=form, schema={"type": "string", **schema}, check=check, read=read)
 
 
@@ -426,7 +426,7 @@ def checked(name: str, given: object) -> Any:
 
 
 def described(name: str, *, in_change: bool = False) -> str:
-    """What the field means in JSON, and if it is not given or null; in a change, if it is null."""
+    """The meaning of the field in JSON, also if it is not given; in a change, also if it is null."""
     row = FIELDS[name]
     seconds = " (in seconds)" if row.kind.form == "duration" else ""
     unset = f"; null: {row.unset}" if in_change else f"; {row.unset} if not given"

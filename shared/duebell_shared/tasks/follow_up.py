@@ -1,8 +1,8 @@
 """Follow-ups: tasks that are added when a task is done, or has failed for good. Values and functions only.
 
 Problem: a task and its follow-up are two items, and a run may die between the two writes. Solution: the write
-that ends the task leaves it in the queue, with the follow-up that it *owes*. That is added under an id which
-follows from the task, so it cannot be added twice. Then a second write takes the task out of the queue.
+that ends the task leaves it in the queue, with the follow-up that it *owes*. Its id follows from the task, so
+it cannot be added twice. Then a second write takes the task out of the queue.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Then(msgspec.Struct, frozen=True):
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
-    """What `Then` describes, as it is stored: `payload_json` is the payload as JSON text.
+    """A `Then` as it is stored: `payload_json` is the payload as JSON text.
 
     after      how long after the other task is done it is due
     result_as  the field of the payload that gets the task's result; unset if it is not passed on

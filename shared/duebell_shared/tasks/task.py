@@ -73,12 +73,13 @@ _RESULTS = {
 #: Characters that a task keeps of the error of its follow-up.
 _MOST_ERROR = 300
 
-#: Bytes of a result as JSON. In an item there is room for it or for a failure in full, beside the largest
-#: payload; and for both beside one of so many characters.
+#: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
+#: full. With a payload of up to so many characters, it has room for both.
 MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
 
-#: A task starts so soon after its time when all is well: it waits a minute until it can be rung for, for the
-#: whole minute, and for the ring in it, and half a minute for the Lambda. Later it is late.
+#: When all is well, a task starts within this time after its own; later, it is late. It waits up to a minute
+#: each until the rule can ring, for the whole minute and for the ring in it, and half a minute for the
+#: Lambda.
 STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
@@ -226,7 +227,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def result(self) -> Any:
-        """What its action returned, as JSON's own types; None if that was None, or is not kept."""
+        """The result of its action, as JSON's own types; None if that was None, or is not kept."""
         return None if self.result_json is None else payloads.decode_or_text(self.result_json)
 
     @property
@@ -416,8 +417,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """With another schedule, or other rules for it, from now on.
 
         An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
-        is one of its too. One that is to be retried, was snoozed or moved, or is extra stays; so does the
-        retry of a task that ran once until now.
+        is one of its too. An occurrence that is to be retried, was snoozed or moved, or is extra stays. So
+        does the retry of a task that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
@@ -766,7 +767,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         on_failed: str | None = None,
         **changes: Any,
     ) -> Self:
-        over = replace(self, **{"result_json": None, "result_error": None, "failure": None, **changes})
+        cleared: dict[str, Any] = {"result_json": None, "result_error": None, "failure": None}
+        over = replace(self, **cleared | changes)
         new = over.failure if result is Result.FAILED and over.attempt == self.attempt else None
         over = replace(over, failures=self._failures_with(new, now))
         if self.recurrence:

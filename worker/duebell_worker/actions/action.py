@@ -140,9 +140,10 @@ class Action(Generic[_P, _R]):
         return self.function(*args, **kwargs)
 
     def handle(self, task: Task) -> object:
-        """Call the function for this task, and return its result. Raises InvalidPayload, and what it raises.
+        """Call the function for this task, and return its result.
 
-        A coroutine is cancelled at the time-out. Then it raises TimedOut.
+        Raises InvalidPayload, and the function's own errors. A coroutine is cancelled at the time-out, and
+        then this raises TimedOut.
         """
         result = self._parameters.call(self.function, task)
         if inspect.iscoroutine(result):
@@ -175,7 +176,7 @@ class Action(Generic[_P, _R]):
     @cached_property
     def batch(self) -> str | None:
         """The target, if attempts at it go in batches; None if each is made alone."""
-        return self.delivery.to if self.delivery and self.delivery.target.kind.has_batches else None
+        return self.delivery.to if self.delivery and self.delivery.target.kind.most_at_once > 1 else None
 
     def is_last_attempt(self, claimed: Task) -> bool:
         """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""

@@ -148,7 +148,7 @@ def new_action(
     action.attempts, action.backoff, action.timeout = attempts, backoff, timeout
     action.stoppable, action.keep_result = stoppable, keep_result
     action.on_failed = None if on_failed is None else check_name("on_failed", on_failed)
-    action.limit = Limit(at_most=at_most, per_second=per_second, closed=closed).declared()
+    action.limit = Limit(at_most=at_most, per_second=per_second, closed=closed).checked(may_pause=False)
     return action
 
 

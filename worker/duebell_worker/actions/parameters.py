@@ -1,10 +1,9 @@
 """The parameters of an action's function, and the arguments that a task gives them."""
 
 import inspect
-import itertools
 import re
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any, Self
@@ -48,8 +47,8 @@ def decoder(name: str, payload_type: Any) -> Decode:
 
 def _without_value(message: str) -> str:
     """msgspec's message without the value of an enum, which it repeats: payloads are not logged."""
-    told = r"(?s)^Invalid (?:enum )?value .*?( - at `\$[^`]*`)?$"
-    message = re.sub(told, r"not one of the values allowed\1", message)
+    of_value = r"(?s)^Invalid (?:enum )?value .*?( - at `\$[^`]*`)?$"
+    message = re.sub(of_value, r"not one of the values allowed\1", message)
     return message.replace("`$.", "`payload.").replace("`$", "`payload")
 
 
@@ -189,8 +188,10 @@ class Parameters:
         keyword_only = [one for one in given if one.kind is one.KEYWORD_ONLY]
         types = _annotations(name, function) if given else {}
         takes_task_first = bool(positional) and types.get(positional[0].name) is Task
-        faults = _faults_of_arguments(function, positional, keyword_only, types)
-        for fault in itertools.chain(_faults_of_call(name, function), faults):
+        fault = _fault_of_call(name, function) or _fault_of_arguments(
+            function, positional, keyword_only, types
+        )
+        if fault:
             raise TypeError(f"action {name!r}: {function.__qualname__} {fault}")
         takes_payload = bool(positional) and not takes_task_first
         if takes_payload:
@@ -234,57 +235,61 @@ def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def _faults_of_call(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    """Why a call of this function does nothing, or is not given what it waits for."""
+def _fault_of_call(name: str, function: Callable[..., Any]) -> str | None:
+    """Returns why a call of this function does nothing, or lacks an argument; None if it is fine."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        yield (
+        return (
             "has a `yield`, so a call of it does nothing: return instead, or call it in a function that uses "
             "what it yields"
         )
     parameters = inspect.signature(function).parameters
     for one in parameters.values():
         if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
-            yield (
+            return (
                 f"takes {one}, and a task fills named arguments only: name them; if a decorator takes {one}, "
                 f"let it use functools.wraps"
             )
     if next(iter(parameters), "") in {"self", "cls"}:
-        yield (
+        return (
             f"is a method, and nothing fills its first argument: register a function, or a method of an "
             f"object, worker.action({name!r})(service.{name})"
         )
+    return None
 
 
-def _faults_of_arguments(
+def _fault_of_arguments(
     function: Callable[..., Any],
     positional: list[inspect.Parameter],
     keyword_only: list[inspect.Parameter],
     types: Mapping[str, Any],
-) -> Iterator[str]:
-    """Why a task cannot fill the arguments of this function."""
+) -> str | None:
+    """Returns why a task cannot fill the arguments of this function; None if it can."""
     if len(positional) > _MOST_POSITIONAL:
-        yield f"takes {len(positional)} arguments, and an action gets two, the payload and the task"
+        return f"takes {len(positional)} arguments, and an action gets two, the payload and the task"
     takes_task_first = bool(positional) and types.get(positional[0].name) is Task
     if positional[1:]:
         if takes_task_first:
-            yield f"takes the task before the payload: def {function.__name__}(payload, task: Task)"
+            return f"takes the task before the payload: def {function.__name__}(payload, task: Task)"
         second = positional[1]
         kind = types.get(second.name, Any)
         is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
         has_value = second.default is not second.empty and second.default is not None
         if not is_for_task or (has_value and kind is not Task):
-            yield (
+            return (
                 f"is given the task as its second argument, {second.name!r}: write {second.name}: Task, or "
                 f"take the payload's fields by keyword: def {function.__name__}(*, …, {second.name})"
             )
     if not positional or takes_task_first:
         if any(types.get(one.name) is Task for one in keyword_only):
-            yield f"takes the task by keyword, gets it by position: def {function.__name__}(task: Task, *, …)"
+            return (
+                f"takes the task by keyword, gets it by position: def {function.__name__}(task: Task, *, …)"
+            )
     elif unfilled := [one.name for one in keyword_only if one.default is one.empty]:
-        yield (
+        return (
             f"takes {unfilled[0]!r}, which nothing fills: either take the whole payload, or its fields by "
             f"keyword"
         )
+    return None
 
 
 def _fields_type(fields: list[inspect.Parameter], types: Mapping[str, Any]) -> type[msgspec.Struct]:

@@ -201,8 +201,8 @@ def describe_error(error: BaseException) -> Failure:
     needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | TimedOut | Unfinished | Undelivered)
     trace = _from_users_frame(error.__traceback__)
     lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
-    # Files are named as they are in the user's folder, not as in the bundle.
-    lines = lines.replace(f'File "{os.environ.get("LAMBDA_TASK_ROOT")}/', 'File "')
+    if bundle := os.environ.get("LAMBDA_TASK_ROOT"):  # its files are named as in the user's folder
+        lines = lines.replace(f'File "{bundle}/', 'File "')
     return Failure(
         type=type(error).__qualname__,
         message=_message_of(error)[:_MESSAGE],
@@ -275,7 +275,7 @@ class Attempt:
     stored   the task as it is stored, from its claim on. It is either of two while the write that records its
              last attempt as begun is under way, or if the result of that write is unknown
     started  the task as its action was called with it
-    recorded  its end, once that is recorded, while the follow-up that the task owes is added
+    recorded  its recorded end, while the follow-up that the task owes is added
     over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
              not be claimed, or the attempt was not made
     is_ahead   whether it waited for its action's limit, and is started before its place in the queue
@@ -283,7 +283,8 @@ class Attempt:
                or for others of its action to end
     ends_by    the end of its time-out, once its action is called; None if it has none
     stop       the event that tells its action to stop; None if that is not stoppable
-    waits_since, waited  since when it waits in the run for its action's limit, and how long it waited so
+    waits_since  the time from which it waited in the run for its action's limit; None if it did not
+    waited     the length of that wait
     """
 
     def __init__(self, key: QueueKey, status: Status, wake: Wake, *, is_ahead: bool = False) -> None:
@@ -313,6 +314,10 @@ class Attempt:
     def keeps_place(self) -> bool:
         """Tell whether its action, for which no run waits any more, still keeps a place."""
         return self.has_place and not self.has_returned
+
+    def has_lost_place(self, now: datetime) -> bool:
+        """Tell whether its action keeps a place although its time-out is over."""
+        return self.keeps_place and self.ends_by is not None and self.ends_by <= now
 
     def tell_to_stop(self) -> None:
         if self.stop:

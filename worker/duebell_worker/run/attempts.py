@@ -40,8 +40,8 @@ class Attempts:
     not_claimed   tasks whose claim was refused; the run removes each that it handles
     superseded    whether an outcome was, since the run read the queue
     has_left      whether no action is called any more: see `leave`
-    put_back      the tasks that are in the queue again after an attempt, with the time of the next one; those
-                  since the run read the queue, so that they are few
+    put_back      the tasks that are in the queue again after an attempt, with the time of the next one. They
+                  are few: only attempts that ended since the run read the queue count
     """
 
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes) -> None:
@@ -79,7 +79,8 @@ class Attempts:
         """True if another task can be started.
 
         Tasks that are sent in batches take no place, up to a number that memory has room for: no thread waits
-        for each. If all actions send batches, a claim of less than a full batch waits: it takes as long.
+        for each. If all actions send batches, the run waits for room for a full claim: a smaller one takes as
+        long.
         """
         places = self._context.free_places
         if self._sends_batches_only:

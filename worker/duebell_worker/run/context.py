@@ -75,7 +75,9 @@ class RunContext:
     places    how many tasks may be under way at a time, in `pool`
     wake      its start, by which the parts of lateness are told
     ends      its `stop_at` and `leave_at`, unless a long-running process is its host
-    metrics, deliver, host  None when no metrics are wanted, no action is a delivery, it is of no process
+    metrics   None if no metrics are wanted
+    deliver   sends the tasks of one target and returns their errors; None if no action is a delivery
+    host      the long-running process of the run; None if it has none
     overrunning  the attempts of this process that went on after their time-out or after their run; some may
                  have returned
 
@@ -134,7 +136,7 @@ class RunContext:
 
 
 def end_of_run(now: datetime, time_left: timedelta | None) -> tuple[datetime | None, datetime | None]:
-    """When a run that has so much time left starts no more tasks, and when it leaves; see RunContext."""
+    """The `stop_at` and `leave_at` of a run that has so much time left; None without a limit of time."""
     if time_left is None:
         return None, None
     reserve = min(RESERVE, time_left / 5)

@@ -133,7 +133,7 @@ class FollowUps:
     def _noted(self, tasks: Sequence[Task], results: Mapping[str, Task | Exception]) -> list[Task]:
         """Have those that still owe say why, and return them all.
 
-        That costs a write only when the reason is a new one. If the write fails too, the log has the reason.
+        A write is needed only for a new reason. If the write fails too, the log has the reason.
         """
         changes = []
         for task in tasks:
@@ -149,7 +149,7 @@ class FollowUps:
     def _results(self, owing: Sequence[Task]) -> Mapping[str, Task | Exception]:
         """Add the follow-ups of these tasks; return each as it is stored, or why it could not be.
 
-        In place of the follow-up of a task that owes its batch its end alone: the task itself.
+        For a task that has no follow-up, and only counts in its batch, returns the task itself.
         """
         results: dict[str, Task | Exception] = {task.id: task for task in owing}
         left = [task for task in owing if task.owes and task.owes.action]
@@ -164,7 +164,7 @@ class FollowUps:
     def _inserted(self, made: Mapping[str, Task | Exception]) -> dict[str, Task | Exception]:
         """Insert these new tasks, and arm the rule for them. Raises what that raises.
 
-        TaskExists in place of one whose id is taken by a task that is another.
+        Returns each as it is stored, or its error: TaskExists if a task that is no such follow-up has its id.
         """
         results = dict(made)
         if not any(isinstance(one, Task) for one in made.values()):
@@ -191,9 +191,10 @@ class FollowUps:
             results[id] = TaskExists(task.id) if is_other or isinstance(there, UnreadableTask) else there
         deleted = {task.id for task in self._rule.arm_added(added, lanes)}
         self._rule.arm([one for id in taken if isinstance(one := results[id], Task)])
-        # The one in another lane may be the same: that is found out the next time.
-        conflicts = {id: TaskConflict(f"{quoted(task.id)} changed") for id, task in new.items()}
-        return results | {id: error for id, error in conflicts.items() if new[id].id in deleted}
+        for id, task in new.items():
+            if task.id in deleted:  # it may be there in another lane: the next try finds out
+                results[id] = TaskConflict(f"{quoted(task.id)} changed")
+        return results
 
     @cached_property
     def _queue(self) -> "Queue":

@@ -1,9 +1,10 @@
 """The lanes of a run: reads them side by side, and writes claims and outcomes to them.
 
 Problem: DynamoDB throttles or refuses the calls for one lane, or one item cannot be read, and everything else
-is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests,
-for as long as its trouble has lasted: a minute at least, half an hour at most. A task that cannot be read is
-skipped for five minutes. All other lanes and tasks go on."""
+is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests
+for as long as its trouble has lasted, from a minute to half an hour. A task that cannot be read is
+skipped for five minutes. All other lanes and tasks go on.
+"""
 
 import heapq
 import itertools
@@ -136,7 +137,8 @@ class Trouble:
             else:
                 answered.add(lane)
         with self._lock:
-            self._answered |= {call} if answered else set()
+            if answered:
+                self._answered.add(call)
             for lane in answered & self._lanes.keys():
                 trouble = self._lanes[lane]
                 trouble.was_read = True
@@ -157,7 +159,7 @@ class Trouble:
     def is_any(self) -> bool:
         """Tell whether any lane was in trouble, or any task was skipped, in this run.
 
-        That counts even when the trouble is over: the run may not have read the lane since.
+        Trouble that is over counts, too: the run may not have read the lane since.
         """
         return self._was_any
 

@@ -32,7 +32,7 @@ def request_of(owner: str) -> str:
 def other_try_ends(lanes: Iterable[Lane], owner: str, now: datetime) -> datetime | None:
     """Return when the lease ends that another try of the owner's request holds; None if none does.
 
-    That try has died, or it is the same invocation, delivered twice, and lives. Only the end of its lease
+    The other try has died, or the invocation was delivered twice, and it lives. Only the end of its lease
     tells: a run that lives renews it before.
     """
     others = ((lane.owner, lane.until) for lane in lanes if lane.owner and not lane.is_free(now))
@@ -84,7 +84,7 @@ class Lease:
         """Claim the free lanes, or those of `only` that are free; maybe none.
 
         With the lanes, this run takes hold of the rule if it must be set; call `arm` next, before any task
-        runs. From now on it rings `head_start` before due dates; as long before as it did, if that is None.
+        runs. From now on the rule rings `head_start` before due dates; None changes nothing about that.
 
         Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: Lambda tries a
         run that died again after a minute, when its lease has a minute to go. A try that found all lanes held

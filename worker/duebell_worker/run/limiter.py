@@ -1,15 +1,18 @@
 """The limits of actions in one run: starts the tasks that were claimed, or puts them back.
 
-How a limit works, in short. Each limited action has one item in the table, its semaphore. It says when the
-next start may be, by the rate, and how many permits each run has. A run changes it by compare-and-swap: once
-for all tasks of the action that it has claimed, one change at a time. A task gets a permit and is started, or
-gets a place in the line: a time until which it is put back into the queue. A place promises nothing, so a run
-that dies loses none; a task that misses its place gets another in a second, short line. Where attempts of
-this run are under way and no rate limits, as many tasks wait in the run, in no place of the pool, and follow
-them at once. Tasks of a paused action are put back to one time a day, a millisecond by a hash of its name:
-so runs find exactly those when the action goes on. Those of a closed one are put back to its next opening.
+Each limited action has one item in the table, its semaphore. It has the time of the next start by the rate,
+and the permits of each run. A run changes it by compare-and-swap: once for all tasks of the action that it
+has claimed, one change at a time. A task gets a permit and is started, or it gets a place in the line: the
+time to which it is put back in the queue. A place promises nothing, so a run that dies loses none. A task
+that misses its place gets another in a second, short line.
 
-Where no action is limited, this costs nothing: no read, no write.
+If no rate limits the action, as many tasks as this run has under way wait in the run, and follow at once.
+They take no place of the pool.
+
+Tasks of a paused action are put back to one millisecond a day, by a hash of its name. So runs find exactly
+those when the action goes on. Tasks of a closed action are put back to its next opening.
+
+Without limited actions, it costs nothing: no read, no write.
 """
 
 import threading
@@ -45,8 +48,9 @@ class Limiter:
     """Takes the attempts of limited actions from their claim on.
 
     is_any    whether an action has limits, or had some
-    start, put_back  are called with those that may be started, and with those that have ended so
-    skip      is called with the key of a task that is not due, which this run claims no more before it is
+    start     is called with the attempts that may start
+    put_back  is called with the attempts that have ended because of a limit
+    skip      is called with the key of a task that is not due; this run does not claim it before it is
     """
 
     def __init__(
@@ -109,7 +113,7 @@ class Limiter:
         return STAYS if self._last_place > self._context.now() else timedelta(0)
 
     def free(self, action: str) -> int:
-        """How many tasks of this action that wait may be claimed now, as far as this run knows."""
+        """Return the number of waiting tasks of this action that may be claimed, as far as this run knows."""
         limit, semaphore = self._limit_of(action), self._semaphores.get(action)
         if not limit.is_any:
             return MOST_AT_A_TIME
@@ -276,7 +280,7 @@ class Limiter:
         return [self._soon() for _ in waited]
 
     def _time_of(self, action: str, now: datetime) -> timedelta:
-        """How long an attempt takes; at least as long as the longest one that is under way."""
+        """The mean time of an attempt, or the time of the longest one under way, if that is longer."""
         with self._counting:
             longest = now - min(self._under_way[action].values(), default=now)
             return max(self._mean_times.get(action, AN_ATTEMPT), longest, SHORTEST)

@@ -6,8 +6,8 @@ remembers the tasks that it has put back, and starts the first of them as soon a
 change of limits it also finds those that other runs have put back. If the run dies, their places still hold.
 
 A claim finds that a task is reserved, left running by a run, or owes a follow-up. Reserved tasks are left or
-dropped, and follow-ups are added. What a run left running is claimed as running, one at a time, as it may
-have killed its process.
+dropped, and follow-ups are added. A task that a run left running is claimed as running, one at a time: it
+may have killed its process.
 """
 
 import heapq
@@ -23,8 +23,8 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
-#: The keys that are read of each lane at a time, to find tasks that other runs have put back; and of all
-#: lanes, the tasks that are read then: one call of BatchGetItem.
+#: To find tasks that other runs have put back: the keys that are read of each lane at a time, and the tasks
+#: that are read of all lanes then, with one call of BatchGetItem.
 _READ, _AT_ONCE = 25, 100
 
 
@@ -55,9 +55,9 @@ class HeldTasks:
     def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
         """Read the next tasks of the lanes, if some of them may be started before their places.
 
-        Those are the tasks of lines that there were when limits were changed, if none is known; and once
-        after each claim of lanes, what runs that `died` with them had started. Behind many tasks of other
-        actions, they are found at their places.
+        After a change of limits: the tasks that waited in line then, as long as this run knows none of them.
+        Once after each claim of lanes: the tasks that the runs which `died` left running. A task behind many
+        of other actions is not found, and starts at its place.
         """
         lines = self._limiter.lines()
         self._has_more = self._has_more and bool(lines)
@@ -120,9 +120,9 @@ class Unclaimed:
         self._lanes = lanes
         self._attempts = attempts
         self._keys = attempts.not_claimed
-        self._left_running: dict[QueueKey, int] = {}  # the attempts of those that were read
-        self._started: QueueKey | None = None  # the one of them that was started last
-        self._next_at = NEVER  # when the next one is started, even if that is still under way
+        self._left_running: dict[QueueKey, int] = {}  # the attempts of tasks that were read
+        self._started: QueueKey | None = None  # the task of these that was started last
+        self._next_at = NEVER  # the next task starts then, even beside that one
 
     def settle(self) -> bool:
         """Read the tasks, once each, and see to those that need no claim. Returns whether there were any."""
@@ -136,8 +136,8 @@ class Unclaimed:
     def start_next(self, may_start: Callable[[QueueKey], bool]) -> bool:
         """Start the next task that was left running, if it may be started; tell whether it is.
 
-        Those with the fewest attempts are first: one that kills its process each time would keep the others
-        waiting until it is used up. One that is alone is not read before: that would cost a read.
+        The task with the fewest attempts is first, so that one which kills its process each time keeps no
+        others waiting. A task that is alone is not read before, which saves a read.
         """
         while self._keys:
             if self._keys[1:] and self.settle():

@@ -29,8 +29,8 @@ from duebell_worker.run.out_of_order import HeldTasks, Unclaimed
 from duebell_worker.run.report import RunReport
 from duebell_worker.run.waits import AHEAD, Shares, Waits, arm_watchdog, claimed_lease
 
-#: The run of a process ends after this time, even if the next one begins at once: only the end of a run
-#: measures the queue, and says in the arming record and the log what came of it.
+#: The run of a process ends after this time, even if the next one begins at once. Only the end of a run
+#: measures the queue, and notes its results in the arming record and the log.
 _LONGEST_STAY = timedelta(minutes=5)
 
 
@@ -42,14 +42,18 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
     lane or task is tried again, and does not end the run. One that it refuses for all of them is raised, most
-    often when the lanes are given back. If they are not given back, another run with the same id goes on
-    where this one failed, and any other run when the lease ends.
+    often when the lanes are given back. If they are not given back, another run with the same id can go on at
+    once, and any other run when the lease ends.
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
     measured: dict[str, int] = {}
     with closing(context.pool):
-        report = _set_rule(context) if lanes == () else _Run(context, lanes, measured).execute()
+        if lanes == ():
+            report = _set_rule(context)
+        else:
+            run = _Run(context, lanes)
+            report, measured = run.execute(), run.measured
         _outlast_late_setting(context)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
@@ -89,9 +93,12 @@ def _outlast_late_setting(context: RunContext) -> None:
 
 
 class _Run:
-    """A run that holds its lanes; it puts the metrics of the queue into `measured`, by name."""
+    """A run that holds its lanes.
 
-    def __init__(self, context: RunContext, lanes: Collection[int] | None, measured: dict[str, int]) -> None:
+    measured  the metrics of the queue, by name; empty until the run has ended, or if it does not measure
+    """
+
+    def __init__(self, context: RunContext, lanes: Collection[int] | None) -> None:
         self._context = context
         self._backend = context.backend
         self._lease = lease = claimed_lease(context, lanes)
@@ -109,7 +116,7 @@ class _Run:
         self._began = context.now()
         self._measures = context.metrics is not None and lease.seen.counting(self._began) != lease.seen
         self._sizes = self._backend.store.lane_sizes() if self._measures else {}
-        self._measured = measured
+        self.measured: dict[str, int] = {}
 
     def execute(self) -> RunReport:
         """Run what is due, give the lanes back and re-arm the rule."""
@@ -285,9 +292,9 @@ class _Run:
     def _known_heads(self) -> dict[int, datetime] | None:
         """Return the lanes' heads after this run as its last read tells, or None if they must be read.
 
-        That read saw the earliest task that was not due, and all before it have been started and have ended.
-        No lane with due tasks has an earlier one, but for those that the run has put back. Nor is one that
-        somebody changed while it ran: who did so may have died before the lane's due was lowered.
+        The read saw the earliest task that was not due, and all before it have been started and have ended.
+        No lane with due tasks has an earlier one, but for those that the run has put back. The heads must be
+        read if somebody changed a task while it ran: they may have died before they lowered the lane's due.
         """
         heads, attempts = self._lease.heads, self._attempts
         is_unsure = attempts.superseded or attempts.tally.stopped_early
@@ -302,8 +309,8 @@ class _Run:
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`.
 
-        With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
-        more to do than it has places for: then a successor of its own is needed.
+        With precision "second", a run that takes lanes over gets them. If this run had more to do than it has
+        places for, it needs a successor of its own instead.
         """
         heads = self._held.heads_with(heads)
         if self._measures:  # the sizes that answers to writes have told
@@ -324,7 +331,7 @@ class _Run:
             sizes=self._sizes if self._measures else None,
         )
         if self._lease.counts:
-            self._measured |= queue_metrics(
+            self.measured = queue_metrics(
                 self._lanes.counts, self._lease.seen, heads=heads, sizes=self._sizes, now=self._context.now()
             )
         return next_due

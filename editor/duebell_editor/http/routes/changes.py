@@ -39,7 +39,7 @@ class Reading(NamedTuple, Generic[_T]):
 
 
 class SharedReadings:
-    """The last reading of each key, for one event loop. Who asks while one is under way waits for it."""
+    """The last reading of each key, for one event loop. Callers who ask during a reading wait for it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -49,7 +49,7 @@ class SharedReadings:
     async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> tuple[_T, float]:
         """The value of `what` and when it was read: by `read` in a thread, unless younger than `max_age`.
 
-        An error is shared too. Who has waited for a reading takes it, however long it took.
+        An error is shared too. Callers who waited for a reading take it, however long it took.
         """
         asked_at = self._clock()
         async with self._locks.setdefault(what, asyncio.Lock()):

@@ -70,7 +70,7 @@ class Process:
     def __init__(
         self, worker: Worker, *, look_every: timedelta = LOOK_EVERY, drain_for: timedelta = DRAIN
     ) -> None:
-        """`drain_for` is the time that actions have when the process is told to end. Raises InvalidSettings."""
+        """`drain_for` is the time that actions have once the process is to end. Raises InvalidSettings."""
         self.look_every = look_every
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None

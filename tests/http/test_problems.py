@@ -38,7 +38,11 @@ def post(client: TestClient, body: str | bytes) -> Any:
     ("body", "field", "reason"),
     [
         ({"due": DUE}, "action", "is missing"),
-        ({"action": "x"}, "due", "is missing: say when it shall run, or give a `schedule`"),
+        (
+            {"action": "x"},
+            "due",
+            "is missing: give a time or a length of time from now; a new task can",
+        ),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
         ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),

@@ -90,7 +90,7 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
         case None:
             raise InvalidTask(
                 "due",
-                "is missing: give a time or a length of time from now; a new task can have a schedule instead",
+                "is missing: give a time or a length of time from now; a new task can have a schedule",
             )
         case _:
             raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")

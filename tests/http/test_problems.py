@@ -58,7 +58,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
     ],
 )
-def test_what_cannot_be_right_is_named_with_the_reason(
+def test_wrong_fields_are_named_with_the_reason(
     client: TestClient, body: object, field: str, reason: str
 ) -> None:
     document = problem(post(client, json.dumps(body)), 422)
@@ -162,7 +162,7 @@ def test_a_task_that_could_not_be_armed_is_named_and_was_stored(
         assert (moved["stored"], moved["id"]) == (True, id)
 
 
-def test_what_is_unexpected_shows_no_inside(client: TestClient, editor: Editor) -> None:
+def test_an_unexpected_error_shows_no_internals(client: TestClient, editor: Editor) -> None:
     with mock.patch.object(editor, "status", side_effect=RuntimeError("secret")):
         response = client.get("/api/status")
     problem(response, 500)

@@ -163,7 +163,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("body", "field", "says"), WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_right_names_the_field_and_the_way_out(body: object, field: str, says: str) -> None:
+def test_a_wrong_entry_names_the_field_and_the_way_out(body: object, field: str, says: str) -> None:
     error = wanted(body)
     assert isinstance(error, InvalidTask), error
     assert error.field == field

@@ -343,7 +343,7 @@ PLACES: list[tuple[Any, str]] = [
     (_RETRY, "limits: costs {} write units more"),
     ([N(AT_ONCE)], "deliveries: only delivers in batches claims {} tasks"),
     ([N(AT_ONCE)], "security: `add_many` inserts {} tasks with one call"),
-    ([N(intake_queue.AT_ONCE)], "deliveries: `SendMessageBatch`, {:w} at a time"),
+    ([N(intake_queue.MOST_ENTRIES)], "deliveries: `SendMessageBatch`, {:w} at a time"),
     (_OF_FAILURES, "deliveries: | {} | the task fails at once |"),
     ([N(payload.MAX_BYTES / 1024)], "deliveries: A payload may have {} KB"),
     ([N(payload.MAX_BYTES / 1024)], "how-to/django: {} KB at most"),

@@ -4,6 +4,7 @@ import asyncio
 import urllib.request
 from collections import Counter
 from contextlib import ExitStack
+from datetime import timedelta
 from http.client import HTTPResponse
 from unittest import mock
 
@@ -13,6 +14,7 @@ from duebell import AwsUnavailable
 from duebell_editor.http.routes import changes
 from duebell_editor.http.routes.changes import SharedReadings
 from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.instants import utc_now
 from duebell_shared.tasks.task import Task
 from tests.page.queue import SharedStore
 from tests.page.scene import Scene
@@ -141,3 +143,26 @@ def test_each_viewer_is_told_of_what_changes(monkeypatch: pytest.MonkeyPatch) ->
         scene.editor.move("sale-52", due=scene.editor.get("sale-52").due.replace(year=2030))
         while all_streams[2].readline() != b"event: changed\n":
             pass
+
+
+def test_a_change_says_whether_a_run_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_BUSY", "_QUIET", "_STEP"):
+        monkeypatch.setattr(changes, name, 0.05)
+    scene = Scene()
+    scene.furnish()
+    quiet = scene.store.read_record()
+    assert quiet
+    working = quiet.claimed("run-8", now=utc_now(), until=utc_now() + timedelta(hours=1))
+
+    def told(stream: HTTPResponse) -> bytes:
+        while stream.readline() != b"event: changed\n":
+            pass
+        return stream.readline()
+
+    with serving(scene.editor) as url, urllib.request.urlopen(f"{url}api/changes", timeout=30) as stream:
+        assert stream.readline() == b"event: ready\n"
+        held = scene.store.swap_record(quiet, working)
+        assert told(stream) == b'data: {"busy": true}\n'
+        assert held
+        assert scene.store.swap_record(held, quiet)
+        assert told(stream) == b'data: {"busy": false}\n'

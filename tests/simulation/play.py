@@ -37,7 +37,7 @@ def main() -> int:
     """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
     parser.add_argument("--scenario", choices=SCENARIOS, help="of many, a mix; of one, everything")
-    parser.add_argument("--weather", choices=WEATHER, help="of many, a mix of the last two; of one, rough")
+    parser.add_argument("--weather", choices=WEATHER, help="of many, a mix; of one, rough")
     parser.add_argument("--over", choices=Over, type=Over, help="the store: of many, both; of one, the twin")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--processes", type=int, help="processes that play; as many as cores if not given")

@@ -12,11 +12,11 @@ from .parts.relaning import Relaning
 from .parts.resting import Resting
 from .parts.timing_out import TimingOut
 from .parts.transacting import Transacting
-from .weather import CALM, ONE_LANE_OUT, ROUGH, Faults
+from .weather import CALM, CRASHES, ONE_LANE_OUT, ROUGH, Faults
 
 __all__ = ["SCENARIOS", "WEATHER", "everything"]
 
-WEATHER = {"calm": CALM, "rough": ROUGH, "one-lane-out": ONE_LANE_OUT}
+WEATHER = {"calm": CALM, "crashes": CRASHES, "rough": ROUGH, "one-lane-out": ONE_LANE_OUT}
 
 _CHANGED = {"are_changed": True}
 

@@ -15,8 +15,8 @@ from tests.simulation.parts.putting_off import PuttingOff
 from tests.simulation.parts.relaning import Relaning
 from tests.simulation.parts.timing_out import TimingOut
 from tests.simulation.promises import lateness
-from tests.simulation.scenarios import SCENARIOS
-from tests.simulation.weather import CALM, ONE_LANE_OUT, ROUGH, Faults
+from tests.simulation.scenarios import SCENARIOS, WEATHER
+from tests.simulation.weather import CALM, ROUGH, Faults
 from tests.simulation.world import Process
 
 pytestmark = pytest.mark.slow
@@ -33,9 +33,6 @@ UNANSWERED = 20.0
 #: Seconds: a quick delivery; a run's claim and its watchdog; until the last of sixteen tasks of one moment is
 #: started, of up to half a second each on four places; and between two looks of a process.
 DELIVERED, ARMED, PROMPT, LOOK = 5.0, 2.0, 2.5, 1.0
-
-#: Processes die at any call, and calls fail; but clocks agree, and no process stands still past its lease.
-CRASHES = Faults(crash=0.02, refuse=0.02, fail=0.01, duplicate=0.1, drop=0.1)
 
 #: Half of all settings of the rule go unanswered, and take effect later, while the run can wait for that.
 LATE_SETTINGS = Faults(late_setting=0.5, seconds=1200)
@@ -64,37 +61,38 @@ UNANSWERED_TRIES = ("now", "later", "never")
 
 
 @pytest.mark.parametrize(
-    ("scenario", "faults", "over", "seeds", "happens"),
+    ("scenario", "weather", "over", "seeds", "happens"),
     [
-        pytest.param("plain", ROUGH, Over.TWIN, range(100), (), id="plain-1"),
-        pytest.param("plain", ROUGH, Over.TWIN, range(100, 200), (), id="plain-2"),
-        pytest.param("plain", ROUGH, Over.WIRE, range(30), UNANSWERED_TRIES, id="plain-wire"),
-        pytest.param("plain", ONE_LANE_OUT, Over.TWIN, range(40), (), id="plain-lane-out"),
-        pytest.param("everything", CALM, Over.TWIN, range(20), ALL, id="everything-calm"),
-        pytest.param("everything", ROUGH, Over.TWIN, range(1_000, 1_030), ALL, id="everything-1"),
-        pytest.param("everything", ROUGH, Over.TWIN, range(1_030, 1_060), ALL, id="everything-2"),
-        pytest.param("everything", ROUGH, Over.WIRE, range(2_000, 2_008), ALL[3:8], id="everything-wire"),
-        pytest.param("processes", ROUGH, Over.TWIN, range(20), IN_PROCESSES, id="processes"),
-        pytest.param("processes", ROUGH, Over.WIRE, range(3), IN_PROCESSES[:1], id="processes-wire"),
-        pytest.param("processes", ONE_LANE_OUT, Over.TWIN, range(5), IN_PROCESSES, id="processes-lane-out"),
-        pytest.param("limits", CALM, Over.TWIN, range(30), ("waited", *IN_PROCESSES), id="limits-calm"),
-        pytest.param("limits", CRASHES, Over.TWIN, range(1_000, 1_020), ("waited",), id="limits-crashes"),
-        pytest.param("limits", ROUGH, Over.TWIN, range(16), ("waited",), id="limits-rough"),
-        pytest.param("changed-limits", CALM, Over.TWIN, range(15), ("parked",), id="changed-calm"),
-        pytest.param("changed-limits", ROUGH, Over.TWIN, range(15), ("parked",), id="changed-rough"),
+        pytest.param("plain", "rough", Over.TWIN, range(100), (), id="plain-1"),
+        pytest.param("plain", "rough", Over.TWIN, range(100, 200), (), id="plain-2"),
+        pytest.param("plain", "rough", Over.WIRE, range(30), UNANSWERED_TRIES, id="plain-wire"),
+        pytest.param("plain", "one-lane-out", Over.TWIN, range(40), (), id="plain-lane-out"),
+        pytest.param("everything", "calm", Over.TWIN, range(20), ALL, id="everything-calm"),
+        pytest.param("everything", "rough", Over.TWIN, range(1_000, 1_030), ALL, id="everything-1"),
+        pytest.param("everything", "rough", Over.TWIN, range(1_030, 1_060), ALL, id="everything-2"),
+        pytest.param("everything", "rough", Over.WIRE, range(2_000, 2_008), ALL[3:8], id="everything-wire"),
+        pytest.param("processes", "rough", Over.TWIN, range(20), IN_PROCESSES, id="processes"),
+        pytest.param("processes", "rough", Over.WIRE, range(3), IN_PROCESSES[:1], id="processes-wire"),
+        pytest.param("processes", "one-lane-out", Over.TWIN, range(5), IN_PROCESSES, id="processes-lane-out"),
+        pytest.param("limits", "calm", Over.TWIN, range(30), ("waited", *IN_PROCESSES), id="limits-calm"),
+        pytest.param("limits", "crashes", Over.TWIN, range(1_000, 1_020), ("waited",), id="limits-crashes"),
+        pytest.param("limits", "rough", Over.TWIN, range(16), ("waited",), id="limits-rough"),
+        pytest.param("changed-limits", "calm", Over.TWIN, range(15), ("parked",), id="changed-calm"),
+        pytest.param("changed-limits", "rough", Over.TWIN, range(15), ("parked",), id="changed-rough"),
     ],
 )
 def test_what_duebell_promises_holds_whatever_goes_wrong(
-    scenario: str, faults: Faults, over: Over, seeds: range, happens: tuple[str, ...]
+    scenario: str, weather: str, over: Over, seeds: range, happens: tuple[str, ...]
 ) -> None:
     broken = {}
     happened: Counter[str] = Counter()
     for seed in seeds:
-        history = SCENARIOS[scenario](seed, faults, over=over).run()
+        history = SCENARIOS[scenario](seed, WEATHER[weather], over=over).run()
         if problems := history.problems():
             broken[seed] = problems
         happened += history.happened
-    assert not broken, f"replay with: python -m tests.simulation.play --trace --seed {min(broken)}"
+    replay = f"--scenario {scenario} --weather {weather} --over {over} --seed {min(broken, default=None)}"
+    assert not broken, f"replay with: python -m tests.simulation.play --trace {replay}"
     assert {what for what in happens if not happened[what]} == set()
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import NEVER
 
-__all__ = ["CALM", "ONE_LANE_OUT", "ROUGH", "SERVICES", "Faults", "LaneOutage", "Outage"]
+__all__ = ["CALM", "CRASHES", "ONE_LANE_OUT", "ROUGH", "SERVICES", "Faults", "LaneOutage", "Outage"]
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +63,9 @@ class LaneOutage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CALM = Faults()
+
+#: Processes die at any call, and calls fail; but clocks agree, and no process stands still past its lease.
+CRASHES = Faults(crash=0.02, refuse=0.02, fail=0.01, duplicate=0.1, drop=0.1)
 
 #: Seven calls in a hundred fail, one invocation in ten is dropped once, one ring in thirty is lost, clocks
 #: are a minute apart, and in one history of four a service is out for up to an hour.

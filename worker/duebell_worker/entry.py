@@ -3,12 +3,12 @@
 `DUEBELL_WORKER` names it as `module:attribute`. Without it there are no actions, and every task fails with a
 message that says so.
 
-The user's module is imported in the first invocation, not while Lambda initialises the process: an
-initialisation may take ten seconds, and what it began is lost if it takes longer.
+The user's module is imported in the first invocation, not while Lambda initialises the process. An
+initialisation may take ten seconds; if it takes longer, its work is lost.
 https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 
-With SnapStart it is imported before Lambda takes the snapshot, where it may take minutes, and the first
-invocation of each process that is restored finds it there.
+With SnapStart it is imported before Lambda takes the snapshot, where it may take minutes. The first
+invocation of each restored process finds it there.
 https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
 """
 
@@ -138,8 +138,8 @@ def _worker() -> Worker:
         worker = load(name)
     except BaseException as error:
         # Problem: the user's module cannot be imported, so no run arms the rule. Solution: Lambda invokes
-        # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one;
-        # and so on, until a version that works is deployed.
+        # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one.
+        # That goes on until a version that works is deployed.
         registration.fail(error)
         raise
     worker.reuse(backend)

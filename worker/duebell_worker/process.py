@@ -63,14 +63,14 @@ class Process:
     look_every  the time between two reads of the arming record, a read unit each
     stop_at     from then on no task is started; None until the process is told to end
     leave_at    attempts that still run then are ended as failed, and retried later
-    unfinished  how many attempts were ended so
+    unfinished  the number of attempts that were ended so
     is_worn_out  whether it ends because half of its places are lost; then another must be started
     """
 
     def __init__(
         self, worker: Worker, *, look_every: timedelta = LOOK_EVERY, drain_for: timedelta = DRAIN
     ) -> None:
-        """`drain_for` is how long actions may go on when it is told to end. Raises InvalidSettings."""
+        """`drain_for` is the time that actions have once the process is to end. Raises InvalidSettings."""
         self.look_every = look_every
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None
@@ -91,7 +91,7 @@ class Process:
 
         Makes the worker known first. A failure is logged, and the failed call is tried again, except for the
         first read of the record. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes
-        could not be given back in the end: then they are free when the lease is over.
+        could not be given back in the end. They are free when the lease is over.
         """
         self._read_record()
         self._worker.register()
@@ -163,8 +163,8 @@ class Process:
             return self.look_every
         if claim_in > timedelta(0):
             return min(claim_in, self.look_every)
-        # Without a pause only after a run that had something to do: the next one might find the lanes held
-        # again, or the same task that it cannot run.
+        # After a run that had nothing to do, there is a pause: the next one might find the lanes held again,
+        # or the same task that it cannot run.
         return timedelta(0) if self._run() else self.look_every
 
     def _read_record(self) -> datetime:

@@ -91,7 +91,7 @@ class Worker:
     ) -> None:
         """Settings default to the environment's, the session to the AWS SDK's own.
 
-        concurrency  how many actions run at a time
+        concurrency  the most actions that run at a time
         backend      stands in for settings and session, for tests with a clock of their own
         pool         makes the pool of threads that they run in, for tests likewise
         """
@@ -209,9 +209,10 @@ class Worker:
         the task, and the payload's fields by keyword: `def put_on_sale(task: Task, *, item: int)`. It may be
         `async`. Tasks run at least once, so make it idempotent: `task.id` and `task.attempt` help.
 
-        An error that it raises is a failed attempt, retried after the `backoff` until `attempts`, five unless
-        given, are used up; `Retry` and `Abort` decide otherwise. A task that has failed for good is given to
-        the action or delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
+        An error that it raises is a failed attempt. It is retried after the `backoff`, until all `attempts`
+        are used up; there are five by default. `Retry` and `Abort` decide otherwise. A task that has failed
+        for good is given to the action or delivery `on_failed`, unless the task says otherwise: see
+        `Editor.add`.
 
         An attempt that takes longer than `timeout` has failed then, as `TimedOut`. A later result is not
         recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
@@ -241,7 +242,7 @@ class Worker:
 
         to           the ARN of a queue, topic, event bus, Lambda function or state machine; or an https URL
         form         "payload" or "envelope"; if not given, the envelope for buses and the payload for others
-        attempts     how often a task is tried, with `backoff` between; 5 times
+        attempts     the most attempts at a task, with `backoff` between; 5 if not given
         group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
@@ -306,8 +307,8 @@ class Worker:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 
         It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * * *)", timezone="Asia/Tokyo")`.
-        `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: they add
-        tasks, change them, and cancel those that are declared no more. A paused task stays paused. The other
+        `duebell deploy`, `duebell sync` and `Editor.sync` make the queue as the code declares it. They add
+        and change tasks, and cancel those that are declared no more. A paused task stays paused. The other
         arguments are those of `Editor.add`, but for those of one-off tasks, `start`, `end` and `max_runs`.
 
         Raises TypeError, ValueError, InvalidTask and InvalidSchedule.
@@ -335,10 +336,10 @@ class Worker:
     def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
         """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.
 
-        The run's id is `<request id>.<nonce>`. If another try of the same request holds lanes, which most
-        often died, it first waits for the end of that lease: about a minute, when Lambda tries again.
-        If AWS is unavailable, the run is tried again: the ring that started it does not come twice, and
-        Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
+        The run's id is `<request id>.<nonce>`. If another try of the same request holds lanes, it most often
+        died. Then this one first waits for the end of that lease: about a minute, when Lambda tries again. If
+        AWS is unavailable, the run is tried again: the ring that started it does not come twice, and Lambda
+        invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
         """
         with invocation(getattr(context, "aws_request_id", None)):
             if not self._is_registered:

@@ -137,7 +137,7 @@ class DuebellBackend(BaseTaskBackend):
         """The result of a task, in one read. Raises TaskResultDoesNotExist, AwsError and NotDeployed.
 
         Its action must be a task in a module `tasks` of an installed app, or in another module that this
-        process has imported. Of a done task, arguments of more than 2 KB are not kept; the result has none.
+        process has imported. The result of a done task has no arguments if they were more than 2 KB.
         """
         editor = self.editor
         try:

@@ -47,7 +47,7 @@ _UNKNOWN_RUN = "unknown"
 class AttemptFailed(Exception):
     """The class of errors in a result that duebell found itself, or whose own class is not known any more.
 
-    Such as a worker that died, a task that was cancelled, and attempts before the last one. The error's
+    It stands for a worker that died, a cancelled task, and attempts before the last one. The error's
     `traceback` says what happened.
     """
 
@@ -76,7 +76,7 @@ class DuebellResult(TaskResult):
     def return_value(self) -> Any:
         """The result of the task function, as JSON's own types. Raises ValueError if that was not kept.
 
-        So does Django for a task that has not finished or has failed.
+        Django raises it too for a task that has not finished or has failed.
         """
         value = TaskResult.return_value.fget(self)
         if isinstance(value, NotKept):

@@ -49,10 +49,10 @@ def _check_threads(threads: object) -> int:
 class AsyncEditor:
     """An Editor whose methods are coroutines, for asyncio: FastAPI, aiohttp and the like.
 
-    It has the methods of an Editor, with the same parameters, results and errors; but not `transaction`,
-    whose block makes calls: make one in a function of yours, by `asyncio.to_thread`. Each call is made in one
-    of a few threads; further calls wait for a thread. Make one and keep it; it may be used by several event
-    loops. `async with` closes it at the end.
+    It has the methods of an Editor, with the same parameters, results and errors. It has no `transaction`,
+    whose block makes calls: use an Editor in a function of yours, by `asyncio.to_thread`. Each call is made
+    in one of a few threads; further calls wait for a thread. Make one and keep it; it may be used by several
+    event loops. `async with` closes it at the end.
 
     When a coroutine is cancelled, as by a time-out, a call that waits for a thread is not made. A call that
     has begun is not stopped and may take effect: repeat an add with an id of your own and `if_exists="keep"`.

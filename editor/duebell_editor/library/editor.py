@@ -657,8 +657,8 @@ class Editor:
         """Store a task that is run only if a transaction of your own confirms it. Returns its reservation.
 
         Put the reservation's `confirm` among the `TransactItems` of your client, or give it to pynamodb's
-        `TransactWrite`: then the task is added if and only if that transaction is committed. `transaction()`
-        does both.
+        `TransactWrite`. The task is added if and only if that transaction is committed. `transaction()` does
+        both.
 
         action, fields  those of `add`, but for `if_exists`, `max_wait` and `rev`
         grace           how long the transaction has time, 10 seconds to an hour
@@ -711,9 +711,8 @@ class Editor:
         closed      weekly hours in which nothing is started: "22:00-06:00 Europe/Berlin" or "sat,sun"; in
                     UTC unless they name a time zone. "never" opens the action, None is as declared
 
-        A limit that is not given stays as it was. Runs that are under way follow within a minute. Tasks of
-        an action that was paused or closed are started as soon as its limits allow, and so are those that
-        waited for an earlier limit.
+        A limit that is not given stays as it was. Runs that are under way follow within a minute. Tasks that
+        waited for a pause, for closed hours or for an earlier limit start as soon as the limits allow.
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """

@@ -164,9 +164,9 @@ def _check_recurrence(recurrence: Recurrence) -> None:
 def _as_it_goes_on(task: Task) -> Task:
     """The task as it goes on in this queue.
 
-    Another version may have kept more history. Nobody here knows the result of an attempt that was running,
-    so it does not count. A task that waits for its action's limit may be parked up to a day ahead; here it is
-    where it was before, as this queue has other limits.
+    Another version may have kept more history, which is cut. Nobody here knows the result of an attempt that
+    was running, so it does not count. A task that waits for its action's limit may be parked up to a day
+    ahead. This queue has other limits, so the task is put back to its time before that.
     """
     task = replace(
         task,
@@ -204,7 +204,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 def export_tasks(queue: Queue) -> Iterator[bytes]:
     """Each task as one line of JSON, read as it is consumed; history that has expired is left out.
 
-    So are reserved tasks: their transactions cannot confirm them in another queue.
+    Reserved tasks are left out as well: their transactions cannot confirm them in another queue.
     A task that changes meanwhile may be exported as it was, as it is, or both; one that ends may be missed.
     For an exact copy, stop editors and the rule.
     """

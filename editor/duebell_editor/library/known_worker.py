@@ -41,11 +41,11 @@ class _Problem(NamedTuple):
 class KnownWorker:
     """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
 
-    A payload is refused that cannot fit its type. If the type may convert it, or leaves out one of its
-    fields, that is a warning.
+    A payload is refused that cannot fit its type. It is a warning if the type may convert the payload, or
+    leaves out one of its fields.
 
-    While nothing is known, every task is right: no worker has started yet, a new one is starting or could
-    not, or the record cannot be read.
+    While nothing is known, every task is right. Nothing is known before the first worker has started, while a
+    new one is starting or could not, and if the record cannot be read.
     """
 
     def __init__(self, backend: Backend) -> None:

@@ -1,7 +1,7 @@
 """Brings the recurring tasks of the queue to what the worker's code declares.
 
-Repeating it is safe, also after a crash in the middle. The worker record lists the tasks that were ever added
-for a declaration, before they are added; one that is declared no more leaves the list after it was cancelled.
+Repeating it is safe, also after a crash in the middle. The worker record lists the ids of declared tasks. An
+id enters the list before its task is added, and leaves it once the task is declared no more and cancelled.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

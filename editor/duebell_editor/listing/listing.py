@@ -1,8 +1,8 @@
 """Listing tasks by time, page by page: those in the queue by when they run next, others by when they ended.
 
 Both are read from an index, so a page costs what it shows, however much is stored. Tasks whose ids begin with
-the same text, a group, may be few in a long index. So they are read by their ids as well, in turns, and
-whichever comes to an end first makes the page.
+the same text, a group, may be few in a long index. So a group is read in turns by the index and by its ids.
+The way that comes to an end first makes the page.
 """
 
 import heapq
@@ -114,12 +114,12 @@ class Group:
 def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
     """The page of tasks that the filter asks for: full, unless it is the last.
 
-    `most_keys` limits the search for rare tasks in a long index: the page may then hold fewer tasks than were
+    `most_keys` limits the search for rare tasks in a long index. The page may then hold fewer tasks than were
     asked for, and its cursor goes on where the search stopped. The search for the first task goes on to the
     end: an empty page is the last.
 
-    Within a page, tasks of the same moment are ordered by id. A listing of a group goes on by the way that
-    made its first page: between pages, only a way of reading keeps to its own order of the same moment.
+    Within a page, tasks of the same moment are ordered by id. Between pages, the two ways to read a group
+    order them differently. So all pages of a group are read by the way that made the first one.
     """
     if which.overdue:
         which = which.as_of(queue.record(), queue.clock())
@@ -166,8 +166,8 @@ def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Position 
 def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> Page:
     """A page of the tasks with this beginning, of any status, in order of their ids' UTF-8.
 
-    Each lane is read with one call, which may end before the lane does: then only what is before the first of
-    these ends is told, and the cursor, an id, goes on from there.
+    Each lane is read with one call, which may end before the lane does. Then the page has only tasks before
+    the first of these ends, and the cursor, an id, goes on from there.
     """
     if not prefix:
         raise InvalidQuery("prefix", "must not be empty: say how the ids begin")

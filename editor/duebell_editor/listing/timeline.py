@@ -2,9 +2,9 @@
 
 In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
 and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
-timeline costs 20 calls at most in a queue of four lanes, however long that is; where tasks are overdue, one
-more for each lane, to leave out those that only owe a follow-up; and where actions are paused a read and up
-to 20 counts more.
+timeline costs 20 calls at most in a queue of four lanes, however long the queue is. Overdue tasks cost one
+call more for each lane, to leave out tasks that only owe a follow-up. Paused actions cost one read and up to
+20 counts more.
 """
 
 import bisect

@@ -1,10 +1,9 @@
 """Plays a queue without I/O, and tells which task starts when, by which ring and which run.
 
-It takes the same steps as a worker's runs (`duebell_worker.run`), by the same rules: the minute that the rule
-is set to, the recurrence of a task, the semaphore of a limited action. It leaves out failures: every
-call takes no time, every ring comes, every attempt takes the time of its action and is done. So what waits
-for a limit starts at the place that the semaphore gives it; a run starts it earlier if its guess was wrong.
-Pure.
+It follows the rules of a worker's runs (`duebell_worker.run`): the minute that the rule is set to, the
+recurrence of a task, the semaphore of a limited action. It leaves out failures: every call takes no time,
+every ring comes, every attempt takes the time of its action and is done. A task that waits for a limit starts
+at the place that the semaphore gives it. A real run starts it earlier if that guess was wrong. Pure.
 """
 
 import heapq
@@ -422,5 +421,5 @@ class Played:
 
 
 def _order(one: _Waiting) -> tuple[datetime, datetime, str]:
-    """The order of tasks that wait for one limit: who has waited longest is first."""
+    """The order of tasks that wait for one limit: the longest wait comes first."""
     return one.since, one.queued, one.id

@@ -1,7 +1,7 @@
 """The limits of actions as they are now, and how many tasks wait for them.
 
-Tasks of a paused action wait at times that nothing else is due at, so they are counted by the index. Of those
-that wait for a rate or a number at a time, the action's semaphore tells how many there are, about.
+Tasks of a paused action wait at times that nothing else is due at, so they are counted by the index. Tasks
+that wait for a rate or a number at a time are counted, about, by the action's semaphore.
 """
 
 from collections.abc import Collection, Iterator

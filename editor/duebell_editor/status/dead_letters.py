@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.intake_queue import AT_ONCE, DEAD_LETTERS, DeadLetters, is_missing, queue_url
+from duebell_shared.aws.intake_queue import DEAD_LETTERS, MOST_ENTRIES, DeadLetters, is_missing, queue_url
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, InvalidInput
 from duebell_shared.instants import Instant
@@ -80,7 +80,7 @@ def _delete(client: Any, url: str, messages: list[Any], wanted: Sequence[Any]) -
 
 @contextmanager
 def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, list[Any]]]:
-    """A client, the queue's URL, and its messages. Those that are left in the list are given back."""
+    """A client, the queue's URL, and its messages. Messages that are left in the list are given back."""
     name = f"{backend.rule.name}-{queue}"
     if queue is DeadLetters.INTAKE:
         if backend.intake is None:
@@ -100,10 +100,10 @@ def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, 
         try:
             yield client, url, left
         finally:
-            for start in range(0, len(left), AT_ONCE):
+            for start in range(0, len(left), MOST_ENTRIES):
                 entries = [
                     {"Id": str(place), "ReceiptHandle": one["ReceiptHandle"], "VisibilityTimeout": 0}
-                    for place, one in enumerate(left[start : start + AT_ONCE])
+                    for place, one in enumerate(left[start : start + MOST_ENTRIES])
                 ]
                 client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
     except (BotoCoreError, ClientError) as error:
@@ -115,7 +115,7 @@ def _receive(client: Any, url: str) -> dict[str, Any]:
     """Some messages of the queue, by their ids."""
     answer = client.receive_message(
         QueueUrl=url,
-        MaxNumberOfMessages=AT_ONCE,
+        MaxNumberOfMessages=MOST_ENTRIES,
         VisibilityTimeout=_HIDDEN,
         WaitTimeSeconds=_WAIT,
         MessageAttributeNames=["All"],

@@ -1,6 +1,6 @@
-"""The doctor: what takes more reads than the status to find, and the repair of what wakes the worker.
+"""The doctor: problems that take more reads than the status to find, and the repair of what wakes the worker.
 
-Whether the worker's role may send to the targets of deliveries cannot be seen from here.
+It cannot see whether the worker's role may send to the targets of deliveries.
 """
 
 from collections.abc import Iterator

@@ -254,7 +254,7 @@ def _worker_problem(error: Failure, bell: BellKind) -> Problem:
 def _with_message_queues(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
     """The status with the messages of the intake queue, if there is one, and of all dead-letter queues.
 
-    Where they may not be counted, or SQS does not answer, there are no counts, and the doctor says why.
+    There are no counts if the caller may not count them, or SQS does not answer; the doctor says why.
     """
     sqs, place = backend.sqs, {"region": status.region, "account": status.account}
     if sqs is None or not status.region:

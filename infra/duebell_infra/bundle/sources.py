@@ -61,9 +61,9 @@ def own_files() -> Files:
 def actions_files(actions: str, *, folder: Path | None = None) -> Files:
     """The top-level package or module that `actions`, a `module:attribute`, is in, and what it imports.
 
-    That is: packages, whole, and modules of the project, found by following their imports; not what is
-    installed, which the requirements bring. All are looked for as Python would, first in `folder` (the
-    current one if not given), and not imported. Left out are tests, caches and whatever is hidden. Raises
+    These are whole packages and modules of the project, found by following their imports. Installed packages
+    are left out, because the requirements bring them; so are tests, caches and whatever is hidden. All are
+    looked for as Python would, first in `folder` (the current one if not given), and not imported. Raises
     BundleFailed.
     """
     reference = _REFERENCE.fullmatch(actions)

@@ -102,10 +102,10 @@ def deploy(
 ) -> Settings:
     """Create or update the stack and arm its rule; returns the settings that clients need.
 
-    `say` is given a line for each step, `progress` one for each change of a resource, and `synced`, or else
-    `say`, one for each recurring task that is changed.
+    `say` is given a line for each step, and `progress` one for each change of a resource. `synced` is given
+    one for each recurring task that is changed; `say` if there is no `synced`.
 
-    Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
+    To deploy again what is deployed changes nothing, and an armed rule stays as it is whatever else
     changes. The worker is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the
     worker cannot start), BundleFailed and what `Editor.ensure_armed` raises.
     """

@@ -55,7 +55,7 @@ class Stack:
     def apply(self, template: str, parameters: Mapping[str, str], *, tags: Mapping[str, str]) -> str:
         """Create the stack, or update what differs; return `created`, `updated` or `nothing to change`.
 
-        What is left of a creation that failed is deleted first. Raises DeployFailed with AWS's reasons.
+        The remains of a creation that failed are deleted first. Raises DeployFailed with AWS's reasons.
         """
         with aws_calls(f"the stack {self.name}"):
             self._delete_remains()

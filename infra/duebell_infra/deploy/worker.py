@@ -84,9 +84,9 @@ def _never_ends(function: str) -> str:
 def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
     """Bring the queue to what the worker declares.
 
-    `say` is given a line for each task that was changed, one for each that could not be, and one with the
-    minute that the rule rings by then. A worker that has not started yet is only told of. Raises AwsError and
-    NotArmed.
+    `say` is given a line for each task that was changed, and for each that could not be. The last line has
+    the minute that the rule rings in after the changes. A worker that has not started yet is only told of.
+    Raises AwsError and NotArmed.
     """
     try:
         report = editor.sync()

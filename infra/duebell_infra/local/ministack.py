@@ -190,8 +190,8 @@ _SECRET = "not-secret"  # noqa: S105
 def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
     """A session for the stack at this endpoint, with its region and its access key.
 
-    Set here rather than in the environment, so that a process can talk to an embedded stack and to AWS, or to
-    two stacks, and so that a variable the user has set does not win.
+    They are set here and not in the environment. So a process can talk to an embedded stack and to AWS, or to
+    two stacks, and a variable that the user has set does not win.
     """
     # A profile that the environment names need not exist here, and must not matter.
     inner = EndpointSession(session_vars={"profile": (None, None, None, None)})

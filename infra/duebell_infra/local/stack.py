@@ -44,8 +44,8 @@ class EmbeddedStack:
     say           is given a line for every step
     synced        is given a line for each recurring task that is changed, also by a reload
 
-    `settings` are for an Editor of the stack that is started. What the worker and its actions write is in the
-    file `worker_log` at once, and in CloudWatch Logs when a run has ended.
+    `settings` are for an Editor of the stack that is started. The output of the worker and its actions is
+    in the file `worker_log` at once, and in CloudWatch Logs when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
 

@@ -158,9 +158,9 @@ class NotMade(Wrong):
 class Scene:
     """One verify: the scheduler, AWS's answers, and the verify's own tasks.
 
-    Its tasks are recognisable, never a user's, and gone afterwards. Those that no run is to see are in LANE,
-    which no run, listing, export or count reads. All of them expire. The others, which a run starts, are
-    ordinary tasks of the built-in action, which does nothing.
+    Its tasks are recognisable, never a user's, and gone afterwards. Tasks that no run may see are in LANE,
+    which no run, listing, export or count reads; they all expire. Tasks that a run starts are ordinary tasks
+    of the built-in action, which does nothing.
 
     now              when it began, in whole seconds, for DynamoDB's time to live counts those
     right            a queue in memory with the same tasks: its answers are the right ones

@@ -1,7 +1,7 @@
 """Checks of the queue's table: writes, reads and records, on tasks in a lane that no run reads.
 
-Each is a list of calls. They are made on the table and on a queue in memory, which has the same tasks and
-keeps the same contract: its answers are the right ones.
+Each is a list of calls. They are made on the table and on a queue in memory. That queue has the same tasks
+and keeps the same contract, so its answers are the right ones.
 """
 
 import uuid

@@ -20,7 +20,7 @@ DEAD_LETTERS = "-dead-letters"
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 #: https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
-AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
+MOST_ENTRIES, _BATCH_BYTES = 10, 240 * 1024
 
 _T = TypeVar("_T")
 
@@ -119,10 +119,10 @@ class IntakeQueue:
         """
         client = self._sqs.client(region)
         every = list(returned)
-        for start in range(0, len(every), AT_ONCE):
+        for start in range(0, len(every), MOST_ENTRIES):
             entries = [
                 {"Id": str(place), "ReceiptHandle": one.receipt, "VisibilityTimeout": one.seconds}
-                for place, one in enumerate(every[start : start + AT_ONCE])
+                for place, one in enumerate(every[start : start + MOST_ENTRIES])
             ]
             try:
                 answer = client.change_message_visibility_batch(
@@ -168,7 +168,7 @@ def queue_url(client: Any, account: str, name: str) -> str:
     return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
 
 
-def in_calls(sized: Iterable[tuple[_T, int]], *, most: int = AT_ONCE) -> Iterator[list[_T]]:
+def in_calls(sized: Iterable[tuple[_T, int]], *, most: int = MOST_ENTRIES) -> Iterator[list[_T]]:
     """Divide items, each with its size in bytes, into batches that fit one call; a large one goes alone."""
     batch: list[_T] = []
     batch_size = 0

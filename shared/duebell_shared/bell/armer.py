@@ -92,7 +92,7 @@ class LanesChanged(Exception):
 class Armer:
     """Changes the arming record by compare-and-swap, and makes the rule follow it.
 
-    lease  how long a run holds lanes in a rehearsal, where none is renewed while an action works; else None
+    lease  the lease of a run in a rehearsal, where none is renewed while an action works; else None
     """
 
     store: Store
@@ -140,11 +140,11 @@ class Armer:
         A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
 
         seen     the record as it was seen last: the first try saves a read, and fails if it has changed since
-        applier  takes hold of the rule by the same write if the rule must then be set; `ensure` sets it; each
+        applier  takes hold of the rule by the same write if the rule must then be set. `ensure` sets it. Each
                  call needs a name of its own
 
-        Problem: the answer to a write is lost, and the SDK's next try of it is refused: it looks as if others
-        had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
+        Problem: the answer to a write is lost, and the SDK's next try of it is refused. It looks as if others
+        had got in first, and nobody would hold the rule. Solution: the name tells whose write it was.
         """
         give_up = self.clock() + PATIENCE
         for tries in range(_TRIES):

@@ -7,7 +7,7 @@ order of steps around it, in `armer.py`, makes the promise:
 * an editor writes its task, *then* lowers its lane's due, *then* has the rule follow;
 * a run claims lanes and arms its own watchdog (the end of its lease) before it does anything else. It sets a
   lane's due to never *before* it reads the queue's head, so that the record shows all that is added from then
-  on. The rule rings again some minutes after its minute: where such an echo comes soon after the end of the
+  on. The rule rings again some minutes after its minute. If such an echo comes soon after the end of the
   lease, it is the watchdog, and the rule is not set;
 * `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
 """
@@ -73,7 +73,7 @@ class Fullest(msgspec.Struct, frozen=True, kw_only=True):
     """The fullest lane as it was measured last: DynamoDB measures whole GB, with a write, now and then.
 
     bytes        of its item collection: tasks that wait and history; the index of the past is no part of it
-    measured_at  when
+    measured_at  when it was measured
     """
 
     lane: int
@@ -81,16 +81,16 @@ class Fullest(msgspec.Struct, frozen=True, kw_only=True):
     measured_at: Instant
 
 
-#: The longest time from the end of a lease to an echo that is its watchdog: the first echo is so soon after
-#: the end of each lease that begins within the ring's minute.
+#: The longest time from the end of a lease to an echo that is its watchdog. If the lease begins within the
+#: ring's minute, the first echo comes within this time.
 ECHO_SOON = timedelta(minutes=2)
 
 
 #: A ring counts as missed when no claim follows within this time of its minute.
 GRACE = timedelta(minutes=2)
 
-#: The rule rings this long before a due date when tasks are to start to the second: it rings anywhere within
-#: its minute, after that of the rounding up to a whole one, and takes some seconds to start a run.
+#: The rule rings this long before a due date when tasks are to start to the second: a minute for rounding up
+#: to a whole minute, a minute in which it rings anywhere, and some seconds to start a run.
 HEAD_START = timedelta(seconds=130)
 
 #: Far longer than any lease, and than any hold on the rule.
@@ -131,13 +131,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                    for; None when unknown
     rings_at       the minute it will ring in; None at the sentinel, or when unknown
     echo_of        the minute it is set to, if `rings_at` is an echo of that; else None
-    applier        who may call PutRule, until `applier_until`
-    head_start     how long before a due date it must ring; set by the worker, which waits for so long
-    called_at      when a run was called directly that has not come yet
+    applier        the process that may call PutRule, until `applier_until`
+    head_start     the time before a due date at which it must ring; set by the worker, which waits that long
+    called_at      when a run was called directly; None once it has come
     last_run       the results of the run that ended last
     late_ring      the last ring that brought no run in time
     earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
-    relaner        who gives the queue more lanes, or began to; until `relaner_until` runs claim no lanes
+    relaner        the process that gives the queue more lanes; until `relaner_until` runs claim no lanes
     counted_at     when a run counted the queue's depth last
     fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
@@ -253,9 +253,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def lowered(self, dues: Mapping[int, datetime]) -> Self:
         """With each of these lanes due no later than this. Only a run raises a lane's due.
 
-        A held lane is looked at by the run that holds it, which may have read its head already: its due must
-        be lowered. A free one is claimed together with all the others that are free, and its head is read
-        after that; so the earliest due among the free lanes counts for each, and most often nothing changes.
+        The run that holds a lane may have read its head already, so the due of a held lane must be lowered.
+        All free lanes are claimed together, and their heads are read after that. So the earliest due among
+        the free lanes counts for each, and most often nothing changes.
         """
         record = self
         for number, due in sorted(dues.items(), key=lambda lane_due: lane_due[1]):

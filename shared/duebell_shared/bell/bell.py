@@ -83,8 +83,8 @@ class BellState(msgspec.Struct, frozen=True, kw_only=True):
 class Bell(ABC):
     """The bell of this name, of one kind.
 
-    The client must not retry by itself and must time out within CALL_LIMIT: the arming protocol relies on
-    no setting of the bell landing after its caller's hold on it has ended.
+    The client must not retry by itself, and must time out within CALL_LIMIT. The arming protocol relies on
+    that: no setting of the bell may take effect after its caller's hold on it has ended.
 
     kind       the kind of bell, which messages call it by
     service    the name of the client in the AWS SDK

@@ -2,16 +2,16 @@
 
 EventBridge rings once for each minute that an expression matches. A ring can be lost: the change of the rule
 took too long to take effect, or nothing could run at that time. So the expression goes on after its minute,
-at no cost: it rings 4, 12 and 27 minutes later within the hour, and then each hour, day, month and year.
+at no cost. It rings 4, 12 and 27 minutes later within the hour, and then each hour, day, month and year.
 These are the *echoes*. A run that comes sets the rule anew, so echoes ring only where something went wrong.
 
-One rule makes every expression. The fields are minute, hour, day, month and year. In the first field, from
-the year on, in which now and the minute differ, it lists all values but those from now's up to the minute's.
-The fields above it are free. The fields below it begin with the minute's own value.
+One rule makes every expression. The fields are minute, hour, day, month and year. The highest field in
+which now and the minute differ lists all values but those from now's up to the minute's. The fields above it
+are free. The fields below it begin with the minute's own value.
 
-Three minutes would have no near echo if the rule is set early: one on the last day of a month, one in a
-later year, and one that is set in January. There the rule rings for nothing once, a day or a month before,
-and that run sets it anew.
+If the rule is set early, three minutes would have no near echo: on the last day of a month, in a later year,
+and if it is set in January. For these the rule rings for nothing once, a day or a month before, and that run
+sets it anew.
 
 A field is one list or one range: both are documented, and their mixtures are not.
 https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import msgspec
 
 from duebell_shared.aws.aws_session import is_here
+from duebell_shared.aws.intake_queue import MOST_ENTRIES
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
@@ -56,7 +57,7 @@ class Kind(ABC):
     sends, looks the IAM actions that sending to it and looking at it need
     parameter    the template's parameter with the ARNs of this kind
     made         the attribute with the ARN, by which the constructs of the AWS CDK are told apart
-    has_batches  whether one call takes several messages
+    most_at_once the number of messages that one call takes at most
     is_run       whether it is run as RunTask says
     has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
     """
@@ -70,7 +71,7 @@ class Kind(ABC):
     looks: ClassVar[str] = ""
     parameter: ClassVar[str] = ""
     made: ClassVar[str] = ""
-    has_batches: ClassVar[bool] = False
+    most_at_once: ClassVar[int] = 1
     has_groups: ClassVar[bool] = False
     is_run: ClassVar[bool] = False
 
@@ -96,7 +97,7 @@ class _Queue(Kind):
     word, service, client, made = "queue", "sqs", "sqs", "queue_arn"
     pattern, example = r"([\w-]{1,80}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
-    has_batches = has_groups = True
+    most_at_once, has_groups = MOST_ENTRIES, True
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = _batch("MessageBody", messages, target)
@@ -118,7 +119,7 @@ class _Topic(Kind):
     word, service, client, made = "topic", "sns", "sns", "topic_arn"
     pattern, example = r"([\w-]{1,256}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
-    has_batches = has_groups = True
+    most_at_once, has_groups = MOST_ENTRIES, True
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = _batch("Message", messages, target)
@@ -136,7 +137,7 @@ class _Bus(Kind):
     word, service, client, made = "bus", "events", "events", "event_bus_arn"
     pattern, example = r"event-bus/([\w./-]{1,256})", "event-bus/default"
     sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
-    has_batches = True
+    most_at_once = MOST_ENTRIES
 
     def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
         entries = [
@@ -329,7 +330,7 @@ class Needed(NamedTuple):
     parameter  the template's parameter with the ARNs
     condition  the template's condition that there are some
     made       the attribute with the ARN, as of Kind
-    means      what it is, for the template
+    means      its description in the template
     """
 
     service: str

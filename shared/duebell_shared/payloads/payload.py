@@ -37,11 +37,12 @@ _PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detect
 def encode(payload: object) -> str:
     """`payload` as JSON text.
 
-    Takes what JSON has, and dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers
-    of any size, floats and unicode come back from `decode` as they were. Raises InvalidTask, naming the
-    place, for NaN and infinities, keys that are not text, sets, values JSON has no form for, more than
-    350 KB and more than 100 levels. A set in a field of a dataclass and the like is an array, which the
-    field makes a set again.
+    Takes JSON's types, dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers of any
+    size, floats and unicode come back from `decode` as they were. A set in a field of a dataclass and the
+    like is an array, which the field makes a set again.
+
+    Raises InvalidTask, naming the place, for NaN and infinities, keys that are not text, other sets, and
+    values without a JSON form; also for more than 350 KB or 100 levels.
     """
     try:
         if _is_flat(payload):
@@ -112,10 +113,10 @@ def _check_size(text: str) -> str:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; the text itself if `encode` did not make it, but an edit by hand.
+    """The value, to be shown; the text itself if an edit by hand has left one that `encode` does not make.
 
-    The value of such a text could not be written as JSON again: the text is no JSON, or has NaN, a number
-    beyond all floats, half of a surrogate pair, or more than 100 levels.
+    Such a text is no JSON, or its value could not be written as JSON again: it has NaN, a number beyond all
+    floats, half of a surrogate pair, or more than 100 levels.
     """
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)

@@ -4,7 +4,7 @@ If an answer is lost, the SDK tries again, and a conditional write finds its con
 refusal tells whether the SDK tried again. A status of 500 or above says as little as no answer.
 
 Many writes are statements in PartiQL, 25 in one BatchExecuteStatement. Each has conditions of its own and
-costs what a single write costs; a transaction would cost twice that, and one refusal would undo it all.
+costs as much as a single write. A transaction would cost twice that, and one refusal would undo it all.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html

@@ -128,7 +128,7 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
     """The update that claims a task.
 
     A running task looks the same after a claim as before. If the answer is lost, the SDK makes the claim
-    again, which must not count another attempt: so a claim that was made already is refused.
+    again. That must not count another attempt, so a claim that was made already is refused.
     """
     mark = stored(run=run, started_at=now)
     lateness_ms = round((now - key.queued).total_seconds() * 1000)
@@ -220,8 +220,8 @@ def transact(
 ) -> Transacted:
     """Make these writes in one transaction, those of tasks in this table. Raises what botocore raises.
 
-    Raises AwsRefused when a table, perhaps one of the user's, is not there; AwsUnavailable if the refused try
-    was the SDK's second: the one before it may be committed.
+    Raises AwsRefused when a table, perhaps one of the user's, is not there. Raises AwsUnavailable if the
+    refused try was the SDK's second: the first one may be committed.
     """
     items: Any = [write.item(table) if isinstance(write, TaskWrite) else write for write in writes]
     try:

@@ -3,13 +3,13 @@
 The type of a task's field says how its attribute is written and read, by pynamodb's kinds. Calls are made
 without pynamodb, which takes as long for one as the SDK.
 
-The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority a
-rank stands instead of the Z, `#1` for 9 to `#9` for 1: it sorts before the Z, and higher priorities first. So
-the index has the tasks of a millisecond in order, and a key tells the priority.
+The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority, a
+rank stands in place of the Z: `#1` for 9 to `#9` for 1. It sorts before the Z, and higher priorities first.
+So the index has the tasks of a millisecond in order, and a key tells the priority.
 
-An item has 400 KB at most, its entry in a local index included, and in a full lane what it had before. So an
-add reserves space for the outcomes, and a full lane stores an outcome without the parts that only inform: if
-it were not stored, the task would run again.
+An item has 400 KB at most, its entry in a local index included, and in a full lane its size before. So an add
+reserves space for the outcomes. A full lane stores an outcome without the parts that only inform: if it were
+not stored, the task would run again.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """

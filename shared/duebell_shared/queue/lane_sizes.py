@@ -1,7 +1,7 @@
 """The sizes of lanes in bytes, from DynamoDB's answers to writes of one item. Thread-safe.
 
-The answer to a batch has no sizes. So some writes go alone: the first to each lane after each call of `take`,
-one of a thousand adds to it, and every add to a lane that was nearly full when last measured.
+The answer to a batch has no sizes. So some writes to a lane go alone: the first after each call of `take`,
+one of a thousand adds, and every add if the lane was nearly full when last measured.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ItemCollectionMetrics.html
 """
 

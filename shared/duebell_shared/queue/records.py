@@ -1,9 +1,9 @@
 """The records of a scheduler as items of its table, each changed by compare-and-swap of its `rev`.
 
 The arming record is JSON with the lanes packed, so that 64 cost one read unit: `660c819a17000 - -:0`. A word
-is the lane's due in microseconds since 1970, hexadecimal, or `-` for never; behind a colon, if a run holds
-it, the place of its lease in `leases`. Times come back exactly: the rule is settled when `armed` is the
-target.
+is the lane's due in microseconds since 1970, hexadecimal, or `-` for never. If a run holds the lane, the
+place of its lease in `leases` follows a colon. Times come back exactly: the rule is settled when `armed` is
+the target.
 """
 
 import logging

@@ -4,8 +4,8 @@ Every change is conditional. All reads are strongly consistent, but for those of
 record where that is said. None is a Scan, and none reads a whole lane.
 
 Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not
-have been made. The verbs for many tasks take one to AT_ONCE, raise nothing, and return a list in the order
-of their arguments: each result, or the error that the verb for one task would raise.
+have been made. The verbs for many tasks take one to AT_ONCE, and raise nothing. They return a list in the
+order of their arguments: each result, or the error that the verb for one task would raise.
 """
 
 import logging
@@ -100,7 +100,7 @@ class Store(Protocol):
     ) -> list[bool | DuebellError]:
         """Move tasks, each in one step, to the lanes of their ids in a queue of `lanes`.
 
-        Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
+        Eligible: the task is stored where its key says, and does not change meanwhile. Its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
         not. With `only_new`, no run or editor has changed it since its add. Of a key only `lane` and `id`
         count; the new lane must be another one.
@@ -129,8 +129,8 @@ class Store(Protocol):
     ) -> Iterator[QueueKey]:
         """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
 
-        Those of the same moment come in an order of the lane's own, which does not change. A key as `after`
-        or `before` stands for its place, not included, whether it is still there or not; `before` is a key
+        Tasks of the same moment come in an order of the lane's own, which does not change. A key as `after`
+        or `before` stands for its place, not included, whether it is still there or not. `before` is a key
         only with the latest first. Read page by page, as it is consumed: `page_size` keys at first, then more
         at a time.
         """
@@ -201,9 +201,9 @@ class Store(Protocol):
 def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
     """Delete the task with this key if it is a stray copy; tell whether it was. The queue has `lanes` lanes.
 
-    A process that knew fewer lanes may insert a task after the queue was given more, and end before it moves
-    it to the right lane. If another task takes the id there, the first one is a stray copy: no add has
-    returned it. A task that has been changed since its add is none. Raises what the store raises.
+    A process that knew fewer lanes may insert a task after the queue was given more. It may end before it
+    moves the task to the right lane. If another task takes the id there, the first one is a stray copy: no
+    add has returned it. A task that has been changed since its add is none. Raises what the store raises.
     """
     place = lane_of(key.id, lanes)
     if place == key.lane:

@@ -4,9 +4,10 @@ Keys are `lane` and `id`; the *local* index `due-index` sorts the tasks of a lan
 cannot be read strongly consistently: it can miss a task that was just added, and so lose it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
-A write whose answer was lost may find its condition refused by itself, so after a refusal of a repeated call
-the stored item is compared. A nearly full lane (`lane_sizes.py`) takes no new items, and a full one no item
-that is larger than it was: an outcome is written in a shorter form (`items.py`).
+If the answer to a write is lost, the SDK repeats the call, and the write itself may make its condition fail.
+So after a refusal of a repeated call the stored item is compared. A nearly full lane (`lane_sizes.py`) takes
+no new items. A full one takes no item that is larger than before: an outcome gets a shorter form
+(`items.py`).
 """
 
 import logging

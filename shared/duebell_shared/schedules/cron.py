@@ -1,9 +1,8 @@
 """Cron expressions: AWS's six fields and the classic five, checked strictly, as sets of what matches.
 
-Our own, because no library can be trusted with all of it (tried: croniter 7.0, aws-croniter 2.1, cronsim
-2.8). croniter knows neither LW nor L-n, numbers weekdays otherwise, and fires twice in a repeated hour;
-cronsim knows no years, 15W or L-n; aws-croniter takes 31 February. The tests hold this against all three, and
-against a search minute by minute.
+No library does all of it right. croniter 7.0 knows neither LW nor L-n, numbers weekdays otherwise, and fires
+twice in a repeated hour. cronsim 2.8 knows no years, 15W or L-n. aws-croniter 2.1 takes 31 February. The
+tests compare this with all three, and with a search minute by minute.
 
 AWS: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 LW and L-n are not AWS's, but Quartz's:
@@ -76,7 +75,7 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     minutes         of the day, in order: 0 to 1439
     month_days, week_days  the days by either; None if that says nothing
     either          whether one of the two is enough, where both say something
-    months, years   those that match; None for all years
+    months, years   the months and years that match; None for all years
     by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
     fields          as given, in their order
     """

@@ -1,7 +1,7 @@
 """A cron expression in a time zone: the next instant that it means, whatever clocks do meanwhile.
 
-A wall-clock schedule, one with fixed hours, means a time of each matching day. When clocks go forward over
-it, it is the first instant after the gap; when they go back and show it twice, it is the first of the two. A
+A wall-clock schedule, one with fixed hours, means a time of each matching day. If clocks go forward over
+it, it is the first instant after the gap. If they go back and show it twice, it is the first of the two. A
 schedule by the minute, one whose hour is a wildcard or a step, means every instant at which the clock shows
 a match.
 """

@@ -1,7 +1,7 @@
 """Time zones, from the `tzdata` package only.
 
-`zoneinfo.ZoneInfo(name)` prefers the machine's folder of zones to the package, and no two machines have the
-same: by 2025b and by 2026f, clocks in Vancouver, Winnipeg, Casablanca and Havana differ by an hour. So an
+`zoneinfo.ZoneInfo(name)` prefers the machine's folder of zones to the package, and machines have different
+ones. By 2025b and by 2026f, clocks in Vancouver, Winnipeg, Casablanca and Havana differ by an hour. So an
 editor and the worker would read one schedule in two ways. Here zones are read from the package, and the
 process's own setting (`zoneinfo.TZPATH`) is left alone: it belongs to the user.
 

@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
-from duebell_shared.aws.intake_queue import AT_ONCE, in_calls
+from duebell_shared.aws.intake_queue import in_calls
 from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget
 from duebell_shared.deliveries.kinds import HTTPS, Answer
 from duebell_shared.deliveries.message import Message, message_of
@@ -99,9 +99,8 @@ def _why(answer: Answer) -> str | None:
     return found or _BY_STATUS.get(answer.status) or (_INVALID if answer.is_senders else None)
 
 
-#: An attempt that begins when its run stops starting others must have ended when the run leaves, 10 seconds
-#: later: two tries take 9 seconds at most, with the pause between them. Another attempt follows a failure
-#: anyway.
+#: The last attempt of a run must have ended when the run leaves, 10 seconds later. Two tries take 9 seconds
+#: at most, with the pause between them. Another attempt follows a failure anyway.
 CONNECT_TIMEOUT, READ_TIMEOUT = 1, 3
 
 #: As many threads as a worker has by default.
@@ -143,7 +142,7 @@ class Deliverer:
                 errors[place] = error
         delivery = tasks[0][0]
         sized = ((one, one[1].size) for one in made)
-        for batch in in_calls(sized, most=AT_ONCE if delivery.target.kind.has_batches else 1):
+        for batch in in_calls(sized, most=delivery.target.kind.most_at_once):
             sent = self._send(delivery, [message for _, message in batch])
             for (place, _), result in zip(batch, sent, strict=True):
                 errors[place] = result

@@ -1,7 +1,7 @@
 """Delivery to an HTTPS endpoint: a POST, signed if there is a secret.
 
-Problem: a time-out of urllib3 limits each read, so that an endpoint that sends a byte from time to time, or
-one `100 Continue` after the other, holds a place for hours. Solution: each read of an answer has the time
+Problem: a time-out of urllib3 limits each read alone. An endpoint that sends a byte from time to time, or one
+`100 Continue` after the other, would hold a place for hours. Solution: each read of an answer has the time
 that the reads before have left.
 https://urllib3.readthedocs.io/en/stable/reference/urllib3.util.html#urllib3.util.Timeout
 """
@@ -39,8 +39,8 @@ _LASTS = {*range(300, 400), 400, 403, 404, 405, 406, 410, 411, 413, 414, 415, 42
 
 _MOST_PAUSE = 24 * 60 * 60
 
-#: Seconds for a connection, for sending the message, and for an answer with its headers and all that is read
-#: of its body; together less than a run has left when it starts its last attempts.
+#: Seconds for a connection and for sending the message, and for an answer with its headers and the part of
+#: its body that is read. Together they are less than a run has left when it starts its last attempts.
 _CONNECT, _ANSWER = 2, 6
 
 _TIMEOUT = urllib3.Timeout(connect=_CONNECT, read=_ANSWER)

@@ -1,9 +1,10 @@
 """The lanes of a run: reads them side by side, and writes claims and outcomes to them.
 
 Problem: DynamoDB throttles or refuses the calls for one lane, or one item cannot be read, and everything else
-is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests,
-for as long as its trouble has lasted: a minute at least, half an hour at most. A task that cannot be read is
-skipped for five minutes. All other lanes and tasks go on."""
+is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests
+for as long as its trouble has lasted, from a minute to half an hour. A task that cannot be read is
+skipped for five minutes. All other lanes and tasks go on.
+"""
 
 import heapq
 import itertools
@@ -52,7 +53,7 @@ class Call(StrEnum):
 class _Lane:
     """A lane in trouble.
 
-    since      when that began, in this run or one before
+    since      the beginning of the trouble, in this run or one before
     until      when it is read again
     failed     the calls of each kind that failed in a row
     rests      whether it rests, in this run or in the one before
@@ -346,7 +347,7 @@ class Lanes:
 class ReadAhead:
     """The keys of tasks that are due, in order of the queue, some of them read ahead.
 
-    next_due  when the first task is due that is not due yet, as far as that has been read; else NEVER
+    next_due  the first due date that is not over yet, as far as it was read; else NEVER
     """
 
     def __init__(
@@ -406,7 +407,7 @@ class Batcher(Generic[_T]):
     ) -> None:
         """`call` gets one to `most` items at a time, and must raise nothing.
 
-        side_by_side  how many calls are made at a time, so that a slow one does not hold up all items
+        side_by_side  the number of calls at a time, so that a slow one does not hold up all items
         fills         beside a call that is under way, only full ones are made
         """
         self._call = call

@@ -2,15 +2,15 @@
 
 Each limited action has one item in the table, its semaphore. It has the time of the next start by the rate,
 and the permits of each run. A run changes it by compare-and-swap: once for all tasks of the action that it
-has claimed, one change at a time. A task gets a permit and is started, or gets a place in the line: a time
-until which it is put back into the queue. A place promises nothing, so a run that dies loses none. A task
+has claimed, one change at a time. A task gets a permit and is started, or it gets a place in the line: the
+time to which it is put back in the queue. A place promises nothing, so a run that dies loses none. A task
 that misses its place gets another in a second, short line.
 
 If no rate limits the action, as many tasks as this run has under way wait in the run, and follow at once.
 They take no place of the pool.
 
-Tasks of a paused action are put back to one time a day, a millisecond by a hash of its name: so runs find
-exactly those when the action goes on. Tasks of a closed action are put back to its next opening.
+Tasks of a paused action are put back to one millisecond a day, by a hash of its name. So runs find exactly
+those when the action goes on. Tasks of a closed action are put back to its next opening.
 
 Without limited actions, it costs nothing: no read, no write.
 """

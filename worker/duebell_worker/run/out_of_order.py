@@ -23,8 +23,8 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
-#: The keys that are read of each lane at a time, to find tasks that other runs have put back; and of all
-#: lanes, the tasks that are read then: one call of BatchGetItem.
+#: To find tasks that other runs have put back: the keys that are read of each lane at a time, and the tasks
+#: that are read of all lanes then, with one call of BatchGetItem.
 _READ, _AT_ONCE = 25, 100
 
 
@@ -120,9 +120,9 @@ class Unclaimed:
         self._lanes = lanes
         self._attempts = attempts
         self._keys = attempts.not_claimed
-        self._left_running: dict[QueueKey, int] = {}  # the attempts of those that were read
-        self._started: QueueKey | None = None  # the one of them that was started last
-        self._next_at = NEVER  # when the next one is started, even if that is still under way
+        self._left_running: dict[QueueKey, int] = {}  # the attempts of tasks that were read
+        self._started: QueueKey | None = None  # the task of these that was started last
+        self._next_at = NEVER  # the next task starts then, even beside that one
 
     def settle(self) -> bool:
         """Read the tasks, once each, and see to those that need no claim. Returns whether there were any."""
@@ -136,8 +136,8 @@ class Unclaimed:
     def start_next(self, may_start: Callable[[QueueKey], bool]) -> bool:
         """Start the next task that was left running, if it may be started; tell whether it is.
 
-        The task with the fewest attempts is first: one that kills its process each time would keep the others
-        waiting until its attempts are used up. A task that is alone is not read before, which saves a read.
+        The task with the fewest attempts is first, so that one which kills its process each time keeps no
+        others waiting. A task that is alone is not read before, which saves a read.
         """
         while self._keys:
             if self._keys[1:] and self.settle():

@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 #: A task whose calendar cannot be read is claimed again after this time: each claim costs two writes.
 _AGAIN = timedelta(seconds=10)
 
-#: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
-#: AWS is mostly waiting.
-_BATCH, _BATCHES = 10, 4
+#: The calls to one target at a time, if each sends several messages: a call to AWS is mostly waiting.
+_BATCHES = 4
 
 _Step = Callable[..., None]
 
@@ -76,9 +75,13 @@ class Performer:
             skip=lambda key: lanes.trouble.skip(key, until=key.queued),
         )
         self._sends: dict[str, Batcher[Attempt]] = {
-            batch: Batcher(lambda sent: self._send(*sent), most=_BATCH, side_by_side=_BATCHES)
+            delivery.to: Batcher(
+                lambda sent: self._send(*sent),
+                most=delivery.target.kind.most_at_once,
+                side_by_side=_BATCHES,
+            )
             for action in context.actions.values()
-            if (batch := action.batch)
+            if action.batch and (delivery := action.delivery)
         }
 
     @cached_property

@@ -29,8 +29,8 @@ from duebell_worker.run.out_of_order import HeldTasks, Unclaimed
 from duebell_worker.run.report import RunReport
 from duebell_worker.run.waits import AHEAD, Shares, Waits, arm_watchdog, claimed_lease
 
-#: The run of a process ends after this time, even if the next one begins at once: only the end of a run
-#: measures the queue, and says in the arming record and the log what came of it.
+#: The run of a process ends after this time, even if the next one begins at once. Only the end of a run
+#: measures the queue, and notes its results in the arming record and the log.
 _LONGEST_STAY = timedelta(minutes=5)
 
 
@@ -42,8 +42,8 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
     lane or task is tried again, and does not end the run. One that it refuses for all of them is raised, most
-    often when the lanes are given back. If they are not given back, another run with the same id goes on
-    where this one failed, and any other run when the lease ends.
+    often when the lanes are given back. If they are not given back, another run with the same id can go on at
+    once, and any other run when the lease ends.
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
@@ -309,8 +309,8 @@ class _Run:
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`.
 
-        With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
-        more to do than it has places for: then a successor of its own is needed.
+        With precision "second", a run that takes lanes over gets them. If this run had more to do than it has
+        places for, it needs a successor of its own instead.
         """
         heads = self._held.heads_with(heads)
         if self._measures:  # the sizes that answers to writes have told

@@ -1,11 +1,11 @@
 """The waits of a run: for a place, until it is idle, for what is due next; and how runs share lanes.
 
-While it waits, a run keeps its lease, takes in the attempts that end, and watches the arming record: for
+While it waits, a run keeps its lease and takes in the attempts that end. It watches the arming record for
 tasks that are added, and for other runs that wait as well. With more due than it can do in time, it hands
 shares of its lanes to further runs.
 
-Problem: several runs that shared a burst would each wait for what is due soon in its own lanes, and each of
-them is paid for. Solution: the first of them that has room says in the arming record that it takes lanes
+Problem: runs that shared a burst would each wait for tasks that are due soon in their own lanes, and each
+costs money. Solution: the first of them that has room says in the arming record that it takes lanes
 over. Each of the others gives it its lanes when it only waits, or when its time is over.
 """
 

@@ -1,0 +1,47 @@
+"""Writes of one moment go together, in calls that are not too full."""
+
+from duebell_worker.run.lanes import Batcher
+
+
+def test_what_comes_while_two_calls_are_under_way_goes_together_and_no_more_than_fits() -> None:
+    # Given a call during which others come
+    calls: list[list[int]] = []
+
+    def call(batch: list[int]) -> None:
+        calls.append(batch)
+        if batch == [1]:
+            gathered(2)  # this one is made beside it
+        if batch == [2]:
+            for number in range(3, 10):
+                gathered(number)
+            assert calls == [[1], [2]]
+
+    gathered = Batcher(call, most=5)
+    gathered(1)
+
+    # Then they are left to those that are under way
+    assert calls == [[1], [2], [3, 4, 5, 6, 7], [8, 9]]
+    # And the next one alone is dealt with at once again
+    gathered(10)
+    assert calls[-1] == [10]
+
+
+def test_beside_a_call_that_is_under_way_only_full_ones_are_made_where_that_is_asked_for() -> None:
+    # Given a call during which others come, a few at a time
+    calls: list[list[int]] = []
+
+    def call(batch: list[int]) -> None:
+        calls.append(batch)
+        if batch == [1]:
+            gathered(2, 3)
+            assert calls == [[1]]  # too few for a call of their own
+            gathered(4, 5, 6)
+            assert calls == [[1], [2, 3, 4, 5]]  # these fill one; the last is left to the call under way
+
+    gathered = Batcher(call, most=4, fills=True)
+    gathered(1)
+
+    # Then the call that was under way takes what is left, and nothing stays behind
+    assert calls == [[1], [2, 3, 4, 5], [6]]
+    gathered(7)
+    assert calls[-1] == [7]

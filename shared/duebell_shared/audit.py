@@ -40,14 +40,14 @@ _AT_ONCE = 25
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change by an editor.
 
-    at      when it was stored, by the clock of whoever made it
+    at      when it was stored, by the clock of its author
     what    the verb; also add, replace, push, import, reserve, confirm, limit, relane, repair, redrive,
             delete_letters, import_calendar, delete_calendar
     who     the author, as on the task; None if unknown
     where   the command line's machine, the address of the page's visitor, the host or the function
     id      the task; None for a change of something else
     action  its action, or that whose limits were set
-    detail  what else there is to say, such as the new limits
+    detail  other facts, such as the new limits
     from_status, from_rev, to_status, to_rev   the task before and after; None for a new one's before
     """
 

@@ -179,7 +179,7 @@ class NotArmed(DuebellError):
     `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` sets the rule.
 
     what     the message without the way out
-    way_out  what to do about it, in terms of the library
+    way_out  the next step of the user, in terms of the library
     task     the Task as it is stored, after a change of one task
     report   the AddReport of `add_many`: the tasks that are stored, and those that are not
     """
@@ -296,7 +296,7 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of adding many tasks.
 
     added          the ids of the tasks that are stored, in the order given
-    there_already  those of them whose ids were taken: kept as they were, or replaced
+    there_already  the tasks whose ids were taken: kept as they were, or replaced
     failures       the tasks that are not stored, and why
     """
 

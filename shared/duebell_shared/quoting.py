@@ -37,7 +37,7 @@ def in_brief(error: object) -> str:
 def nearest(name: object, names: Collection[str], *, likeness: float = 0.6) -> str | None:
     """The one of these names that is most like `name`; None if none is.
 
-    likeness  how like it must be at least, from 0 to 1, which is the same
+    likeness  the least likeness, from 0 to 1, which is the same text
     """
     import difflib  # noqa: PLC0415 (for a message only)
 

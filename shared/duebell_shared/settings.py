@@ -164,8 +164,8 @@ class Setting(msgspec.Struct, frozen=True):
 
     variable  its environment variable
     kind      the values that it takes
-    means     what it means
-    of        who alone reads it, the worker or the clients; empty if both do
+    means     its meaning
+    of        its only reader, the worker or the clients; empty if both read it
     """
 
     variable: str

@@ -175,7 +175,7 @@ def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch
     assert err.splitlines()[-1] == "error: throttled"
 
 
-def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, editor: Editor) -> None:
+def test_an_add_that_is_broken_off_sets_the_rule_for_stored_tasks(duebell: Duebell, editor: Editor) -> None:
     # Given that someone presses Ctrl-C when a task is stored, and before the rule is set for it
     with mock.patch.object(editor._rule, "arm", side_effect=KeyboardInterrupt):
         status, _, err = duebell("add", "--from", "-", stdin=line("a"))
@@ -187,7 +187,7 @@ def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, edit
     assert found.rings_at
 
 
-def test_what_is_stored_is_counted_when_the_rule_cannot_be_set(duebell: Duebell, editor: Editor) -> None:
+def test_stored_tasks_are_counted_when_the_rule_cannot_be_set(duebell: Duebell, editor: Editor) -> None:
     with mock.patch.object(editor._rule, "arm", side_effect=errors.NotArmed("no rule")):
         status, out, err = duebell("add", "--from", "-", stdin=f"{line('a')}\n{line('b')}")
     assert (status, out) == (5, "2 added, 0 failed\n")

@@ -93,7 +93,9 @@ def test_several_are_named(duebell: Duebell, three: Editor) -> None:
     assert statuses(three) == ["paused", "scheduled", "paused"]
 
 
-def test_those_that_do_not_allow_it_are_told_and_the_others_are_done(duebell: Duebell, three: Editor) -> None:
+def test_tasks_that_do_not_allow_it_are_listed_and_the_others_are_changed(
+    duebell: Duebell, three: Editor
+) -> None:
     status, out, err = duebell("cancel", "a-1", "nope", "a-2")
     assert (status, out) == (7, "2 tasks cancelled, 1 failed\n")
     assert err.startswith("there is no task 'nope'")
@@ -107,7 +109,7 @@ def test_those_that_do_not_allow_it_are_told_and_the_others_are_done(duebell: Du
     assert "it is cancelled" in document["failures"][0]["detail"]
 
 
-def test_what_a_list_gives_can_be_piped_in(duebell: Duebell, three: Editor) -> None:
+def test_lines_of_a_list_can_be_piped_in(duebell: Duebell, three: Editor) -> None:
     listed = duebell("list", "--action", "x").out
     assert duebell("cancel", "-", stdin=listed + "\r\n\n").out == "2 tasks cancelled, 0 failed\n"
     assert statuses(three) == ["cancelled", "cancelled", "scheduled"]
@@ -202,7 +204,7 @@ def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
     assert (status, "nothing is given to change" in err) == (2, True)
 
 
-def test_what_a_task_can_do_without_can_be_taken_away(duebell: Duebell, editor: Editor) -> None:
+def test_optional_fields_can_be_unset(duebell: Duebell, editor: Editor) -> None:
     rules = ("--end", "2027-01-01T00:00Z", "--max-runs", "3", "--spread", "10m")
     duebell("add", "x", "--schedule", "0 9 * * *", "--id", "r", *rules)
     duebell("add", "x", "--in", "1h", "--expires-after", "1h", "--id", "once")

@@ -55,7 +55,7 @@ def fill(session: boto3.Session) -> None:
     send(session, "duebell-failed-runs", "[]")
 
 
-def test_what_stands_in_the_queues_is_listed_with_its_reason_and_stays(
+def test_dead_letters_are_listed_with_their_reasons_and_stay(
     duebell: Duebell, session: boto3.Session
 ) -> None:
     assert duebell("dead-letters").out == "no dead letters\n"

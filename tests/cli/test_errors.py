@@ -50,7 +50,7 @@ def test_each_kind_of_error_has_its_status_and_its_type(
     assert json.loads(as_json.err)["error"]["type"] == kind
 
 
-def test_what_aws_says_to_a_deployment_counts_as_of_aws() -> None:
+def test_errors_of_a_deployment_have_the_exit_status_of_aws() -> None:
     failed = DeployFailed("creating the stack")
     failed.__cause__ = BotoCoreError()
     assert exit_of(failed) == 5

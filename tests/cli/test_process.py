@@ -53,7 +53,7 @@ def test_a_program_that_cannot_be_imported_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_terminal_cannot_show_is_shown_as_escapes() -> None:
+def test_characters_that_a_terminal_cannot_show_are_escaped() -> None:
     code = "from duebell_editor.cli import program; import typer\nprogram.app = app = typer.Typer()\n"
     code += "@app.command()\ndef say() -> None:\n    print('a\\u21bb')\nprogram.run()"
     with mock.patch.dict(os.environ, {"PYTHONIOENCODING": "ascii"}):

@@ -357,7 +357,7 @@ def throttles(night: Night) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_what_the_runbook_says_ends_the_fault(name: str, night: Night, duebell: Duebell) -> None:
+def test_the_command_of_the_runbook_ends_the_fault(name: str, night: Night, duebell: Duebell) -> None:
     row, before = {**PROBLEMS, **ALARMS}[name], night.problems().keys()
     # Given the fault, which the doctor names
     steps = SCENES[name](night)

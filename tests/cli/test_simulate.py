@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,16 @@ def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebel
     _, out, _ = duebell("simulate", "--until", "90m", "--pause", "mail", "--json")
     found = json.loads(out)
     assert (found["today"]["starts"], found["changed"]["starts"], found["changed"]["waiting"]) == (26, 20, 6)
+
+
+def test_the_page_explains_each_row(duebell: Duebell) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "simulate.md"
+    explained = page.read_text().partition("| row | meaning |\n")[2].partition("\n\n")[0]
+    titles = [title for row in explained.splitlines()[1:] for title in row.split("|")[1].strip().split(", ")]
+    _, out, _ = duebell("simulate", "--until", "90m")
+    shown = out.partition("\n\n")[0].splitlines()
+    assert [row for row in shown if not row.strip().startswith(tuple(titles))] == shown[:1]
+    assert len(titles) == len(shown) - 1
 
 
 def test_tasks_that_are_added_to_an_empty_queue_are_forecast_by_action(duebell: Duebell) -> None:

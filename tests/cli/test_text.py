@@ -57,7 +57,7 @@ def test_durations(text: str, expected: timedelta) -> None:
         "9" * 5000 + "s",
     ],
 )
-def test_what_is_no_duration(duebell: Duebell, text: str) -> None:
+def test_texts_that_are_no_durations_are_refused(duebell: Duebell, text: str) -> None:
     status, out, err = duebell("add", "x", f"--in={text}")
     assert (status, out) == (2, "")
     assert err.startswith("error: --in ")
@@ -76,7 +76,7 @@ def test_what_is_no_duration(duebell: Duebell, text: str) -> None:
         (timedelta(minutes=-5, seconds=-2), "5 min 2 s ago"),
     ],
 )
-def test_how_far_away_a_time_is(ahead: timedelta, words: str) -> None:
+def test_a_distance_in_time_is_told_in_its_two_largest_units(ahead: timedelta, words: str) -> None:
     assert relative(NOON + ahead, NOON) == words
 
 
@@ -87,7 +87,7 @@ def test_times_are_shown_in_the_local_zone() -> None:
     assert when(None, NOON) == "-"
 
 
-def test_what_a_terminal_would_obey_is_written_as_escapes() -> None:
+def test_control_characters_are_escaped() -> None:
     assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"
 

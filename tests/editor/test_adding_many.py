@@ -56,7 +56,7 @@ def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) ->
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (GOOD | {"due": None}, "tasks[1].due: is missing: give an aware datetime, or a timedelta from now"),
+        (GOOD | {"due": None}, "tasks[1].due: is missing: give a time or a length of time from now"),
         (
             GOOD | {"when": DUE},
             "tasks[1].when: is not a field of a task; the fields are action, payload, due, schedule, ",

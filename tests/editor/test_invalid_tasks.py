@@ -22,7 +22,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "due",
         "2026-12-31 00:00:00 has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
     ),
-    ({"due": None}, "due", "is missing: give an aware datetime, or a timedelta from now"),
+    ({"due": None}, "due", "is missing: give a time or a length of time from now"),
     ({"due": "2026-12-31"}, "due", "must be a datetime or a timedelta, not str"),
     (
         {"due": datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC)},

@@ -48,7 +48,7 @@ def url() -> Iterator[str]:
         yield url
 
 
-def test_whatever_is_asked_the_answer_is_one_that_is_described(url: str) -> None:
+def test_each_answer_is_described_whatever_the_request(url: str) -> None:
     described = openapi.from_url(f"{url}openapi.json").exclude(path=ENDLESS)
     answers: Counter[int] = Counter()
 

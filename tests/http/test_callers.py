@@ -46,7 +46,7 @@ def test_every_change_is_by_whom_the_proxy_names(editor: Editor) -> None:
         (b"<b>anna</b>", "<b>anna</b>"),
     ],
 )
-def test_whatever_is_said_is_made_fit_to_be_kept(editor: Editor, said: bytes, kept: str) -> None:
+def test_names_of_visitors_are_made_fit_to_be_kept(editor: Editor, said: bytes, kept: str) -> None:
     client = client_of(editor, identity_header=HEADER)
     added = client.post("/api/tasks", json=NEW, headers={HEADER.encode(): said})
     assert added.json()["changed_by"] == kept

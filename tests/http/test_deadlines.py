@@ -27,7 +27,7 @@ def url(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server whose patience ends soon."""
     for name in ("_HEAD_SECONDS", "_READING_SECONDS"):
         monkeypatch.setattr(deadlines, name, SOON)
-    monkeypatch.setattr(deadlines, "_BODY_SECONDS", 4 * SOON)
+    monkeypatch.setattr(deadlines, "_CUT_OFF_BODY_SECONDS", 4 * SOON)
     monkeypatch.setattr(BodyLimits.__init__, "__kwdefaults__", {"seconds": SOON})
     with serving(editor) as url:
         yield url

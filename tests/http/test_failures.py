@@ -48,7 +48,7 @@ def test_failures_are_grouped(client: TestClient) -> None:
     }
 
 
-def test_what_the_status_does_not_count_is_counted(client: TestClient) -> None:
+def test_tasks_that_the_status_does_not_count_are_counted(client: TestClient) -> None:
     assert client.get("/api/counts").json() == {"paused": 0, "done": 1, "expired": 0, "cancelled": 0}
     status = client.get("/api/status").json()
     assert (status["failed"], status["failing"], status["healthy"]) == (1, 1, False)

@@ -78,7 +78,7 @@ def test_days_are_those_of_the_time_zone_when_clocks_change() -> None:
     ]
 
 
-def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: Scheduler) -> None:
+def test_ended_tasks_are_counted_in_the_bucket_of_their_end(client: TestClient, scheduler: Scheduler) -> None:
     # Given tasks that were done, failed and cancelled, and one that recurs
     editor = scheduler.editor
     for id, status in (("a", Status.DONE), ("b", Status.FAILED), ("c", Status.CANCELLED), ("d", Status.DONE)):

@@ -160,7 +160,7 @@ def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor
     assert listed(client) == ids
 
 
-def test_what_is_stored_is_no_failure_when_the_rule_can_be_set_after_all(
+def test_stored_tasks_are_no_failures_if_the_rule_can_be_set_after_all(
     client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = fill(scheduler.editor, 3)

@@ -30,7 +30,7 @@ def test_a_page_links_to_the_others_and_marks_its_own_link(client: TestClient, p
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.file)
-def test_what_a_page_names_is_there(client: TestClient, page: Page) -> None:
+def test_files_that_a_page_names_exist(client: TestClient, page: Page) -> None:
     html = client.get(page.path).text
     # The files of its own and of the frame
     files = re.findall(r'(?:href|src)="(static/[^"]+)"', html)

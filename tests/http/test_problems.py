@@ -38,7 +38,11 @@ def post(client: TestClient, body: str | bytes) -> Any:
     ("body", "field", "reason"),
     [
         ({"due": DUE}, "action", "is missing"),
-        ({"action": "x"}, "due", "is missing: say when it shall run, or give a `schedule`"),
+        (
+            {"action": "x"},
+            "due",
+            "is missing: give a time or a length of time from now; a new task can",
+        ),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
         ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
@@ -54,7 +58,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
     ],
 )
-def test_what_cannot_be_right_is_named_with_the_reason(
+def test_wrong_fields_are_named_with_the_reason(
     client: TestClient, body: object, field: str, reason: str
 ) -> None:
     document = problem(post(client, json.dumps(body)), 422)
@@ -158,7 +162,7 @@ def test_a_task_that_could_not_be_armed_is_named_and_was_stored(
         assert (moved["stored"], moved["id"]) == (True, id)
 
 
-def test_what_is_unexpected_shows_no_inside(client: TestClient, editor: Editor) -> None:
+def test_an_unexpected_error_shows_no_internals(client: TestClient, editor: Editor) -> None:
     with mock.patch.object(editor, "status", side_effect=RuntimeError("secret")):
         response = client.get("/api/status")
     problem(response, 500)

@@ -23,7 +23,7 @@ def client(furnished: Scheduler) -> TestClient:
     return TestClient(create_app(furnished.editor, read_only=True), base_url="http://127.0.0.1:8125")
 
 
-def test_whatever_would_change_something_is_refused(client: TestClient, furnished: Scheduler) -> None:
+def test_each_request_that_changes_something_is_refused(client: TestClient, furnished: Scheduler) -> None:
     # Given every request that the description knows, and some that it does not
     before = furnished.snapshot()
     known = client.get("/openapi.json").json()["paths"]

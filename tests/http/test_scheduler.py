@@ -172,7 +172,7 @@ def test_a_limit_is_set_and_told(limited: TestClient) -> None:
         ({"x": 1}, "x"),
     ],
 )
-def test_what_cannot_be_a_limit_is_refused_by_name(limited: TestClient, body: object, field: str) -> None:
+def test_an_impossible_limit_is_refused_by_name(limited: TestClient, body: object, field: str) -> None:
     answer = limited.patch("/api/limits/shop%2Fmail", json=body)
     assert answer.status_code == 422
     assert field in answer.json()["detail"]

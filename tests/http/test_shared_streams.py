@@ -21,7 +21,7 @@ from tests.page.scene import Scene
 from tests.serving import serving
 
 
-def test_what_many_ask_for_at_once_is_read_once() -> None:
+def test_concurrent_readers_share_one_reading() -> None:
     reads: list[int] = []
     now = 100.0
 

@@ -165,7 +165,7 @@ def test_null_takes_away(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("field", ["action", "due", "schedule"])
-def test_what_a_task_cannot_do_without_cannot_be_taken_away(client: TestClient, field: str) -> None:
+def test_required_fields_cannot_be_unset(client: TestClient, field: str) -> None:
     add(client, id="sale")
     response = client.patch("/api/tasks/sale", json={field: None})
     assert (response.status_code, response.json()["field"]) == (422, field)

@@ -89,7 +89,7 @@ def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
     assert len(ids(inbox)) == 18
 
 
-def test_what_comes_twice_is_one_task(inbox: Inbox) -> None:
+def test_a_message_that_comes_twice_is_one_task(inbox: Inbox) -> None:
     id = "17793124-05d4-b198-2fde-7ededc63b103"
     event = {"detail-type": "duebell.add", "id": id, "detail": ADD}
     messages = [record(ADD), record([ADD, ADD], "m-2"), record({**ADD, "id": "mine"}, "m-3")]
@@ -170,7 +170,7 @@ def failing(kind: type, method: str, error: Exception) -> Iterator[None]:
         (Armer, "lower", NotArmed("not confirmed")),
     ],
 )
-def test_what_may_be_better_another_time_comes_again(
+def test_a_message_that_may_succeed_later_comes_again(
     inbox: Inbox, failure: tuple[type, str, Exception]
 ) -> None:
     # Given a list with an entry that can never be right, too

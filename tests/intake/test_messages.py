@@ -133,11 +133,11 @@ WRONG = {
         "does not go with do 'backfill'",
     ),
     "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, payload, due"),
-    "no due date": ({"action": "a"}, "due", "by `due` or `in`, or give a `schedule`"),
+    "no due date": ({"action": "a"}, "due", "is missing: give a time or a length"),
     "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),
     "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
     "pushing nothing named": ({"action": "a", **PUSH, **DUE}, "id", "a push needs one"),
-    "pushing to nowhere": ({"action": "a", **PUSH, "id": "a"}, "due", "by `due` or `in`"),
+    "pushing to nowhere": ({"action": "a", **PUSH, "id": "a"}, "due", "is missing: give a time or a length"),
     "pushing what recurs": (
         {"action": "a", **PUSH, "id": "a", "schedule": "rate(1 day)"},
         "schedule",
@@ -157,13 +157,13 @@ WRONG = {
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),
     "a move of more": ({"do": "move", "id": "a", **DUE, "payload": 1}, "payload", "takes id, due, in"),
-    "a move to nowhere": ({"do": "move", "id": "a"}, "due", "by `due` or `in`"),
+    "a move to nowhere": ({"do": "move", "id": "a"}, "due", "is missing: give a time or a length"),
     "a change of nothing": ({"do": "update", "id": "a"}, "change", "is empty"),
 }
 
 
 @pytest.mark.parametrize(("body", "field", "says"), WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_right_names_the_field_and_the_way_out(body: object, field: str, says: str) -> None:
+def test_a_wrong_entry_names_the_field_and_the_way_out(body: object, field: str, says: str) -> None:
     error = wanted(body)
     assert isinstance(error, InvalidTask), error
     assert error.field == field

@@ -59,7 +59,7 @@ def test_a_change_beyond_the_rights_is_a_dead_letter(
     assert inbox.editor.get("shop-1") == before
 
 
-def test_what_is_within_the_rights_takes_effect(inbox: Inbox) -> None:
+def test_allowed_entries_take_effect(inbox: Inbox) -> None:
     rights = {"actions": "remind", "verbs": "add,cancel", "prefixes": "shop-,billing-"}
     assert take(inbox, ADD | {"then": {"action": "remind"}}, **rights) == []
     assert take(inbox, {"do": "cancel", "id": "shop-1"}, **rights) == []

@@ -63,14 +63,14 @@ class Process:
     look_every  the time between two reads of the arming record, a read unit each
     stop_at     from then on no task is started; None until the process is told to end
     leave_at    attempts that still run then are ended as failed, and retried later
-    unfinished  how many attempts were ended so
+    unfinished  the number of attempts that were ended so
     is_worn_out  whether it ends because half of its places are lost; then another must be started
     """
 
     def __init__(
         self, worker: Worker, *, look_every: timedelta = LOOK_EVERY, drain_for: timedelta = DRAIN
     ) -> None:
-        """`drain_for` is how long actions may go on when it is told to end. Raises InvalidSettings."""
+        """`drain_for` is the time that actions have once the process is to end. Raises InvalidSettings."""
         self.look_every = look_every
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None

@@ -91,7 +91,7 @@ class Worker:
     ) -> None:
         """Settings default to the environment's, the session to the AWS SDK's own.
 
-        concurrency  how many actions run at a time
+        concurrency  the most actions that run at a time
         backend      stands in for settings and session, for tests with a clock of their own
         pool         makes the pool of threads that they run in, for tests likewise
         """
@@ -242,7 +242,7 @@ class Worker:
 
         to           the ARN of a queue, topic, event bus, Lambda function or state machine; or an https URL
         form         "payload" or "envelope"; if not given, the envelope for buses and the payload for others
-        attempts     how often a task is tried, with `backoff` between; 5 times
+        attempts     the most attempts at a task, with `backoff` between; 5 if not given
         group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events

@@ -35,7 +35,7 @@ def register_tasks(
     Sets Django up if it is not. The tasks are those in the modules `tasks` of the installed apps.
 
     modules      more modules that have tasks
-    attempts     how often a task is tried, with `backoff` between, until it has failed
+    attempts     the most attempts at a task, with `backoff` between
     attempts_of  other numbers for some tasks, by their actions' names, such as `shop.tasks.send_mail`
     keep_results  whether `return_value` is kept, up to 4 KB as JSON
 

@@ -11,7 +11,7 @@ from duebell_editor.library.calendars import country_calendar, ics_calendar
 from duebell_editor.library.json_fields import plain_values
 from duebell_shared.errors import InvalidInput
 from duebell_shared.quoting import quoted
-from duebell_shared.schedules.calendars import Calendar, ends_soon
+from duebell_shared.schedules.calendars import Calendar
 
 from .context import Context
 from .errors import Exit, failure_fields, note_failures
@@ -78,7 +78,12 @@ def calendar(
         elif not found:
             print("no calendars")
         else:
-            context.answer([{"name": name, **_in_brief(one, context)} for name, one in sorted(found.items())])
+            context.answer(
+                [
+                    {"name": name, "holidays": len(one.days), "source": one.source, "ends": str(one.ends)}
+                    for name, one in sorted(found.items())
+                ]
+            )
 
 
 def _of_file(file: Path) -> Calendar:
@@ -97,11 +102,6 @@ def _import(context: Context, name: str, made: Calendar) -> None:
         note_failures(out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
-
-
-def _in_brief(calendar: Calendar, context: Context) -> dict[str, object]:
-    ends = ends_soon(calendar.ends, context.now()) or str(calendar.ends)
-    return {"holidays": len(calendar.days), "source": calendar.source, "ends": ends}
 
 
 def _years(text: str) -> range:

@@ -81,8 +81,8 @@ class _Body:
 #: Seconds for the request line and the headers, from the connection on, or from the first byte of the next.
 _HEAD_SECONDS = 10.0
 
-#: Seconds for the body. The application answers 408 before.
-_BODY_SECONDS = BODY_SECONDS + 5
+#: Seconds until a connection is cut off during a body. The application answers 408 before.
+_CUT_OFF_BODY_SECONDS = BODY_SECONDS + 5
 
 #: Seconds in which a client that reads slowly must read some 48 KB of its answer, or the rest.
 _READING_SECONDS = 30.0
@@ -157,7 +157,7 @@ class Deadlines(H11Protocol):
         _cancel(self._sending)
         self._part = part
         if part:
-            seconds = _HEAD_SECONDS if state is h11.IDLE else _BODY_SECONDS
+            seconds = _HEAD_SECONDS if state is h11.IDLE else _CUT_OFF_BODY_SECONDS
             self._sending = self.loop.call_later(seconds, self._cut_off)
 
     def _cut_off(self) -> None:

@@ -23,8 +23,8 @@ _LOG = logging.getLogger("duebell.intake")
 #: Seconds after which a message comes again: twice as many each time.
 _FIRST_PAUSE, _LONGEST_PAUSE = 5, 900
 
-#: Deliveries after which a change that its task does not allow, or whose task is not there, is given up: half
-#: an hour, in which its add may come, or an attempt that is under way end.
+#: Deliveries after which a change is given up if its task is missing or does not allow it. They take half an
+#: hour: meanwhile the add may come, or an attempt may end.
 _PATIENCE = 10
 
 #: Errors of entries that may succeed at another time, without a change.

@@ -112,7 +112,7 @@ class _Step(NamedTuple):
 
 
 def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, settings: Settings) -> Failures:
-    """Add and change tasks. The others took effect, now or when their message came before."""
+    """Adds and changes tasks. Returns the failures by place; all other entries took effect, now or before."""
     failures: Failures = {}
     traces: dict[str, str] = {}
     adds: dict[str, dict[int, NewTask]] = defaultdict(dict)

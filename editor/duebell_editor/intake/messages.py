@@ -1,14 +1,14 @@
 """Intake messages, read into entries: each adds a task, pushes one that may be there, or changes one.
 
-The fields are those of the HTTP API's bodies, read by the same `values`. Beside them an entry has `do`, and
-for a change the `id` that is part of the API's address.
+The fields are those of the HTTP API's bodies. Beside them an entry has `do`, and for a change the `id` that
+is part of the API's address.
 """
 
 import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 import msgspec
 
@@ -25,16 +25,19 @@ from duebell_shared.tasks.new_task import check_change
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark
 
-#: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
-_ADD, _BACKFILL, _DO = "add", "backfill", INTAKE_VERBS
+#: Values of `do` that are no verbs of an editor.
+_ADD, _BACKFILL = "add", "backfill"
+
 #: The verb of a push.
 PUSH = "push"
+
 #: Characters that SQS refuses, and which JSON can have escaped.
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_F = TypeVar("_F", NewTask, TaskChange)
-_DETAIL_TYPES = tuple(f"duebell.{do}" for do in _DO)
+
+#: The detail-types of events of EventBridge, by which they say what to do.
+_DETAIL_TYPES = tuple(f"duebell.{do}" for do in INTAKE_VERBS)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,8 +185,9 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Cha
     if place is None and "detail-type" in given:
         source, fields = _event_fields(message, given)
     do = fields.pop("do", _ADD)
-    if do not in _DO:
-        raise InvalidTask("do", f"{quoted(do)} is not one of {', '.join(_DO)}; left out, it is {_ADD}")
+    if do not in INTAKE_VERBS:
+        verbs = ", ".join(INTAKE_VERBS)
+        raise InvalidTask("do", f"{quoted(do)} is not one of {verbs}; left out, it is {_ADD}")
     mark = IntakeMark(source=source, place=place or 0)
     if do == _ADD and fields.get("if_exists") == IfExists.PUSH:
         return _push(fields, message.sent, mark=mark)
@@ -221,8 +225,6 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
     if "max_wait" in fields:
         raise InvalidTask("max_wait", "goes with if_exists 'push'")
     task = fields_of_json(NewTask, fields)
-    if task.get("due") is None and task.get("schedule") is None:
-        raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`, or give a `schedule`")
     task["id"] = check_name("id", id if task.get("id") is None else task["id"])
     return _counted_from(sent, task)
 
@@ -235,8 +237,6 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change
     check_not_recurring(task.get("schedule"))
     if task.get("id") is None:
         raise InvalidTask("id", "is missing: a push needs one, by which the waiting task is found")
-    if task.get("due") is None:
-        raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
     return Change(
         verb=PUSH,
         id=check_name("id", task["id"]),
@@ -270,15 +270,16 @@ def _change(do: str, fields: dict[str, Any], sent: datetime, *, mark: IntakeMark
     elif do != Verb.CANCEL:
         change = fields_of_json(TaskChange, {"due": None, **fields} if do == Verb.MOVE else fields)
         check_change(change)
-        if change.get("due", sent) is None:
-            raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
+        if "due" in change:
+            change["due"] = check_due(change["due"], sent)  # counted from when the message was sent
         if change.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
             do = Verb.MOVE
-        given = cast("Mapping[str, Any]", _counted_from(sent, change))
+        given = cast("Mapping[str, Any]", change)
     return Change(verb=do, id=check_name("id", id), mark=mark, sent=sent, fields=given)
 
 
-def _counted_from(sent: datetime, given: _F) -> _F:
-    """The fields with `in` counted from when the message was sent, however long it waited."""
-    due = given.get("due")
-    return given | {"due": check_due(due, sent)} if isinstance(due, timedelta) else given
+def _counted_from(sent: datetime, task: NewTask) -> NewTask:
+    """The task with `in` counted from when the message was sent, however long it waited."""
+    if task.get("schedule") is not None:
+        return task
+    return task | {"due": check_due(task.get("due"), sent)}

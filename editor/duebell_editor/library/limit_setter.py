@@ -7,7 +7,7 @@ from duebell_editor.status.action_limits import ActionLimit, action_limit, decla
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.limits.limits import Limit, Limits, Semaphore
-from duebell_shared.queue.task_queue import TRIES
+from duebell_shared.queue.task_queue import TRIES, not_armed_for
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
@@ -60,8 +60,7 @@ def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | Non
     try:
         record = armer.ensure(armer.change(lambda record: record.limited(rev, now=backend.clock())))
     except (AwsError, NotArmed, NotDeployed) as error:
-        reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
-        raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
+        raise not_armed_for("the limit is stored", error) from error
     backend.armer.start_run_if_late(record)
 
 

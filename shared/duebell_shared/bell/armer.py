@@ -92,7 +92,7 @@ class LanesChanged(Exception):
 class Armer:
     """Changes the arming record by compare-and-swap, and makes the rule follow it.
 
-    lease  how long a run holds lanes in a rehearsal, where none is renewed while an action works; else None
+    lease  the lease of a run in a rehearsal, where none is renewed while an action works; else None
     """
 
     store: Store

@@ -73,7 +73,7 @@ class Fullest(msgspec.Struct, frozen=True, kw_only=True):
     """The fullest lane as it was measured last: DynamoDB measures whole GB, with a write, now and then.
 
     bytes        of its item collection: tasks that wait and history; the index of the past is no part of it
-    measured_at  when
+    measured_at  when it was measured
     """
 
     lane: int
@@ -131,13 +131,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                    for; None when unknown
     rings_at       the minute it will ring in; None at the sentinel, or when unknown
     echo_of        the minute it is set to, if `rings_at` is an echo of that; else None
-    applier        who may call PutRule, until `applier_until`
-    head_start     how long before a due date it must ring; set by the worker, which waits for so long
-    called_at      when a run was called directly that has not come yet
+    applier        the process that may call PutRule, until `applier_until`
+    head_start     the time before a due date at which it must ring; set by the worker, which waits that long
+    called_at      when a run was called directly; None once it has come
     last_run       the results of the run that ended last
     late_ring      the last ring that brought no run in time
     earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
-    relaner        who gives the queue more lanes, or began to; until `relaner_until` runs claim no lanes
+    relaner        the process that gives the queue more lanes; until `relaner_until` runs claim no lanes
     counted_at     when a run counted the queue's depth last
     fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself

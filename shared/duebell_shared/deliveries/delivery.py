@@ -33,11 +33,11 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A target of deliveries. Make it with `parse`.
 
     to       its ARN, or its URL if the kind is https
-    kind     what it is
+    kind     the kind of target
     region   its region; "" for https, as is the account
     account  the account that it belongs to
     name     its name without what stands before it in the ARN; the URL's host for https
-    run      how it is run, of a task definition
+    run      the arguments of RunTask, for a task definition
     """
 
     to: str
@@ -193,7 +193,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     name         the name of the action
     to           the ARN of a queue, topic, bus, function or state machine, or an https URL
     form         payload or envelope; the envelope for buses and the payload for all others, if not given
-    attempts     how often a task is tried
+    attempts     the most attempts at a task
     backoff      the wait between a failed attempt and the next
     group        the message group of queues and topics; in FIFO ones, a task's id is its group if not given
     secret       for https: ARN of the secret, or of the SSM parameter, whose text is the key of the signature

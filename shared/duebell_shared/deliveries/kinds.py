@@ -330,7 +330,7 @@ class Needed(NamedTuple):
     parameter  the template's parameter with the ARNs
     condition  the template's condition that there are some
     made       the attribute with the ARN, as of Kind
-    means      what it is, for the template
+    means      its description in the template
     """
 
     service: str

@@ -30,7 +30,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
              known by it. Letters, digits, `-` and `_`; 80 of them at most
     group    the message group for queues and topics; None where none is given, and none is needed
-    detail_type  that of an event, for buses
+    detail_type  the detail-type of an event, for buses
     traceparent  the W3C trace context of the attempt, or else of the add; None for none
     """
 

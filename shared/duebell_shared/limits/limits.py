@@ -103,9 +103,9 @@ class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
 
     since    when it was set
     resumed  when the action was paused last until; None if it never was, or is
-    line     the end of the line of those that waited then; None if there was none
+    line     the end of the line of tasks that waited then; None if there was none
     parked   the times that tasks may have been put back to by earlier closed hours
-    by       who set it, as the editor was told; None if it was not
+    by       the author, as the editor was told; None if it was not
     """
 
     since: Instant
@@ -305,8 +305,8 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next        the earliest time of the next start, by the rate alone
     line        the next free place in the line of those that come for the first time
     late        the next free place in the line of those that had a place before
-    waiting     how many tasks have places and were not started, or more: some may have been cancelled
-    per_second  the rate that these are of; None without one
+    waiting     the number of tasks that have places and were not started; some may have been cancelled
+    per_second  the rate by which they got these places; None without one
     permits     by run, the attempts that it has under way; kept only where `at_most` limits them
     rev         the number of changes; stored beside the rest
     """
@@ -333,7 +333,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         waited  for each task, whether it had a place before
         until   the end of the run's lease, and of its permits
-        takes   how long an attempt takes, about: the others wait for permits by it
+        takes   the time that an attempt takes, about; the waits for permits are estimated by it
         """
         interval = _SECOND / limit.per_second if limit.per_second else _NONE
         for_permit = takes / limit.at_most if limit.at_most else _NONE

@@ -223,7 +223,7 @@ class Added(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """The choice of what an add does if its id is taken; `of` checks and makes it.
+    """The policy for an add whose id is taken; `of` checks and makes it.
 
     max_wait  the longest that a push may put a task off, from its first add on; None for no limit
     rev      the rev that a task must have to be replaced; None for any
@@ -384,6 +384,12 @@ def kept_changing(id: str) -> TaskConflict:
     return TaskConflict(f"task {quoted(id)} kept changing while this was tried: look at it and try again")
 
 
+def not_armed_for(stored: str, error: DuebellError, *, task: Task | None = None) -> NotArmed:
+    """The error for a change, such as `the limit is stored`, when arming failed by this error."""
+    why, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
+    return NotArmed(f"{stored}, but {why}", way_out=way_out, task=task)
+
+
 class RuleSetter:
     """Makes the rule ring for stored tasks. Raises NotArmed when that is not confirmed."""
 
@@ -410,8 +416,7 @@ class RuleSetter:
             self._queue.forget_counts()  # the tasks may be in lanes that the queue had earlier
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             task = next(iter(tasks)) if len(tasks) == 1 else None
-            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
-            raise NotArmed(f"{what} stored, but {reason}", way_out=way_out, task=task) from error
+            raise not_armed_for(f"{what} stored", error, task=task) from error
         self._backend.armer.start_run_if_late(record)
 
     def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:

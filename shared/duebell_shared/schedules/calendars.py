@@ -43,7 +43,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     days     the holidays and their names
     ends     the last day that it knows; after it, no day is a holiday
     weekend  the days of the week that no occurrence is moved to, Monday being 0
-    source   where it comes from, such as `DE-BE` or the name of a file
+    source   its origin, such as `DE-BE` or the name of a file
     """
 
     days: Mapping[date, str]

@@ -75,7 +75,7 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     minutes         of the day, in order: 0 to 1439
     month_days, week_days  the days by either; None if that says nothing
     either          whether one of the two is enough, where both say something
-    months, years   those that match; None for all years
+    months, years   the months and years that match; None for all years
     by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
     fields          as given, in their order
     """

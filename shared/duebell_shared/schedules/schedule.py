@@ -61,7 +61,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The times of something that recurs; made and checked by `make_schedule`. UTC, in whole milliseconds.
 
     expression  `rate(5 minutes)`, `cron(0 9 ? * MON-FRI *)` as AWS has it, five fields, or `at(…)`
-    timezone    where the expression is read: an IANA name
+    timezone    the time zone of the expression: an IANA name
     start, end  no occurrence is before the start or after the end; a rate counts from its start
     calendar    the name of the calendar whose holidays count; unset for none
     holidays    the policy on them; skip if unset

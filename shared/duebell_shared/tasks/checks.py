@@ -88,7 +88,10 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
                     f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
                 )
         case None:
-            raise InvalidTask("due", "is missing: give an aware datetime, or a timedelta from now")
+            raise InvalidTask(
+                "due",
+                "is missing: give a time or a length of time from now; a new task can have a schedule",
+            )
         case _:
             raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
     try:

@@ -64,7 +64,7 @@ class IfExists(StrEnum):
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of value. Another field of a known kind changes nothing but the table.
 
-    form    what it looks like to people: the command line makes an option of it, and the page a widget
+    form    its form for people: the command line makes an option of it, and the page a widget
     schema  its JSON Schema, without null
     check   the value to store, from the field's name and a value that is not None. Raises InvalidTask
     read    the Python value of a JSON value, likewise; None if it is the same
@@ -199,10 +199,10 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
     kind     the values that it takes
     title    its name for people, on the page for example
-    means    what it does, without units: lengths of time are seconds in JSON, and `1h30m` to the shell
-    unset    what null means; empty if it cannot be null
-    default  what is stored for null; NODEFAULT if that is refused
-    stored   where its value is kept: on the task, or in its recurrence or schedule; "" for code of its own
+    means    its meaning, without units: lengths of time are seconds in JSON, and `1h30m` to the shell
+    unset    the meaning of null; empty if it cannot be null
+    default  the stored value for null; NODEFAULT if that is refused
+    stored   the place of its value: on the task, or in its recurrence or schedule; "" for code of its own
     named    the name of the attribute there, if it is another
     goes     the tasks that it goes with: those that run once, those that recur, or all
     """

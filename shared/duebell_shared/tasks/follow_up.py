@@ -32,8 +32,8 @@ class Then(msgspec.Struct, frozen=True):
     """A task to be added when another one is done: `then=Then("invoice", {"order": 42})`.
 
     action   name of its action, 1 to 256 printable characters
-    payload  what `Editor.add` takes, at most 32 KB as JSON
-    after    how long after the other task is done it is due; a century at most
+    payload  its payload as for `Editor.add`, at most 32 KB as JSON
+    after    the time from the end of the other task to its due date; a century at most
     result_as  the field of the payload, an object, that gets what the other task's action returned. The
                action must be declared with `keep_result=True`; None: the result is not passed on
     """
@@ -47,7 +47,7 @@ class Then(msgspec.Struct, frozen=True):
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
     """A `Then` as it is stored: `payload_json` is the payload as JSON text.
 
-    after      how long after the other task is done it is due
+    after      the time from the end of the other task to its due date
     result_as  the field of the payload that gets the task's result; unset if it is not passed on
     """
 
@@ -87,7 +87,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     open       whether more can be added
     left       the number of those that have not ended
     on_failed  the action in place of that of the batch, if any of them has failed; None for none
-    after      how long after the last of them has ended the batch is due
+    after      the time from the end of the last of them to the due date of the batch
     """
 
     open: bool = True
@@ -129,7 +129,7 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     at          when the attempt ended; the follow-up counts as added then
     due         when the task was due
     attempts    the attempts that were made
-    queued      where a recurring task waits for its next occurrence, once the follow-up is added
+    queued      the time at which a recurring task waits for its next occurrence, once the follow-up is added
     expires_at  when the history of a task that has ended is deleted; not before the follow-up is added
     """
 

@@ -57,7 +57,7 @@ class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt that failed, in short. Times are UTC.
 
     due          when its occurrence was due: the task's own due date, unless it recurs
-    attempt      which one it was, the first being 1
+    attempt      its number, the first being 1
     started_at   when it was started; None if its run left it running, for the next start has taken its place
     finished_at  when it failed; None if its run left it running
     type         the type of the error, its first 80 characters; WorkerDied if its run left it running
@@ -159,10 +159,10 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     due          when it was due
     started_at   when its last attempt was started; when it was passed over, if it was skipped
     finished_at  when that ended
-    lateness_ms  how late that attempt was started, in milliseconds
-    attempts     how many were made
+    lateness_ms  the lateness of the start of that attempt, in milliseconds
+    attempts     the number of attempts
     result       done, failed or skipped
-    missed       how many occurrences before it were missed, and it stands for
+    missed       the number of missed occurrences before it, which it stands for
     extra        whether it was asked for with `run_now`
     failure      why it failed, in a line; less of it if several failed for different reasons
     """
@@ -217,8 +217,8 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
 def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
     """The last twenty, with as much of their failures' words as fits into MAX_PACKED bytes.
 
-    Occurrences that do not fit even without words are left out, the oldest first. Only some that took years
-    are as large.
+    Occurrences that do not fit even without words are left out, the oldest first. Only occurrences that took
+    years are so large.
     """
     kept = tuple(occurrences[-MAX_OCCURRENCES:])
     for most in _WORDS:
@@ -343,13 +343,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     what         `add`, a verb such as `move`, or `attempt`; `forgotten` stands for earlier ones that had no
                  space
     by           the author of the change; None if unknown, and for an attempt
-    attempt      which one it was, the first being 1; 0 if it is none
+    attempt      its number, the first being 1; 0 if it is none
     result       the result of the attempt: done, failed, expired, retried, snoozed or running; empty if it is
                  none
     due          when its occurrence was due; None unless the task recurs
     ended_at     when the attempt ended; None if unknown
     run          id of the run that started it; None if unknown
-    lateness_ms  how late it was started, in milliseconds; None if unknown
+    lateness_ms  the lateness of its start, in milliseconds; None if unknown
     lateness     the parts of that; None for less than a second
     error        why it failed, in a line; less of it if space is short
     """

@@ -77,10 +77,10 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     missed                the policy on occurrences that passed while nothing could run
     max_runs              the number of occurrences after which it ends; None for no limit
     runs                  occurrences that are over, neither extra nor skipped ones counted
-    consecutive_failures  how many of the last of these failed in a row; 0 after an extra one that is done
+    consecutive_failures  the number of these that failed in a row; 0 after an extra one that is done
     next_due              the schedule's next occurrence after the one that the task stands at
     origin                why it stands at that one
-    missed_runs           how many occurrences before that one were missed; it makes up for them
+    missed_runs           the number of missed occurrences before that one; it makes up for them
     pending               occurrences that wait out of order: to be retried, moved, or extra
     declared              whether the worker's code declares it, so that `Editor.sync` changes and cancels it
     """

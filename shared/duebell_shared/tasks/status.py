@@ -50,7 +50,7 @@ class Rule(NamedTuple):
     words     the verb as it stands before "task 42"
     done      the verb as it stands after "task 42", once it is done
     means     its meaning, for users who choose it
-    statuses  those that a task must have for it
+    statuses  the statuses that a task must have for it
     for_many  whether it can be done to many tasks at once
     queues    whether it puts a task into the queue, so that the rule must ring for it
     instead   the value of the verb that does the same to tasks of other statuses; empty if none does
@@ -141,8 +141,8 @@ class History(StrEnum):
 class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The rules by which ended tasks are kept.
 
-    retention    for how long
-    history      which of them
+    retention    the time for which they are kept
+    history      the ended tasks that are listed
     payload      bytes of the largest payload that a done task keeps, as JSON in UTF-8
     """
 

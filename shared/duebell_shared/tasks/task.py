@@ -122,31 +122,31 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                  when it is retried; None once it is finished, or while paused
     priority     0 to 9: of what waits, higher ones go first; retries keep it
     tags         labels that lists can be filtered by
-    attempt      how many attempts have been claimed by runs
+    attempt      the number of attempts that runs have claimed
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
-    snoozes      how often its action has put this occurrence off with Snooze; such attempts do not count
+    snoozes      the number of times that Snooze has put this occurrence off; such attempts do not count
     limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
     started_at   when the last attempt was started
     finished_at  when it was done, failed for good or cancelled
     run          id of the run that started the last attempt
-    lateness_ms  how long after `queued` the last attempt was started, in milliseconds
+    lateness_ms  the time from `queued` to the start of the last attempt, in milliseconds
     lateness     the parts of that, once the attempt has ended; None for less than a second
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
     failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
-    result_json  what its action returned, as JSON text; `result` is the value. None unless the action keeps
-                 results and it is done; of a recurring task, that of the occurrence that ended last
+    result_json  the result of its action, as JSON text; `result` is the value. None unless the action keeps
+                 results and it is done. A recurring task has that of the occurrence that ended last
     result_error  why the result was not kept: it has no form in JSON, or is too large
     expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
                  nothing has confirmed by then
-    reserved_until  how long the transaction that confirms it has time; of a reserved task only
+    reserved_until  the time by which a transaction must confirm it; of a reserved task only
     reservation  the name of its reservation; of a reserved task, and of one that was cancelled as such
     unlisted     whether it is found by its id only when it has ended and did not fail: see History
     payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
-    changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
+    changed_by   the author of its add or last change, by an editor; None if unknown. Runs leave it as it is
     traceparent  the W3C trace context of its add; None if the application had no trace
     intake       the mark of the last message of the intake queue that changed it; None if none has
     on_failed    the action of the task that is added when this one has failed for good; None for that of its
@@ -161,9 +161,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                  failed
 
     spread         the longest delay after it is due; the delay is always the same for the same id
-    expires_after  how late it may start; later, it expires instead; None for any time
-    recurrence     how it recurs and where in that it stands; None for a task that runs once. `due`, `attempt`
-                   and the like are then those of the occurrence that it stands at
+    expires_after  the longest delay of its start. Later, it expires instead; None for any time
+    recurrence     its schedule and its place in that; None for a task that runs once. `due`, `attempt` and
+                   the like are those of the occurrence that it stands at
     occurrences    a recurring task's last twenty that are over, the latest at the end
     events         changes by editors and earlier attempts, the latest at the end: as many as cost nothing
     """

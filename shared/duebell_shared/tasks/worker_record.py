@@ -35,11 +35,11 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     """An action of the worker.
 
     name       its name, which a task gives as its `action`
-    attempts   how often a task is tried
+    attempts   the most attempts at a task
     schema     the JSON Schema of its payload; None if it takes none
     converts   whether its type may convert a payload that does not fit the schema, as pydantic's do
     recurring  ids of the recurring tasks that are declared for it in code
-    kind       what it is: `function`, or the kind of a delivery's target, such as `queue`: see Kind
+    kind       `function`, or the kind of a delivery's target, such as `queue`: see Kind
     at_most, per_second, closed  the limits that it declares; None for none
     timeout    seconds that an attempt may take; unset if any time
     stoppable  true if its running attempts are told to stop; else unset

@@ -103,14 +103,14 @@ class Action(Generic[_P, _R]):
     """A function that handles tasks. It stays callable as it is.
 
     name      its name, which a task gives as its `action`
-    attempts  how often it is tried
+    attempts  the most attempts at a task
     backoff   the wait between a failed attempt and the next
-    timeout   how long an attempt may take; None for any time
+    timeout   the longest time of an attempt; None for any time
     stoppable  whether its attempts are told to stop: see `stopping`
     keep_result  whether what it returns is kept with its task
     function  the function itself
-    limit     how many attempts at a time and a second are started, over all runs together
-    delivery  what is sent, and where to, instead of a call of the function; None for all others
+    limit     the attempts at a time and the starts a second, over all runs together
+    delivery  the message and its target, instead of a call of a function; None for functions
     on_failed  the action of the task that is added when one of this action has failed for good; None for none
     """
 

@@ -20,7 +20,7 @@ Decode = Callable[[str], Any]
 class InvalidPayload(Exception):
     """The payload does not fit the type that the action asks for; the message names the field.
 
-    places  those of all faults, such as `.items[2].price`, where the type tells them
+    places  the places of all faults, such as `.items[2].price`, if the type tells them
     """
 
     def __init__(self, message: str, places: Collection[str] = ()) -> None:

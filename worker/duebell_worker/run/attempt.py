@@ -354,7 +354,7 @@ def lateness_of(
 ) -> Lateness | None:
     """The parts of `late`, by which the attempt was `started` after its time; None if that is under a second.
 
-    limited  how long it waited for its action's limit
+    limited  the time for which it waited for its action's limit
     """
     if late < _WORTH_TELLING:
         return None

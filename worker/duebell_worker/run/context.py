@@ -72,7 +72,7 @@ class RunContext:
 
     id        its id, and the owner of its lease
     actions   by name, those that every worker has among them
-    places    how many tasks may be under way at a time, in `pool`
+    places    the most tasks that are under way at a time, in `pool`
     wake      its start, by which the parts of lateness are told
     ends      its `stop_at` and `leave_at`, unless a long-running process is its host
     metrics   None if no metrics are wanted

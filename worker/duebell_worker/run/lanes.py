@@ -53,7 +53,7 @@ class Call(StrEnum):
 class _Lane:
     """A lane in trouble.
 
-    since      when that began, in this run or one before
+    since      the beginning of the trouble, in this run or one before
     until      when it is read again
     failed     the calls of each kind that failed in a row
     rests      whether it rests, in this run or in the one before
@@ -347,7 +347,7 @@ class Lanes:
 class ReadAhead:
     """The keys of tasks that are due, in order of the queue, some of them read ahead.
 
-    next_due  when the first task is due that is not due yet, as far as that has been read; else NEVER
+    next_due  the first due date that is not over yet, as far as it was read; else NEVER
     """
 
     def __init__(
@@ -407,7 +407,7 @@ class Batcher(Generic[_T]):
     ) -> None:
         """`call` gets one to `most` items at a time, and must raise nothing.
 
-        side_by_side  how many calls are made at a time, so that a slow one does not hold up all items
+        side_by_side  the number of calls at a time, so that a slow one does not hold up all items
         fills         beside a call that is under way, only full ones are made
         """
         self._call = call

@@ -122,8 +122,6 @@ def _given(body: NewTask, place: str = "") -> dict[str, Any]:
         given: dict[str, Any] = {**fields_of(fields.NewTask, body.given("if_exists", "max_wait"))}
     except InvalidTask as error:
         raise InvalidTask(f"{place}{error.field}", error.reason) from None
-    if given.get("due") is None and body.schedule is None:
-        raise InvalidTask(f"{place}due", "is missing: say when it shall run, or give a `schedule`")
     return {**given, "id": str(uuid.uuid4()) if given.get("id") is None else given["id"]}
 
 

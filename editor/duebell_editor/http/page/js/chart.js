@@ -13,7 +13,8 @@ const NOTHING = { done: 0, failed: 0, skipped: 0, lateness_median_ms: null, late
 export const total = (bucket) => KINDS.reduce((sum, kind) => sum + bucket[kind], 0);
 export const ended = ({ done, failed, skipped }) => done + failed + skipped;
 
-// History may not be there yet. Where a new hour began between the two answers, their buckets are shifted.
+// Joins the counts to come with those of the past, which may not be there yet. If a new hour began between the
+// two answers, their buckets are shifted.
 export function joined(coming, history = []) {
   const byStart = new Map(history.map((bucket) => [bucket.start, bucket]));
   return coming.map(({ start, end, count, overdue, paused, occurrences, is_estimate: isEstimate }) => {

@@ -295,7 +295,7 @@ function recurring(all) {
   );
 }
 
-// A task of its own, when this one is over. What belongs to it is asked for once there is one.
+// The follow-ups of a task. The other fields of one are shown once it has an action.
 function following(all) {
   const { then_action: action } = all.input;
   const parts = ["then_after", "then_payload", "then_result_as"].map((name) => titled(name, all));
@@ -447,7 +447,7 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
     return true;
   }
 
-  // True when it is saved. What was changed elsewhere is in nobody's way if it is none of what is shown here.
+  // True when it is saved. A change made elsewhere is no conflict if it is in none of the fields shown here.
   async function save() {
     for (let tries = 1; ; tries += 1) {
       const change = toChange(all, before, base);

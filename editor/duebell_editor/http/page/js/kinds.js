@@ -22,8 +22,8 @@ function rowsOf([field, { title, kind, goes, stored, unset, description: hint }]
   };
   return [
     part("action", "action"),
-    part("after", "duration", { title: "How long after that", hint: "at once, if not given", unset: "at once" }),
-    part("payload", "json", { title: "What that is given", hint: "" }),
+    part("after", "duration", { title: "Its delay", hint: "at once, if not given", unset: "at once" }),
+    part("payload", "json", { title: "Its payload", hint: "" }),
     part("result_as", "text", { title: "Its field for the result", hint: "of the task that is done", unset: "none" }),
   ];
 }
@@ -215,8 +215,8 @@ export function madeId() {
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-a$4-$5");
 }
 
-// The body of a request that adds what the form says; under `made` where no id is given. That is the
-// form's own, so that what was sent and never answered can be sent again.
+// The body of a request that adds the form's task, with the id `made` if none is given. Each form has one such
+// id, so that a request that got no answer can be sent again.
 export function toAdd(form, made) {
   const values = valuesOf(form);
   const names = counting(form).filter((name) => values[name] !== null && !THEN.includes(name));

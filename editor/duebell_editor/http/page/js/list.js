@@ -195,7 +195,7 @@ function tab([status, name, count]) {
 
 const pick = (status) => setFilters({ status, ...(status === "failed" ? {} : { error: "" }) });
 
-// Shown only while they are picked: by a search, and by the count of overdue tasks.
+// Tabs that are shown only while they are picked: by a search, or by the count of overdue tasks.
 const PICKED = [
   [ANY, "Any status", () => undefined],
   ["overdue", "Overdue", (status) => status?.overdue],

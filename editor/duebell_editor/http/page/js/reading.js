@@ -1,5 +1,5 @@
-// Reading the list. The server looks at a long queue a part at a time: a filter that finds little in it is
-// answered with short pages, or empty ones, and a cursor that goes on.
+// Reading the list. The server reads a long queue in parts: if a filter finds little in it, pages are short,
+// and have a cursor to go on with.
 
 import { get } from "./api.js";
 import { filters, isById, isLatestFirst, limits, takeAsked, where } from "./state.js";
@@ -9,7 +9,7 @@ export const REQUESTS = 5; // in a row; more of them only when asked for
 
 const MOST = limits("Filters", "limit").maximum; // that the server gives at a time
 
-// What was read: `isShort` when it was left before there was enough of it.
+// The rows that were read; `isShort` if reading ended before there were enough.
 export const NOTHING = { tasks: [], cursor: null, requests: 0, isShort: false };
 
 const ask = (limit, cursor) =>
@@ -17,7 +17,7 @@ const ask = (limit, cursor) =>
     ? get("find", { prefix: filters.prefix, limit, cursor, brief: true })
     : get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isLatestFirst() || null });
 
-// The first rows are asked for before the other modules are set up: this one is imported first.
+// The first rows are requested before the other modules are set up: this module is imported first.
 let first = null;
 if (document.documentElement.dataset.page === "index") {
   takeAsked();
@@ -30,13 +30,13 @@ function takeFirst() {
   return taken;
 }
 
-// One that moved between two pages stands where it was seen last.
+// Adds rows. A task that moved between two pages stands where it was seen last.
 function joined(tasks, more) {
   const ids = new Set(more.map((task) => task.id));
   return [...tasks.filter((task) => !ids.has(task.id)), ...more];
 }
 
-// What there is after each request, until so many more are found, the list ends, or patience does.
+// Yields the rows after each request, until `count` more are found, the list ends, or `most` requests are made.
 export async function* readOn(from, count, most) {
   const before = from.requests; // it may be what is shown, and change on the way
   let { tasks, cursor } = from;

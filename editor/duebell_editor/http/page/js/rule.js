@@ -62,10 +62,10 @@ const FAILURES = ["failed_tasks", "failing_tasks"]; // the groups below tell wha
 let found = null; // problems that only the doctor finds, and when: they stay until the next look
 let work = null; // what is under way: "look" or "mend"
 
-// Those whose kind is not among the others'.
-function without(some, others) {
-  const kinds = others.map(({ kind }) => kind);
-  return some.filter(({ kind }) => !kinds.includes(kind));
+// The problems of kinds that are not known yet.
+function without(findings, known) {
+  const kinds = known.map(({ kind }) => kind);
+  return findings.filter(({ kind }) => !kinds.includes(kind));
 }
 
 const isWarning = ({ kind }) => constants.warnings.includes(kind);
@@ -167,7 +167,7 @@ const look = () =>
     await refreshStatus();
     const before = told();
     const news = await get("doctor");
-    await refreshStatus(); // what one of both tells comes and goes with the status
+    await refreshStatus(); // problems of the status before or after the check are shown by the status
     found = { problems: without(news.problems, [...before, ...told()]), at: new Date() };
     toast(current().healthy && !hasProblems() ? "Nothing is wrong" : "Something is wrong");
   });

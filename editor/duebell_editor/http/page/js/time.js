@@ -175,7 +175,7 @@ function clockAndZone(date) {
   return `${ownTime.format(date)}${letters} (${fromUtc(date)})`;
 }
 
-// A field for a point in time, by the viewer's clock. What is not touched stays the very instant it was.
+// A field for a point in time, by the viewer's clock. A value that is not touched stays the same instant.
 
 
 // Before the first, a year is most likely a typing error; after the last, no rule can ring.

@@ -13,6 +13,7 @@ import pytest
 
 from duebell import Editor
 from duebell_editor import http
+from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell
 from tests.serving import serving
 
@@ -98,6 +99,22 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
     visit(lambda _: None)
     logging.getLogger("duebell.http").handlers = []
     assert duebell("editor", "--no-access-log").out == ""
+
+
+@pytest.mark.parametrize(("token", "by"), [(None, "http"), (TOKEN, None)])
+def test_only_without_a_token_changes_are_made_by_the_user_of_this_machine(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch, token: str | None, by: str | None
+) -> None:
+    asked: list[str | None] = []
+
+    def editor_by(_: Context, *, by: str | None) -> Editor:
+        asked.append(by)
+        return editor
+
+    monkeypatch.setattr(Context, "editor", editor_by)
+    monkeypatch.setattr(http, "serve", lambda *_, **__: None)
+    assert duebell("editor", *(("--token", token) if token else ())).status == 0
+    assert asked == [by]
 
 
 def test_without_fastapi_the_editor_says_what_to_install(

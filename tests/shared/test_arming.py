@@ -281,6 +281,8 @@ def test_the_first_run_counts_and_others_only_when_that_is_five_minutes_ago() ->
     assert counted.counted_at == NOON
     assert counted.counting(NOON + 5 * MINUTE - timedelta(seconds=1)) == counted
     assert counted.counting(NOON + 5 * MINUTE).counted_at == NOON + 5 * MINUTE
+    # And a clock that was a day ahead does not stop the counting
+    assert RECORD.counting(NOON + timedelta(days=1)).counting(NOON) == counted
 
 
 def test_the_fullest_lane_is_known_from_one_gb_on() -> None:

@@ -70,6 +70,12 @@ def test_a_record_is_not_made_anew_while_nobody_knows_how_many_lanes_there_are(s
     assert scheduler.store.record is None
 
 
+def test_when_no_lane_can_be_read_the_error_is_raised(scheduler: Scheduler) -> None:
+    odd(scheduler, *range(8))
+    with pytest.raises(AwsUnavailable, match="lane 0"):
+        scheduler.backend.armer.verify()
+
+
 def test_a_record_that_is_made_anew_keeps_the_earlier_numbers_of_lanes(scheduler: Scheduler) -> None:
     record = scheduler.store.record
     assert record

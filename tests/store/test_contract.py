@@ -221,6 +221,10 @@ def test_the_queue_is_in_order_and_within_bounds(store: Store) -> None:
     assert keys(store.queued(1)) == []
     assert store.head(0) == NOON + timedelta(minutes=10)
     assert store.head(1) == NEVER
+    # And the head can be asked for without some
+    first, *others = store.queued(0)
+    assert store.head(0, skipping={first}) == NOON + timedelta(minutes=20)
+    assert store.head(0, skipping={first, *others}) == NEVER
 
 
 def test_the_queue_goes_on_behind_a_key_whether_it_is_still_there_or_not(store: Store) -> None:

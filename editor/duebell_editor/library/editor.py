@@ -651,7 +651,10 @@ class Editor:
         """
         check_grace(grace)
         return Transaction(
-            self, self._backend, self._check, lambda task: self._reserve(task, grace, is_generated=False)
+            self._backend,
+            self._check,
+            lambda task: self._reserve(task, grace, is_generated=False),
+            {Verb.CANCEL: self.cancel_item, Verb.MOVE: self.move_item, Verb.UPDATE: self.update_item},
         )
 
     def reserve(self, action: str, *, grace: timedelta = GRACE, **fields: Unpack[TaskFields]) -> Reservation:

@@ -5,7 +5,7 @@ One read of each lane's first keys answers all of it, and one batch of tasks tel
 
 import itertools
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -26,7 +26,10 @@ MOST_READ = 1_000
 
 
 def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """Read the first due tasks, mostly in one read: until a batch has none that owes, and few that run."""
+    """Yields the first due tasks with their keys, until a batch has none that owes and few that run.
+
+    Mostly one batch is read.
+    """
     keys = itertools.islice(due, MOST_READ)
     while some := list(itertools.islice(keys, BATCH)):
         found = store.get_many(some)
@@ -128,10 +131,10 @@ _LOG = logging.getLogger("duebell.editor")
 
 
 class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The times of the lanes' first tasks, the numbers of tasks, each at most 1,000, and those that owe.
+    """The next due time, the numbers of tasks, each at most 1,000, and the tasks that owe a follow-up.
 
-    next_due     of the first task that waits or runs, or recurs and goes on; NEVER if there is none
-    late         of each lane in which tasks are overdue, the time of the first one
+    next_due     the time of the first task that waits or runs, or recurs and goes on; NEVER if there is none
+    late         the times of overdue tasks, the first one first, with their lanes
     due_tonight  without tasks parked by a pause; `is_exact` is false where the first lane stands for all
     owing        the tasks that owe a follow-up; of the first thousand that are due
     """
@@ -139,7 +142,7 @@ class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
     next_due: datetime
     queued: int
     overdue: int
-    late: Mapping[int, datetime]
+    late: tuple[tuple[datetime, int], ...]
     due_tonight: int
     is_exact: bool
     running: int
@@ -205,8 +208,10 @@ def read_queue(
     there = [key for key in itertools.chain(*by_lane) if key not in owing]
     # A task that recurs and owes waits for its next time, as one in the queue once.
     going_on = [(task.owes.queued, key.lane) for key, task in owing.items() if task.owes and task.owes.queued]
-    dues = sorted([*((key.queued, key.lane) for key in there if key not in under_way), *going_on])
+    waiting = [(key.queued, key.lane) for key in there if key not in under_way]
+    dues = sorted(waiting + going_on)
     late = [(at, lane) for at, lane in dues if at < late_before]
+    heads = [key.queued for key in there] + [at for at, _ in going_on] + [now] * len(unread)
     # As in the timeline: where the first lane is long, it stands for all.
     is_exact = not (_is_cut(by_lane[0]) and by_lane[0][-1].queued <= tonight)
     counted = range(len(found) if is_exact else 1)
@@ -215,17 +220,14 @@ def read_queue(
         for lane in counted
     ]
     only_owing = sum(late_before <= key.queued <= tonight and key.lane in counted for key in owing)
+    going_on_tonight = sum(late_before <= at <= tonight for at, _ in going_on)
     factor = 1 if is_exact else len(found)
     return QueueCounts(
-        next_due=min(
-            [*(key.queued for key in there), *(at for at, _ in going_on), *(now for _ in unread)],
-            default=NEVER,
-        ),
+        next_due=min(heads, default=NEVER),
         queued=min(len(dues) + len(under_way), MOST_COUNTED),
         overdue=min(len(late), MOST_COUNTED),
-        late={lane: at for at, lane in reversed(late)},
-        due_tonight=(sum(tonight_by_lane) - only_owing) * factor
-        + sum(late_before <= at <= tonight for at, _ in going_on),
+        late=tuple(late),
+        due_tonight=(sum(tonight_by_lane) - only_owing) * factor + going_on_tonight,
         is_exact=is_exact,
         running=sum(task.status is Status.RUNNING for task in looked_at.values()),
         owing=tuple(owing.values()),

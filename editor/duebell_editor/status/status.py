@@ -352,8 +352,8 @@ def _rule_problems(
 def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> Iterator[Problem]:
     """Problems of the queue as a whole: overdue tasks, and leases."""
     if queue.overdue:
-        first = min(queue.late.values())
-        is_left = any(record.lanes[lane].is_free(now) for lane in queue.late)
+        first, _ = queue.late[0]
+        is_left = any(record.lanes[lane].is_free(now) for _, lane in queue.late)
         at_work = "no run is at work on them" if is_left else "the run at work has not come to them yet"
         yield Problem(
             kind=ProblemKind.OVERDUE,

@@ -28,9 +28,9 @@ def client_maker(session: "boto3.Session | botocore.session.Session | None") -> 
     The environment's own session is botocore's: boto3 takes a cold start a tenth longer to import. Raises the
     SDK's ProfileNotFound.
     """
-    if session is None or isinstance(session, botocore.session.Session):
-        return (session or _environments_session()).create_client
-    return session.client
+    if session is None:
+        session = _environments_session()
+    return session.create_client if isinstance(session, botocore.session.Session) else session.client
 
 
 def _environments_session() -> botocore.session.Session:

@@ -223,7 +223,7 @@ class Added(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """The choice of what an add does if its id is taken; `of` checks and makes it.
+    """The policy for an add whose id is taken; `of` checks and makes it.
 
     max_wait  the longest that a push may put a task off, from its first add on; None for no limit
     rev      the rev that a task must have to be replaced; None for any

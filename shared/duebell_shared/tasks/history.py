@@ -217,8 +217,8 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
 def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
     """The last twenty, with as much of their failures' words as fits into MAX_PACKED bytes.
 
-    Occurrences that do not fit even without words are left out, the oldest first. Only some that took years
-    are as large.
+    Occurrences that do not fit even without words are left out, the oldest first. Only occurrences that took
+    years are so large.
     """
     kept = tuple(occurrences[-MAX_OCCURRENCES:])
     for most in _WORDS:

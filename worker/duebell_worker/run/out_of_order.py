@@ -49,7 +49,7 @@ class HeldTasks:
                 heapq.heappush(keys, queue_key(task))
 
     def __bool__(self) -> bool:
-        """True if there are some whose places are ahead; the others are found in the queue."""
+        """True if this run knows tasks whose places are ahead; it finds the others in the queue."""
         return bool(self._keys) and any(self._actions())
 
     def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:

@@ -196,15 +196,16 @@ _FORMS: dict[str, dict[str, Any]] = {
 _KEPT = {"choice", "json", "zone"}
 
 
-def with_filters(*names: str) -> Callable[[_Function], _Function]:
-    """Give a command the options of a filter of tasks, or these of them: see `filters_from`."""
-    return with_fields(*(names or FILTERS), of=FILTERS)
+def with_filters() -> Callable[[_Function], _Function]:
+    """Give a command the options of a filter of tasks: see `filters_from`."""
+    return with_fields(*FILTERS, of=FILTERS)
 
 
 def filters_from(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The filter that options of `with_filters` give. Raises WrongUsage for one that can find nothing."""
+    """The filter that the options of `with_filters` give. Raises WrongUsage if it can find nothing."""
     filters = {name: value for name, value in given.items() if name in FILTERS and value}
-    if "after" in filters and filters["after"] > filters.get("before", filters["after"]):
+    after, before = filters.get("after"), filters.get("before")
+    if after and before and after > before:
         raise WrongUsage("--after is later than --before: nothing is between")
     return filters
 

@@ -63,7 +63,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     head_start: timedelta = _NONE
-    concurrency: int = 16
+    concurrency: int
     runs: int = 1
     is_called: bool = False
     limits: Mapping[str, Limit] = {}

@@ -20,8 +20,6 @@ from .task_writes import TransactionItem
 if TYPE_CHECKING:
     from boto3.dynamodb.conditions import ConditionBase
 
-    from duebell_editor.library.editor import Editor
-
 
 class Transaction:
     """Writes to tables of your own and changes of tasks: all of them take effect, or none does.
@@ -43,17 +41,20 @@ class Transaction:
 
     def __init__(
         self,
-        editor: "Editor",
         backend: Backend,
         check: Callable[[NewTask], Task],
         reserve: Callable[[Task], Task],
+        changes: Mapping[Verb, Callable[..., TransactionItem]],
     ) -> None:
-        """`check` makes a task of a new one, and `reserve` stores it as reserved."""
+        """`check` makes a task of a new one, and `reserve` stores it as reserved.
+
+        `changes` are the editor's methods that make the write of a change, by its verb.
+        """
         self.tasks: tuple[Task, ...] = ()
-        self._editor = editor
         self._backend = backend
         self._check = check
         self._reserve = reserve
+        self._changes = changes
         self._writes: list[Other | TaskWrite | Task] = []
         self._verbs: list[Verb] = []
         self._ids: set[str] = set()
@@ -109,22 +110,22 @@ class Transaction:
 
         Raises TaskNotFound, TaskConflict; AwsRefused and the like if it cannot be read.
         """
-        return self._change(Verb.CANCEL, lambda: self._editor.cancel_item(id, rev=rev))
+        return self._change(Verb.CANCEL, id, rev=rev)
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Move a task to a later due date, as `Editor.move` does. Returns it as it will be.
 
         Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel`.
         """
-        return self._change(Verb.MOVE, lambda: self._editor.move_item(id, due=due, rev=rev))
+        return self._change(Verb.MOVE, id, due=due, rev=rev)
 
     def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
         """Change a task, as `Editor.update` does. Returns it as it will be; raises as `move`."""
-        return self._change(Verb.UPDATE, lambda: self._editor.update_item(id, rev=rev, **changes))
+        return self._change(Verb.UPDATE, id, rev=rev, **changes)
 
-    def _change(self, verb: Verb, make: Callable[[], TransactionItem]) -> Task:
+    def _change(self, verb: Verb, id: str, **given: Any) -> Task:
         self._check_open()
-        write = make().write
+        write = self._changes[verb](id, **given).write
         self._take(write)
         self._verbs.append(verb)
         return write.new

@@ -115,6 +115,15 @@ def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
     )
 
 
+def test_the_policy_on_missed_occurrences_applies_to_those_of_a_pause() -> None:
+    paused = hourly(Missed.SKIP).paused()
+    assert (paused.status, paused.queued) == (Status.PAUSED, None)
+    resumed = paused.resumed(now=NOON)
+    assert (resumed.status, resumed.queued) == (Status.SCHEDULED, NOON + HOUR)
+    running = started(resumed, NOON + 3 * HOUR + 10 * MINUTE)
+    assert (running.is_too_late, running.missed_runs) == (True, 2)
+
+
 # Too late for one that runs once.
 
 
@@ -166,6 +175,12 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
     assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
     task = done(task)
     assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
+
+
+def test_one_that_is_moved_while_paused_stays_paused_and_delays_no_other() -> None:
+    task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
+    assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
+    assert task.resumed(now=NOON).queued == NOON + 2 * HOUR
 
 
 def test_a_change_that_leaves_nothing_to_run_is_refused() -> None:

@@ -43,10 +43,10 @@ _CLAIM, _OUTCOME = 1, 2
 
 _PAGE = 200
 
-#: How long before a burst is due it is added, and how many seconds each of its tasks takes.
+#: The time from the add of a burst to its due date, and the seconds that each of its tasks takes.
 _ADDED, _BURST_TASK = timedelta(minutes=5), 2.0
 
-#: How long before it is due a task of the trickle is added.
+#: The time from the add of a task of the trickle to its due date.
 _AHEAD = (0.0, 30.0, 100.0, 400.0)
 
 
@@ -76,7 +76,7 @@ class CalmQueue:
         process.start(lambda: what(Editor(backend=self._backend(process)), process))
 
     def act(self, process: Process, task: Task) -> None:
-        """What every action does. Overridden by each kind of queue."""
+        """The function of every action. Each kind of queue has its own."""
 
     def died(self) -> None:
         """A run has died."""
@@ -144,7 +144,7 @@ class Trickle(CalmQueue):
         return self
 
     def runs_at_a_time(self, begin: timedelta, end: timedelta) -> float:
-        """How many runs there were on average between these moments after the beginning."""
+        """The average number of runs between these times after the beginning."""
         first, last = self.began + begin, self.began + end
         spans = (min(ended, last) - max(started, first) for started, ended in self.alive)
         return sum((max(span, timedelta(0)) for span in spans), timedelta(0)) / (last - first)

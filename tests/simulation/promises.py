@@ -1,4 +1,4 @@
-"""What duebell promises, held against what really happened in a simulated history."""
+"""Compares the promises of duebell with the events of a simulated history."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""What a history may have beside services and runs, each with chances of its own."""
+"""Parts that a history may have beside services and runs. Each has chances of its own."""

@@ -81,7 +81,7 @@ class Batching(Part):
         editor.close_batch(id)
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """What is wrong with the batches and their tasks, and with what came after them."""
+        """Says what is wrong with the batches, their tasks and their follow-ups."""
         yield from self._wrong
         first: dict[str, datetime] = {}
         last: dict[str, datetime] = {}

@@ -83,7 +83,7 @@ class Following(Part):
         }
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """What is wrong with the follow-ups. Where users push, a task that has ended may run anew."""
+        """Says what is wrong with the follow-ups. If users push, a task that has ended may run anew."""
         there: dict[str, list[Task]] = defaultdict(list)
         for task in tasks:
             if (parent := _parent(task.id)) is not None:
@@ -97,7 +97,7 @@ class Following(Part):
         yield from _early(tasks, starts, skew=self._played.faults.skew)
 
     def _unlike(self, task: Task, there: Sequence[Task]) -> Iterator[str]:
-        """What of the follow-ups of this task is too much or too little, or is not as it was asked for."""
+        """Says which follow-ups of this task are missing, too many, or not as they were asked for."""
         if _parent(task.id) is not None:
             wanted: list[str] = []
         elif task.recurrence:
@@ -129,7 +129,7 @@ def _has(task: Task, cause: Cause | None) -> bool:
 
 
 def _changed(task: Task, follow_up: Task) -> Iterator[str]:
-    """What of this follow-up is not as its task says."""
+    """Says in what this follow-up differs from what its task asks for."""
     is_then = follow_up.id.startswith(f"{task.id}/{Cause.DONE}")
     action = task.then.action if is_then and task.then else task.on_failed
     after = task.then.after if is_then and task.then else timedelta(0)

@@ -22,7 +22,7 @@ __all__ = ["ACTIONS", "Hosting"]
 #: nobody promises when what is behind it starts.
 ACTIONS = tuple(name for name in LIMITS if name != "hangs")
 
-#: How often the processes look, in seconds, and how long they drain.
+#: Seconds between two looks of a process, and seconds for which it drains.
 _LOOKS, _DRAINS = (1.0, 5.0, 20.0), (0.0, 10.0, 120.0)
 
 #: Seconds until a process that ended is started again, by whatever keeps it going.

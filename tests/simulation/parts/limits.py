@@ -38,7 +38,7 @@ _CHANGES: tuple[dict[str, Any], ...] = (
     {"per_second": 0.01},
 )
 
-#: What an action is limited to besides, where there are processes.
+#: Further limits of an action, if there are processes.
 _RAISES: tuple[dict[str, Any], ...] = ({"at_most": 5}, {"per_second": 10.0})
 
 _DECLARED: dict[str, Any] = {"at_most": None, "per_second": None, "closed": None}

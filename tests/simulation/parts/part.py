@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMITS", "Act", "Known", "Part", "Start"]
 
-#: How many attempts each action has.
+#: The number of attempts of each action.
 LIMITS = {
     "quick": 3,
     "once": 1,
@@ -35,7 +35,7 @@ Act = Callable[[Any, Task], None]
 
 
 class Known(msgspec.Struct):
-    """What a user knows of a task: what was asked for, and what was acknowledged, and when."""
+    """A task as its user knows it: the request, the answer, and their times."""
 
     due: datetime
     action: str
@@ -79,7 +79,7 @@ class Part:
         """Begin, with the history."""
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterable[str]:
-        """What went wrong with it."""
+        """Says what went wrong with the part."""
         return ()
 
     def declared(self, name: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class PuttingOff(Part):
         self._answers: dict[str, Task] = {}
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> list[str]:
-        """What went wrong."""
+        """Says what went wrong."""
         return self._wrong
 
     def may_snooze(self, name: str, payload: Any, task: Task) -> None:
@@ -46,7 +46,7 @@ class PuttingOff(Part):
             raise Snooze(self._random.choice(_PAUSES), payload={"snoozed": task.snoozes + 1})
 
     def instead_of(self, what: str) -> str:
-        """What a user does instead of this: half of the moves are pushes, and of the adds."""
+        """The call that a user makes instead of this one: half of the moves and adds are pushes."""
         return "push" if what in {"add", "move"} and self._random.random() < 0.5 else what
 
     def push(

@@ -44,7 +44,7 @@ class Relaning(Part):
         self.last_at = self._world.now
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """What is wrong with where tasks are: each must be in one place, and be looked for there."""
+        """Says which tasks are in no place or in several, or are looked for elsewhere."""
         ids = [task.id for task in tasks]
         yield from (f"{id} is there twice" for id in sorted({id for id in ids if ids.count(id) > 1}))
         record = self._played.stored.record

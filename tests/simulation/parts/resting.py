@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Resting"]
 
-#: Where a day begins an hour after a history does; its first day there, and the second.
+#: A time zone whose day begins an hour after a history; its first day there, and the second.
 _ZONE, _DAYS = "Etc/GMT-11", (date(2026, 11, 21), date(2026, 11, 22))
 
 _ACTIONS = ("quick", "flaky", "bad", "asks")

@@ -56,7 +56,7 @@ class Transacting(Part):
         return watched
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """What is wrong: a task of every committed transaction is there, and of no other one."""
+        """Says which committed transactions have no task, and which others have one."""
         there = {task.id: task for task in tasks if task.id in self._asked_at}
         items = self._played.others & self._asked_at.keys()
         waiting = {id for id, task in there.items() if task.status is not Status.RESERVED}

@@ -1,15 +1,21 @@
-"""`list`: what it shows, page after page, and what it says of more."""
+"""The commands `list` and `changes`: their rows, their pages, and the way to the next page."""
 
 import json
+import shlex
 from datetime import timedelta
 
+import boto3
 import pytest
 from rich.text import Text
 
-from duebell import Editor
+from duebell import Editor, Settings
 from duebell_editor.cli import tasks as listing
+from duebell_editor.cli.context import Context
 from duebell_editor.cli.output import console
+from duebell_shared.backend import Backend
+from duebell_shared.settings import AuditTo
 from tests.cli.program import Duebell, fail, lines
+from tests.support import Clock
 
 
 @pytest.fixture
@@ -96,3 +102,22 @@ def test_stored_values_are_no_commands_for_terminals(duebell: Duebell, editor: E
     with out.capture() as capture:
         out.print(Text(hostile))
     assert capture.get().strip() == r"=1+1\x9b2J\u202e"
+
+
+def test_changes_are_a_table_or_a_line_each_and_go_on(
+    duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(audit=AuditTo.TABLE)
+    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    editor = Editor(backend=backend, changed_by="anna")
+    monkeypatch.setattr(Context, "editor", lambda _, **__: editor)
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    clock.advance(timedelta(seconds=1))
+    duebell("pause", "a")
+    _, out, err = duebell("changes", "--limit", "1")
+    heading, row = out.splitlines()
+    assert heading.split()[:3] == ["at", "what", "who"]
+    assert row.split()[3:5] == ["pause", "anna"]
+    cursor = shlex.split(err.partition("--cursor ")[2])[0]
+    [added] = lines(duebell("changes", "--cursor", cursor, "--json").out)
+    assert (added["what"], added["who"], added["id"]) == ("add", "anna", "a")

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.limits.limits import Limit, Permits, Semaphore
+from duebell_shared.limits.limits import Limit, Limits, Permits, Semaphore
 from tests.support import NOON
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -103,3 +103,9 @@ def test_permits_of_a_run_end_with_its_lease_and_are_renewed() -> None:
     assert places[2] is not None
     assert taken.permits.keys() == {"a", "alive"}
     assert taken.permits["a"].count == 2
+
+
+def test_a_line_of_tasks_that_waited_is_over_at_its_end() -> None:
+    limits = Limits().changed("mail", Limit(per_second=2), now=NOON, line=NOON + MINUTE)
+    assert limits.lines(NOON) == {"mail": NOON + MINUTE}
+    assert limits.lines(NOON + MINUTE) == {}

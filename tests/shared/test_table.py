@@ -1,5 +1,6 @@
 """The table over moto: what AWS refuses or does not answer, and whose session is used."""
 
+import os
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,11 +8,13 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
+from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings
 from duebell_shared.queue.changes import transact
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
+from duebell_shared.settings import Settings
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.table_calls import KEY, SOON, client_of, lose_the_next_answer, store, task, verbs
@@ -77,6 +80,20 @@ def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Cal
     assert calls == {"Query": 1}
 
 
+def test_without_a_region_nothing_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    with pytest.raises(InvalidSettings, match="AWS_REGION: is not set: name the region that duebell is"):
+        Backend.connect(Settings())
+
+
+def test_an_aws_setting_that_cannot_be_right_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "nowhere")
+    with pytest.raises(InvalidSettings, match="AWS settings: Invalid endpoint: nowhere"):
+        Backend.connect(Settings())
+
+
 # Refused calls of a transaction, which the SDK may have made before without an answer.
 
 
@@ -92,6 +109,11 @@ class Refusing:
 
     def transact_write_items(self, **_: Any) -> None:
         raise self._error
+
+
+def test_a_refusal_of_the_first_try_is_raised_as_it_is() -> None:
+    with pytest.raises(ClientError):
+        transact(cast(Any, Refusing("ExpiredTokenException", 0)), "queue", [PUT], "token")
 
 
 @pytest.mark.parametrize("code", ["ExpiredTokenException", "ResourceNotFoundException"])

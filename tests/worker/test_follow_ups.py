@@ -99,6 +99,19 @@ def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: 
     assert scene.editor.get("a/failed").status is Status.DONE
 
 
+def test_there_is_no_follow_up_for_the_other_result(scene: Scene) -> None:
+    # Given tasks that are done and name an action for failures, and one that fails and names one for success
+    scene.editor.add("guarded", due=NOON, id="good")
+    scene.editor.add("guarded", due=NOON, id="both", on_failed="act", then=Then("hear"))
+    scene.run()
+    scene.error = Abort("never")
+    scene.editor.add("act", due=NOON, id="bad", then=Then("hear"))
+    scene.run()
+
+    # Then only the one that is done has its follow-up
+    assert scene.ids == ["both/then"]
+
+
 def test_the_action_says_who_hears_of_failures_unless_the_task_does(scene: Scene) -> None:
     scene.error = ValueError("no")
     scene.editor.add("guarded", due=NOON, id="default")

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from .account import Account
 
-#: Names of the options that every command has.
-EVERYWHERE = ("name", "profile", "region", "endpoint_url", "verbose", "as_json")
-
 
 @dataclass
 class Context:
@@ -164,24 +161,32 @@ def json_option(help: str) -> Any:
     return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
 
 
-Name = Annotated[
-    str | None,
-    _account(
-        "--name",
-        "NAME",
-        "The scheduler's name, which finds table, rule and function; `local` is that of `duebell local` "
-        "(DUEBELL_NAME)",
-    ),
-]
-Profile = Annotated[str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)]
-Region = Annotated[str | None, _account("--region", "REGION", "The AWS region")]
-EndpointUrl = Annotated[str | None, _account("--endpoint-url", "URL", "Where AWS is")]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", callback=_set_verbose, help="Say more about errors, and where they came from."
-    ),
-]
+#: The options that every command has; they can be given before it or after it.
+OPTIONS: dict[str, Any] = {
+    "name": Annotated[
+        str | None,
+        _account(
+            "--name",
+            "NAME",
+            "The scheduler's name, which finds table, rule and function; `local` is that of `duebell local` "
+            "(DUEBELL_NAME)",
+        ),
+    ],
+    "profile": Annotated[
+        str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)
+    ],
+    "region": Annotated[str | None, _account("--region", "REGION", "The AWS region")],
+    "endpoint_url": Annotated[str | None, _account("--endpoint-url", "URL", "The address of AWS")],
+    "verbose": Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", callback=_set_verbose, help="Say more about errors, and where they came from."
+        ),
+    ],
+}
+
+#: The names of these options, and that of --json.
+EVERYWHERE = (*OPTIONS, "as_json")
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, TypeVar
 from zoneinfo import ZoneInfo
 
 import typer
@@ -196,15 +196,16 @@ _FORMS: dict[str, dict[str, Any]] = {
 _KEPT = {"choice", "json", "zone"}
 
 
-def with_filters(*names: str) -> Callable[[_Function], _Function]:
-    """Give a command the options of a filter of tasks, or these of them: see `filters_from`."""
-    return with_fields(*(names or FILTERS), of=FILTERS)
+def with_filters() -> Callable[[_Function], _Function]:
+    """Give a command the options of a filter of tasks: see `filters_from`."""
+    return with_fields(*FILTERS, of=FILTERS)
 
 
 def filters_from(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The filter that options of `with_filters` give. Raises WrongUsage for one that can find nothing."""
+    """The filter that the options of `with_filters` give. Raises WrongUsage if it can find nothing."""
     filters = {name: value for name, value in given.items() if name in FILTERS and value}
-    if "after" in filters and filters["after"] > filters.get("before", filters["after"]):
+    after, before = filters.get("after"), filters.get("before")
+    if after and before and after > before:
         raise WrongUsage("--after is later than --before: nothing is between")
     return filters
 
@@ -224,35 +225,39 @@ def with_fields(
         help = f"{row.means}. [{unset}]" if unset and not in_change else row.means
         every["in_" if name == "in" else name] = Timezone if form == "zone" else _of(row.kind, shown, help)
         if form == "json":
-            every[f"{name}_file"] = _of("text", f"{shown}-file", "The same, in a file; - is stdin")
+            in_file = option(f"{shown}-file", "FILE", "The same, in a file; - is stdin")
+            every[f"{name}_file"] = Annotated[str | None, in_file]
         if in_change and unset and form not in _KEPT:
             every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Unset {shown}: {unset}")]
     return lambda command: with_options(command, every)
 
 
-def _of(kind: Kind | str, name: str, help: str) -> Any:
-    """The option of this name for values of this kind or form."""
-    form = kind if isinstance(kind, str) else kind.form
-    type: Any = _TYPES.get(form, str)
-    if isinstance(kind, Kind) and form in {"choice", "choices"}:
-        choices, named = cast("Any", StrEnum), kind.schema.get("items", kind.schema)["enum"]
-        type = choices("Choice", [(one, one) for one in named])
-        type = list[type] if form == "choices" else type
-    return Annotated[type | None, typer.Option(name, help=help, **_FORMS[form])]
+def _of(kind: Kind, name: str, help: str) -> Any:
+    """The option of this name for values of this kind."""
+    type: Any = _TYPES.get(kind.form, str)
+    if kind.form in {"choice", "choices"}:
+        make_choices: Any = StrEnum
+        choices = kind.schema.get("items", kind.schema)["enum"]
+        type = make_choices("Choice", [(one, one) for one in choices])
+        type = list[type] if kind.form == "choices" else type
+    return Annotated[type | None, typer.Option(name, help=help, **_FORMS[kind.form])]
 
 
 def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a task that options of `with_fields` give, but for the due date and the time zone."""
     fields: dict[str, Any] = {}
-    for name in FIELDS.keys() & given.keys() - {"due", "timezone"}:
-        form, value = FIELDS[name].kind.form, given[name]
-        if form == "json":
+    for name, row in FIELDS.items():
+        if name not in given or name in {"due", "timezone"}:
+            continue
+        value = given[name]
+        if row.kind.form == "json":
             value = payload_from(value, given[f"{name}_file"])
-        is_given = value is not UNSET if form == "json" else value is not None
-        if is_given:
+        elif value is None:
+            value = UNSET
+        if value is not UNSET:
             fields[name] = value
         if given.get(f"no_{name}"):
-            if is_given:
+            if name in fields:
                 option = name.replace("_", "-")
                 raise WrongUsage(f"give either --{option} or --no-{option}")
             fields[name] = None

@@ -231,21 +231,23 @@ def list_table(documents: Sequence[Mapping[str, Any]], now: datetime, width: int
     """
     columns: dict[str, list[str]] = {}
     for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
-        if any(one.get(name) for one in documents):
-            values = [one.get(name) for one in documents]
-            columns[title_of(name)] = [
-                local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
-                for value in values
-            ]
+        values = [document.get(name) for document in documents]
+        if any(values):
+            columns[title_of(name)] = [_cell(name, value, now) for value in values]
     titles, rows = list(columns), list(zip(*columns.values(), strict=True))
-    *before, last = (max(map(len, [title, *cells])) for title, cells in columns.items())
-    if sum(before) + 2 * len(before) + min(last, _LAST) > width:
+    *others, last = [max(map(len, [title, *cells])) for title, cells in columns.items()]
+    if sum(others) + 2 * len(others) + min(last, _LAST) > width:
         rows = [(row[0], _with_titles(titles[1:], row[1:])) for row in rows]
         titles = [titles[0], ""]
     made = table(titles, rows)
     for column in made.columns[:-1]:
         column.no_wrap = True
     return made
+
+
+def _cell(name: str, value: Any, now: datetime) -> str:
+    """A value in one line; a time without how far away it is."""
+    return local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
 
 
 def _with_titles(titles: Sequence[str], cells: Sequence[str]) -> str:

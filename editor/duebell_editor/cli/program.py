@@ -24,7 +24,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
 
-from .context import Context, EndpointUrl, Name, Profile, Region, Verbose, json_option, with_options
+from .context import OPTIONS, Context, json_option, with_options
 from .errors import HELP, Exit, UsageError, exit_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -188,7 +188,6 @@ def _asking_for_json(ctx: Any, arguments: list[str]) -> Any:
 app = typer.Typer(
     name="duebell",
     cls=_Group,
-    help="Run things later on AWS: look at the queue of tasks and change it.",
     epilog=HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
@@ -209,24 +208,23 @@ def _show_version(*, is_asked: bool) -> None:
     raise typer.Exit
 
 
-@app.callback()
-def options(
+def _program(
     call: typer.Context,
     *,
-    name: Name = None,
-    profile: Profile = None,
-    region: Region = None,
-    endpoint_url: EndpointUrl = None,
-    verbose: Verbose = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version, and end."),
     ] = False,
+    **given: Any,
 ) -> None:
     """Run things later on AWS: look at the queue of tasks and change it."""
+    del version, given  # callbacks have read them
     if call.invoked_subcommand is None:
         print(call.get_help(), file=sys.stderr)
         raise typer.Exit(Exit.USAGE)
+
+
+app.callback()(with_options(_program, OPTIONS))
 
 
 def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Function]:
@@ -254,18 +252,8 @@ def everywhere(app: typer.Typer) -> typer.Typer:
     return app
 
 
-#: The options that every command has; they can be given before it or after it.
-_OPTIONS: dict[str, Any] = {
-    "name": Name,
-    "profile": Profile,
-    "region": Region,
-    "endpoint_url": EndpointUrl,
-    "verbose": Verbose,
-}
-
-
 def _with_context(command: Callable[..., Any]) -> Callable[..., Any]:
-    options = dict(_OPTIONS)
+    options = OPTIONS
     if help := vars(command).get("json_help"):
         options = {"as_json": Annotated[bool, json_option(help)], **options}
     signature = inspect.signature(command, eval_str=True)

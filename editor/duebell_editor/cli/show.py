@@ -105,12 +105,12 @@ def preview(
     **given: Any,
 ) -> None:
     """Nothing is stored."""
-    now, zone = context.now(), given["timezone"] and given["timezone"].key
-    asked = {"schedule": schedule, **given, "timezone": zone}
+    now, zone = context.now(), given["timezone"]
+    asked = {**given, "timezone": zone and zone.key}
     if given["calendar"]:
-        meant, occurrences, on_holidays = context.editor().preview(count=count, **asked)
+        meant, occurrences, on_holidays = context.editor().preview(schedule, count=count, **asked)
     else:
-        meant = make_schedule(asked.pop("schedule"), **asked, now=now)
+        meant = make_schedule(schedule, **asked, now=now)
         occurrences, on_holidays = meant.preview(count, now), ()
     if context.out.as_json:
         context.answer(preview_fields(meant, occurrences, on_holidays))

@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
+from duebell_editor.simulation import CONCURRENCY, MEMORY
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
@@ -56,8 +57,8 @@ def simulate(
     ] = False,
     concurrency: Annotated[
         int, option("--concurrency", "N", "Actions that a run has at a time.", min=1)
-    ] = 16,
-    memory: Annotated[int, option("--memory", "MB", "The worker's memory, for the cost.", min=128)] = 512,
+    ] = CONCURRENCY,
+    memory: Annotated[int, option("--memory", "MB", "The worker's memory, for the cost.", min=128)] = MEMORY,
 ) -> None:
     """It plays a copy of the queue in memory, and writes nothing. Nothing fails in it.
 

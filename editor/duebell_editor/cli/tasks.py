@@ -241,23 +241,12 @@ def changes(
 ) -> None:
     """It lists who changed what, when and from where, the latest first."""
     page = context.editor().changes(id=id, limit=limit, cursor=cursor)
+    found = plain_values(page.changes)
     if context.out.as_json:
-        for change in plain_values(page.changes):
+        for change in found:
             context.answer(change)
     else:
-        context.answer(
-            [
-                {
-                    "when": one.at,
-                    "who": one.who,
-                    "what": one.what,
-                    "task": one.id,
-                    "from where": one.where,
-                    "detail": one.detail or one.action,
-                }
-                for one in page.changes
-            ]
-        )
+        context.answer(found)
     if page.cursor:
         context.out.note(
             f"there is more: repeat with --cursor {shlex.quote(page.cursor)}", {"cursor": page.cursor}

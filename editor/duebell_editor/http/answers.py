@@ -136,7 +136,7 @@ _TASK = _struct(
     Task,
     hidden=HIDDEN,
     payload=_described(Any, "Any JSON value"),
-    result=_described(Any, "What its action returned; null if that was null, or is not kept"),
+    result=_described(Any, "The result of its action; null if that was null, or is not kept"),
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     then=_described(_THEN | None, "The task that is added when it is done"),
     starts_by=_described(

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
+from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import (
     LEAST_PER_SECOND,
@@ -398,10 +399,12 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     flatten: bool = Field(
         default=False, strict=True, description="Spread recurring tasks so that the peak halves, and say how"
     )
-    concurrency: int = Field(default=16, strict=True, ge=1, description="Actions that a run has at a time")
-    memory: int = Field(default=512, strict=True, ge=128, description="The worker's memory in MB")
+    concurrency: int = Field(
+        default=CONCURRENCY, strict=True, ge=1, description="Actions that a run has at a time"
+    )
+    memory: int = Field(default=MEMORY, strict=True, ge=128, description="The worker's memory in MB")
     most_starts: int = Field(
-        default=100, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
+        default=LISTED_STARTS, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
     )
 
 

@@ -235,9 +235,11 @@ def _change_in_order(
                 with suppress(TaskNotFound):
                     check_action(settings, "id", editor.get(change.id).action)
             done = made[change.mark.source]
-            if not (
-                _push(editor, change, done, covered) if change.verb == PUSH else _change(editor, change, done)
-            ):
+            if change.verb == PUSH:
+                is_made_now = _push(editor, change, done, covered)
+            else:
+                is_made_now = _change(editor, change, done)
+            if not is_made_now:
                 repeated += places
         except InvalidInput as error:  # those that it covers are to be made without it
             *earlier, last = places

@@ -29,6 +29,7 @@ from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, timeline
+from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
 from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
@@ -275,9 +276,9 @@ class Editor:
         spread: Mapping[str, timedelta] | None = None,
         precision: Precision | str | None = None,
         flatten: bool = False,
-        concurrency: int = 16,
-        memory: int = 512,
-        most_starts: int = 100,
+        concurrency: int = CONCURRENCY,
+        memory: int = MEMORY,
+        most_starts: int = LISTED_STARTS,
     ) -> "Simulation":
         """Forecast the queue as it is, and with these changes. Nothing fails in it.
 

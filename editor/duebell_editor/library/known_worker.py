@@ -86,7 +86,7 @@ class KnownWorker:
         problem = self._problem(task, payload, gets)
         if problem is None:
             return
-        if problem.warning is not UnknownAction or task.action not in self._missing or self._is_strict:
+        if problem.warning is not UnknownAction or task.action not in self._missing:
             self._read(now, consistent=True)  # a new version may have been deployed
             problem = self._problem(task, payload, gets)
         if problem is None:

@@ -37,7 +37,7 @@ from .stack import template_file, template_text
 
 _HERE = "eu-central-1:123456789012"
 
-#: An example ARN for each attribute that has the ARN of a construct. The attribute tells the constructs apart.
+#: An example ARN for each attribute that holds a construct's ARN. The attribute tells the constructs apart.
 #: Checks use the example, because the CDK does not know the real ARN before CloudFormation makes it.
 _KINDS = {
     **{kind.made: f"arn:aws:{kind.service}:{_HERE}:{kind.example}" for kind in KINDS.values()},

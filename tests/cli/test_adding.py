@@ -87,6 +87,38 @@ def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor
         assert (status, why in err) == (2, True)
 
 
+def test_a_task_that_is_unique_is_found_again(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
+    # Given a task that is unique by its payload
+    first = editor.add("ship", due=timedelta(hours=1), payload={"item": 1}, unique=True)
+    # When the same is added with its names, with `*`, and by a line
+    for names in ("item", "*"):
+        added = duebell("add", "ship", "--in", "1h", "--payload", '{"item": 1}', "--unique", names)
+        assert (added.status, first.id in added.err) == (4, True)
+    file = tmp_path / "tasks.jsonl"
+    file.write_text('{"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": true}')
+    added = duebell("add", "--from", str(file), "--if-exists", "keep")
+    # Then it is there already
+    assert (added.status, added.out) == (0, "0 added, 1 there already, 0 failed\n")
+    assert editor.list().tasks == (first,)
+
+
+def test_a_push_puts_a_task_off_for_its_longest_wait(
+    duebell: Duebell, editor: Editor, tmp_path: Path
+) -> None:
+    push = ("add", "index", "--id", "one", "--if-exists", "push", "--max-wait", "15m")
+    assert duebell(*push, "--in", "10m").status == 0
+    due = editor.get("one").due
+    assert duebell(*push, "--in", "2h").status == 0
+    assert editor.get("one").due == due + timedelta(minutes=5)
+    refused = duebell("add", "index", "--in", "1h", "--max-wait", "15m")
+    assert (refused.status, "max-wait: goes with" in refused.err) == (2, True)
+    file = tmp_path / "tasks.jsonl"
+    file.write_text('{"action": "index", "in": 7200, "id": "one", "payload": 3}\n')
+    assert duebell("add", "--from", str(file), "--if-exists", "push", "--max-wait", "15m").status == 0
+    task = editor.get("one")
+    assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
+
+
 def test_a_batch(duebell: Duebell, editor: Editor) -> None:
     made = duebell(
         "batch", "b", "--then", '{"action": "report", "payload": {"month": 1}}', "--on-failed", "alarm"

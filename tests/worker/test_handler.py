@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import AwsRefused, AwsUnavailable, Editor, Worker
+from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Worker
 from duebell_shared.backend import Backend
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
@@ -87,3 +87,16 @@ def test_what_aws_refuses_is_not_tried_again_for_long(
     with pytest.raises(AwsRefused, match="AccessDenied"):
         worker.handler(None, Context(clock))
     assert clock.now <= NOON + timedelta(seconds=5)
+
+
+def test_a_rule_that_cannot_be_set_is_tried_again_and_then_raised(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    editor.add("act", due=timedelta(hours=1), id="b")
+    aws.refuse("events.PutRule", "AccessDeniedException")
+    with pytest.raises(NotArmed):
+        worker.handler(None, Context(clock))
+    assert editor.get("a").status is Status.DONE
+    assert clock.now >= NOON + timedelta(seconds=53)

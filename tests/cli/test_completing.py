@@ -1,4 +1,4 @@
-"""What the shell offers on Tab."""
+"""Completion in the shell, by Tab."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def test_zones_and_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def complete(words: str, at_word: int) -> list[str]:
-    """What bash is offered, as its completion function asks the program."""
+    """The words that the program gives to the completion function of bash."""
     code = "import sys; sys.argv[0] = 'duebell'; from duebell_infra.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -44,7 +44,7 @@ class Night(NamedTuple):
     worker: Worker
 
     def problems(self) -> dict[str, str]:
-        """What the doctor says, by the kinds of the problems: the way out."""
+        """The ways out that the doctor gives, by the kinds of the problems."""
         diagnosis = self.editor.doctor()
         return {one.kind.value: one.way_out for one in (*diagnosis.status.problems, *diagnosis.advice)}
 

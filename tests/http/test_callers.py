@@ -1,4 +1,4 @@
-"""Who changes a task by HTTP, as a proxy with a login says it; and the access log."""
+"""The author of a change by HTTP, as a proxy with a login names it; and the access log."""
 
 import logging
 import urllib.error
@@ -77,7 +77,7 @@ Told = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> Told:
-    """What was logged of requests, without how long they took."""
+    """The log lines of requests, without their durations."""
     caplog.set_level(logging.INFO, "duebell.http")
 
     def lines() -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ def connect(url: str) -> socket.socket:
 
 
 def all_of(client: socket.socket) -> bytes:
-    """What comes until the server has closed the connection."""
+    """All bytes until the server closes the connection."""
     got = b""
     with contextlib.suppress(ConnectionError):
         while some := client.recv(65_536):

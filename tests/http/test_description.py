@@ -21,7 +21,7 @@ def test_every_example_is_as_its_schema_says(client: TestClient) -> None:
     for where, schema, example in found:
         whole = {**schema, "components": document["components"]}
         assert jsonschema_rs.is_valid(whole, example), where
-    # What is null takes away, and an example shows it
+    # Null takes a value away, and an example shows it
     assert {"end": None, "max_runs": 10} in document["components"]["schemas"]["TaskChange"]["examples"]
 
 

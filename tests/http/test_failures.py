@@ -1,4 +1,4 @@
-"""What failed, in groups and counted, and tasks found by their ids, in the API."""
+"""The API's groups of failed tasks and counts by status, and tasks found by their ids."""
 
 from datetime import timedelta
 from typing import Any

@@ -140,7 +140,7 @@ def test_any_host_takes_a_token_that_cannot_be_guessed(editor: Editor) -> None:
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_another_site_can_link_to_the_page_and_not_have_the_queue_read(client: TestClient, site: str) -> None:
-    # What an <img> of another site asks for is answered to nobody, and yet it would be read, and paid for.
+    # Nobody sees the answer to an <img> of another site, and yet it would be read, and paid for.
     given = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
     for path in ("/api/tasks", "/api/doctor", "/api/changes", "/api/nothing"):
         assert client.get(path, headers=given).status_code == 403

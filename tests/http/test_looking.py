@@ -1,4 +1,4 @@
-"""What is to come and what has been, as numbers; and word of what changes."""
+"""The API's counts of coming and ended tasks, and its stream of changes."""
 
 import itertools
 from collections.abc import Callable

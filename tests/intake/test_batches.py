@@ -1,4 +1,4 @@
-"""What a batch of messages does: tasks, dead letters, and what comes again and when."""
+"""The effects of a batch of messages: tasks, dead letters, and messages that come again."""
 
 import json
 import logging
@@ -280,7 +280,7 @@ def test_a_dead_letter_that_is_too_large_with_its_reason_goes_without(
     dead = sorted((len(body), bool(told)) for body, told in inbox.queues.dead())
     assert dead == [(2, True), (len(large), False)]
     assert "goes without" in caplog.text
-    # What is too large without its reason, too, stays
+    # A letter that is too large without its reason, too, stays
     with limited(queue, len(large), refusal):
         assert inbox.again(record(large + "x")) == ["m-1"]
     assert "so they stay" in caplog.text

@@ -1,4 +1,4 @@
-"""What messages may do can be restricted by actions, verbs and beginnings of ids."""
+"""Settings restrict the actions, verbs and beginnings of ids that messages may have."""
 
 from typing import Any
 

@@ -47,7 +47,7 @@ _OWNER = "run"
 #: The time in which one run starts tasks: the Lambda's, without its reserve for the end.
 _RUN_LIMIT = timedelta(minutes=5) - RESERVE
 
-_KEEP, _NONE = RetentionPolicy(), timedelta(0)
+_KEEP = RetentionPolicy()
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,13 +62,13 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     durations    how long an attempt takes, by action
     """
 
-    head_start: timedelta = _NONE
+    head_start: timedelta
     concurrency: int
-    runs: int = 1
-    is_called: bool = False
-    limits: Mapping[str, Limit] = {}
-    semaphores: Mapping[str, Semaphore] = {}
-    durations: Mapping[str, timedelta] = {}
+    runs: int
+    is_called: bool
+    limits: Mapping[str, Limit]
+    semaphores: Mapping[str, Semaphore]
+    durations: Mapping[str, timedelta]
 
     def duration(self, action: str) -> timedelta:
         """Returns the assumed length of an attempt of this action: a second if none was measured."""

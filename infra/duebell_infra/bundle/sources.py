@@ -34,7 +34,7 @@ _LEFT_OUT = (
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
 
-#: The folders that pip installs into. What is there comes into a bundle by the requirements.
+#: The folders that pip installs into. The requirements bring such packages into a bundle.
 _INSTALLED = {"dist-packages", "site-packages"}
 
 #: Files that hold secrets by their names, and what says so in a file that may hold others.

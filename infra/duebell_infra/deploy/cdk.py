@@ -37,8 +37,8 @@ from .stack import template_file, template_text
 
 _HERE = "eu-central-1:123456789012"
 
-#: The attribute with the ARN, by which the CDK's constructs are told apart, and an ARN that stands for it in
-#: checks, as the CDK does not know it before CloudFormation makes it.
+#: An example ARN for each attribute that holds a construct's ARN. The attribute tells the constructs apart.
+#: Checks use the example, because the CDK does not know the real ARN before CloudFormation makes it.
 _KINDS = {
     **{kind.made: f"arn:aws:{kind.service}:{_HERE}:{kind.example}" for kind in KINDS.values()},
     **{one.made: f"arn:aws:{one.service}:{_HERE}:{one.beginning}made" for one in NEEDED},

@@ -38,8 +38,7 @@ _PAUSE = 0.1
 #: Seconds that the process has to end: MiniStack writes its state before.
 _STOP_LIMIT = 120.0
 
-#: The files of the state folder with the lock of the process, with its output in the background, and with the
-#: actions that were given last.
+#: Files of the state folder: the lock of the process, its output in the background, the actions given last.
 _PROCESS, _OUTPUT, _ACTIONS = "process", "local.log", "actions"
 
 #: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.

@@ -117,6 +117,13 @@ def test_a_fifo_queue_drops_what_is_sent_twice(worker: Worker, editor: Editor, c
     assert worker._deliver([(again, task)]) == [None]
     [message] = received(sqs, url)
     assert message["Attributes"]["MessageGroupId"].startswith("t-sk-1-")
+    # And a task that takes its place, due at the same time, is a message of its own
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    other = editor.add("remind", due=task.due, id="täsk 1", if_exists="replace")
+    assert worker._deliver([(again, other)]) == [None]
+    [second] = received(sqs, url)
+    key = "MessageDeduplicationId"
+    assert second["Attributes"][key] != message["Attributes"][key]
 
 
 def test_the_client_is_one_of_the_targets_region(

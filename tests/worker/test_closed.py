@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from duebell import Editor, Status, Task, Worker
+from duebell import Editor, InvalidSettings, Status, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.test_limits import CountingStore, backend, store  # noqa: F401
 
@@ -118,3 +118,16 @@ def test_a_pause_ends_no_closed_hours_and_these_no_pause(
     editor.limit("mail", at_most=None)
     assert worker.run().rings_at == OPENS + 24 * HOUR
     assert len(started) == 1
+
+
+def test_a_delivery_is_not_sent_in_its_closed_hours(editor: Editor, worker: Worker) -> None:
+    to = "arn:aws:sqs:eu-central-1:123456789012:reminders"
+    worker.deliver("remind", to=to, closed="12:00-13:00")
+    editor.add("remind", due=NOON, id="a")
+    worker.run(time_left=MINUTE)
+    task = editor.get("a")
+    assert task.status is Status.SCHEDULED
+    assert task.queued
+    assert OPENS - SECOND < task.queued <= OPENS  # each action has its own instant of that second
+    with pytest.raises(InvalidSettings, match="never opens"):
+        worker.deliver("always", to=to, closed="mon-sun")

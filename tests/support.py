@@ -148,8 +148,8 @@ def let_ring(session: boto3.Session) -> None:
     )
 
 
-def let_pass_its_role(session: boto3.Session, worker: str) -> None:
-    """Let the worker's role, of this name, pass the role of the schedule, as the stack does."""
+def let_pass_its_role(session: boto3.Session) -> None:
+    """Let the role of the worker's function pass the role of the schedule, as the stack does."""
     statement = {
         "Sid": "PassBellRole",
         "Effect": "Allow",
@@ -157,7 +157,7 @@ def let_pass_its_role(session: boto3.Session, worker: str) -> None:
         "Resource": SCHEDULED["RoleArn"],
     }
     document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-    session.client("iam").put_role_policy(RoleName=worker, PolicyName="worker", PolicyDocument=document)
+    session.client("iam").put_role_policy(RoleName="made", PolicyName="worker", PolicyDocument=document)
 
 
 def put_false_zones(folder: Path) -> None:

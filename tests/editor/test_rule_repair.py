@@ -57,7 +57,7 @@ def test_a_deleted_schedule_is_put_back_with_its_role_and_armed(
 ) -> None:
     # Given a queue that a schedule wakes the worker for, which somebody deletes
     create_schedule(session)
-    let_pass_its_role(session, "made")
+    let_pass_its_role(session)
     settings = Settings(function="duebell", bell=BellKind.SCHEDULE)
     editor = Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
     editor.ensure_armed()

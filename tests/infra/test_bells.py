@@ -62,7 +62,7 @@ def test_a_deleted_schedule_is_put_back_and_armed(
     deployed: Any, editor: Editor, schedule: Callable[[], str], session: boto3.Session, function: str
 ) -> None:
     editor.add("act", due=LATER)
-    let_pass_its_role(session, "worker")
+    let_pass_its_role(session)
     session.client("scheduler").delete_schedule(Name="duebell")
     by_schedule = {**UPDATE, "Bell": "schedule"}
 

@@ -19,7 +19,7 @@ def test_a_task_is_added_and_can_be_taken_back(page: Page, scene: Scene) -> None
     press(page, "Add a task")
     page.get_by_label("Action").last.fill("greet")
     press(page, "In an hour")
-    page.get_by_label("Payload").fill('{"n": 12345678901234567890, "x": 1.0}')
+    page.get_by_label("Payload (JSON)", exact=True).fill('{"n": 12345678901234567890, "x": 1.0}')
     page.get_by_text("More", exact=True).click()
     page.get_by_label("Id", exact=True).last.fill("hello world/1")
     press(page, "Add", then="hello world/1 is added")

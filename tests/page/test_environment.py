@@ -1,6 +1,5 @@
 """The environment in the header: its name and place, and a label in a colour of its own."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,7 +15,9 @@ from tests.serving import serving
 
 def called(scene: Scene, **more: Any) -> Editor:
     backend = scene.editor._backend
-    return Editor(backend=replace(backend, settings=msgspec.structs.replace(backend.settings, **more)))
+    return Editor(
+        backend=msgspec.structs.replace(backend, settings=msgspec.structs.replace(backend.settings, **more))
+    )
 
 
 def test_production_is_hard_to_mistake(open_page: Open, scene: Scene) -> None:

@@ -152,7 +152,7 @@ def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus
             Problem(
                 kind=ProblemKind.FAILED_TASKS,
                 what="1 task failed" if failed == 1 else f"{failed:,} tasks failed",
-                way_out="see why with `duebell failures`; `duebell retry --status failed` when the cause is gone",
+                way_out="see why with `duebell failures`; when the cause is gone, `duebell retry` them",
             )
         )
     if not ids:

@@ -119,9 +119,10 @@ def test_a_call_that_raised_is_repeated_at_once(
         raise AwsUnavailable("no answer")
 
     scene.batch()
-    with monkeypatch.context() as patched, pytest.raises(AwsUnavailable):
+    with monkeypatch.context() as patched:
         patched.setattr(scene.editor.queue.store, verb, refuse)
-        scene.batch(scene.task(), scene.task())
+        with pytest.raises(AwsUnavailable):
+            scene.batch(scene.task(), scene.task())
 
     # When the call is repeated
     scene.batch(scene.task(), scene.task())

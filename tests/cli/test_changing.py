@@ -244,7 +244,6 @@ def test_a_backfill_counts_asks_and_adds(duebell: Duebell, editor: Editor) -> No
     for options, words in (
         (("--from", "2026-11-20", "--to", "2026-11-22T00:00Z"), "--to"),
         (("--from", "soon", "--to", "2026-11-21"), "--from soon is not an ISO-8601"),
-        (("--from", "2026-11-20", "--to", "2026-11-18"), "--from: 2026-11-19T23:00:00.000Z is after the end"),
     ):
         wrong = duebell("backfill", "r", *options, "--yes")
         assert (wrong.status, words in wrong.err) == (2, True)

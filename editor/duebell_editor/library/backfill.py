@@ -61,8 +61,6 @@ def backfill(
         raise InvalidQuery("end", f"{render(end)} is before the start, {render(start)}")
     if end > now:
         raise InvalidQuery("end", f"{render(end)} is after now: the schedule itself runs what is to come")
-    if start > end:
-        raise InvalidQuery("start", f"{render(start)} is after the end, {render(end)}")
     occurrences = task.recurrence.schedule.occurrences(max(start, FIRST + MILLISECOND) - MILLISECOND)
     dues = tuple(islice(takewhile(lambda due: due <= end, occurrences), MOST_BACKFILLED + 1))
     if len(dues) > MOST_BACKFILLED:

@@ -185,6 +185,19 @@ def test_an_unknown_calendar_is_refused_and_one_in_use_is_not_deleted(
         editor.delete_calendar("de-be")
 
 
+@pytest.mark.parametrize(
+    "days",
+    [{datetime(2026, 11, 24, tzinfo=UTC): "a time"}, {date(2026, 11, 24): "\ud800"}, {"Tuesday": "off"}],
+)
+def test_a_calendar_that_could_not_be_read_again_is_refused_and_the_others_stay(
+    editor: Editor, days: dict[date, str]
+) -> None:
+    editor.import_calendar("de-be", CALENDAR)
+    with pytest.raises(InvalidInput, match="calendar: must have dates and their names"):
+        editor.import_calendar("other", Calendar(days=days, ends=date(2028, 12, 31)))
+    assert editor.calendars() == {"de-be": CALENDAR}
+
+
 def test_the_status_warns_of_a_calendar_that_ends(editor: Editor, clock: Clock, ran: list[datetime]) -> None:
     editor.import_calendar("de-be", CALENDAR)
     assert editor.status().calendars == {"de-be": date(2028, 12, 31)}

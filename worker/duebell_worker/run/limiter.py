@@ -238,8 +238,10 @@ class Limiter:
         if limit.is_paused:
             self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
             return
-        if opens := limit.closed_until(now):
-            self._hold(action, attempts, [reopening(action, opens, now)] * len(attempts))
+        opens = limit.closed_until(now)
+        if opens or self._context.is_out_of_time:  # what has waited here is then for the next run
+            at = reopening(action, opens, now) if opens else now
+            self._hold(action, attempts, [at] * len(attempts))
             if limit.at_most is None:
                 return
             attempts = []  # permits of what is under way are kept all the same

@@ -7,7 +7,7 @@ import boto3
 import pytest
 from starlette.testclient import TestClient
 
-from duebell import Editor, Settings
+from duebell import Editor, InvalidQuery, Settings
 from duebell.http import create_app
 from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
@@ -117,4 +117,10 @@ def test_the_api_lists_sends_back_and_deletes_them(backend: Backend, session: bo
     assert client.post(url, json={"ids": [run["id"]]}).json() == {"count": 1}
     assert client.post("/api/dead-letters/intake/redrive").json() == {"count": 1}
     assert bodies(session, INTAKE) == ['{"action": "x", "due": "soon"}']
+    assert len(client.get("/api/dead-letters").json()["letters"]) == 2
+    # An empty list names none of them
+    for queue in ("failed-runs", "lost-rings"):
+        assert client.post(f"/api/dead-letters/{queue}/delete", json={"ids": []}).json() == {"count": 0}
+    with pytest.raises(InvalidQuery, match="ids: must be ids"):
+        Editor(backend=backend).delete_dead_letters("lost-rings", "not a list")
     assert len(client.get("/api/dead-letters").json()["letters"]) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, Status
+from duebell import Editor, InvalidQuery, Status
 from duebell_editor.listing.listing import QUICKLY
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.editor.memory import Scheduler
@@ -53,6 +53,9 @@ def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: 
     assert dict(calls) == {"GetItem": 1, "Query": 4}
     calls.clear()
     assert len(editor.select("cancel", prefix=GROUP).ids) == 5
+    # A list of statuses that is empty is no wish for all of them
+    with pytest.raises(InvalidQuery, match="status: to cancel a task it must be"):
+        editor.select("cancel", prefix=GROUP, status=[])
     assert dict(calls) == {"GetItem": 1, "Query": 4}
 
 

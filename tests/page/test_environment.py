@@ -21,13 +21,16 @@ def called(scene: Scene, **more: Any) -> Editor:
 
 
 def test_production_is_hard_to_mistake(open_page: Open, scene: Scene) -> None:
-    with serving(called(scene, name="sales", label="production", color=Color.RED)) as url:
+    with serving(called(scene, name="s" * 60, label="production", color=Color.RED)) as url:
         for path in ("", "schedules", "actions"):
             page = open_page(url + path)
             badge = page.locator("#environment")
-            says(badge, "production", "sales")
+            says(badge, "production", "s" * 60)
             color = page.evaluate("getComputedStyle(document.documentElement).borderTopColor")
             assert color == "rgb(185, 28, 28)"
+            # And on a phone, where the rest is cut first
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert badge.locator(".label").evaluate("label => label.scrollWidth <= label.clientWidth")
 
 
 def test_without_a_label_only_the_name_is_shown(page: Page) -> None:

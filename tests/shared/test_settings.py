@@ -1,6 +1,7 @@
 """Settings, from the environment and in code."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -51,3 +52,18 @@ def test_settings_given_in_code_are_checked_too() -> None:
     for wrong in ({"table": ""}, {"rule": ""}, {"lanes": 0}, {"retention": timedelta(0)}):
         with pytest.raises(InvalidSettings):
             Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"precision": "second"}, "DUEBELL_PRECISION: must be of the type Precision, not 'second'"),
+        ({"retention": 14}, "DUEBELL_RETENTION_DAYS: must be of the type timedelta, not 14"),
+        ({"lanes": "4"}, "DUEBELL_LANES: must be of the type int, not '4'"),
+        ({"intake_actions": "remind"}, "DUEBELL_INTAKE_ACTIONS: must be of the type tuple, not 'remind'"),
+    ],
+)
+def test_a_setting_in_code_has_its_type(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidSettings) as raised:
+        Settings(**given)
+    assert str(raised.value) == reason

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from duebell import (
     Abort,
+    AwsUnavailable,
     InvalidTask,
     Status,
     Task,
@@ -107,6 +108,28 @@ def test_on_failed_comes_instead_if_any_has_failed(scene: Scene, payloads: Any, 
     scene.batch(*map(scene.task, payloads), on_failed="alarm")
     scene.wait()
     assert scene.told == [(comes[0], told(**comes[1]))]
+
+
+@pytest.mark.parametrize("verb", ["swap_record", "transact"])
+def test_a_call_that_raised_is_repeated_at_once(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    # Given a call that has reserved tasks, and fails before it adds them
+    def refuse(*_: object, **__: object) -> None:
+        raise AwsUnavailable("no answer")
+
+    scene.batch()
+    with monkeypatch.context() as patched:
+        patched.setattr(scene.editor.queue.store, verb, refuse)
+        with pytest.raises(AwsUnavailable):
+            scene.batch(scene.task(), scene.task())
+
+    # When the call is repeated
+    scene.batch(scene.task(), scene.task())
+    scene.wait()
+
+    # Then the batch has all of them
+    assert scene.told == [("report", told(done=2))]
 
 
 def test_tasks_are_added_until_it_is_closed(scene: Scene) -> None:

@@ -378,6 +378,54 @@ def test_a_task_that_was_changed_while_it_waited_is_left_as_it_is(
     assert not log.lines("passed_over")
 
 
+def test_a_task_that_was_changed_while_it_waited_in_the_run_is_not_started(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given two tasks that a run has claimed, and which wait for an attempt that is under way
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+    began: list[str] = []
+    changed: list[str] = []
+
+    @worker.action("mail", at_most=2)
+    def mail(payload: object, task: Task) -> None:
+        began.append(task.id)
+        if len(began) == 2:
+            stage.sleep(MINUTE.total_seconds())
+            changed.extend(task.id for task in editor.list(status="running").tasks if task.id not in began)
+            editor.cancel(changed[0])
+            editor.move(changed[1], due=NOON + 5 * HOUR)
+        stage.sleep(MINUTE.total_seconds() * 2)
+
+    # When one is cancelled and the other is moved
+    add(editor, 6)
+    worker.run(time_left=HOUR)
+
+    # Then neither is started, and the others are
+    assert set(began) == {f"mail-{n}" for n in range(6)} - set(changed)
+    assert len(changed) == 2
+    assert editor.get(changed[0]).status is Status.CANCELLED
+    assert editor.get(changed[1]).queued == NOON + 5 * HOUR
+    assert clock.now < NOON + 7 * MINUTE
+
+
+def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given a task that waits in the run for another one, which ends as the run starts nothing more
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+    worker.action("mail", at_most=1, attempts=1)(lambda: stage.sleep(50))
+    add(editor, 2)
+    report = worker.run(time_left=MINUTE)
+
+    # Then it is not started for the last seconds
+    assert (report.done, report.failed) == (1, 0)
+    [waiting] = [task for task in editor.list().tasks if task.status is Status.SCHEDULED]
+    assert waiting.attempt == 0
+
+    # And the next run does it
+    assert worker.run(time_left=MINUTE).done == 1
+
+
 def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(
     editor: Editor, backend: Backend, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:

@@ -94,7 +94,7 @@ def dead_letters(
     if ids and not deleted:
         raise InvalidInput("--id", "goes with --delete")
     if queue := redriven or deleted:
-        count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or ())
+        count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or None)
         word = "redriven" if redriven else "deleted"
         if context.out.as_json:
             context.answer({word: count})

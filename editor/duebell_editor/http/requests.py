@@ -338,9 +338,9 @@ class AuditQuery(_Paged):
 
 
 class LettersToDelete(Given):
-    """The messages to delete, by SQS's ids; all of the queue if there are none."""
+    """The messages to delete, by SQS's ids; all of the queue if `ids` is left out."""
 
-    ids: list[str] = Field(default=[], max_length=MAX_MANY)
+    ids: list[str] | None = Field(default=None, max_length=MAX_MANY)
 
 
 class Following(StatusZone):

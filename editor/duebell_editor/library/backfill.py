@@ -57,6 +57,8 @@ def backfill(
     start, end = check_instant("start", start), check_instant("end", end)
     if task.recurrence is None:
         raise InvalidQuery("id", f"{quoted(task.id)} runs once: only a recurring task can be backfilled")
+    if end < start:
+        raise InvalidQuery("end", f"{render(end)} is before the start, {render(start)}")
     if end > now:
         raise InvalidQuery("end", f"{render(end)} is after now: the schedule itself runs what is to come")
     occurrences = task.recurrence.schedule.occurrences(max(start, FIRST + MILLISECOND) - MILLISECOND)

@@ -11,8 +11,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddFailure,
     AddReport,
+    AwsUnavailable,
     DuebellError,
     InvalidTask,
+    NotArmed,
     TaskConflict,
     TaskExists,
     TaskNotFound,
@@ -83,11 +85,13 @@ class Joiner:
         there = self._queue.get_many([task.id for task in tasks])
         of_batches: dict[str, list[Task]] = {}
         for task in tasks:
-            if (old := there.get(task.id)) is None:
+            old = there.get(task.id)
+            is_of_batch = old is not None and old.batch == task.batch
+            if old is None or (is_of_batch and old.status is Status.RESERVED):
+                # Reserved by an earlier call that raised: it is reserved once more.
                 of_batches.setdefault(task.batch or "", []).append(task)
                 continue
-            is_member = old.batch == task.batch and old.status is not Status.RESERVED
-            is_kept = is_member and policy.if_exists is IfExists.KEEP
+            is_kept = is_of_batch and policy.if_exists is IfExists.KEEP
             outcomes[task.id] = old if is_kept else TaskExists(task.id, reserved_until=old.reserved_until)
         for id, members in of_batches.items():
             for first in range(0, len(members), _AT_ONCE):
@@ -103,7 +107,7 @@ class Joiner:
         ]
         failed = {one.id for one in failures}
         added = tuple(task.id for task in tasks if task.id not in failed)
-        kept = tuple(id for id in added if id in there)
+        kept = tuple(id for id in added if outcomes[id] is there.get(id))
         return AddReport(added=added, failures=tuple(failures), there_already=kept)
 
     def _join(self, id: str, tasks: Sequence[Task]) -> Mapping[str, Task | DuebellError]:
@@ -115,7 +119,9 @@ class Joiner:
             lambda task: self._adder.add(task.reserved(uuid4().hex, until=until), policy).task, tasks
         )
         outcomes: dict[str, Task | DuebellError] = {
-            task.id: one for task, one in zip(tasks, stored, strict=True) if isinstance(one, DuebellError)
+            task.id: _not_joined(task, one) if isinstance(one, NotArmed) else one
+            for task, one in zip(tasks, stored, strict=True)
+            if isinstance(one, DuebellError)
         }
         confirmed = [TaskWrite(one, one.confirmed()) for one in stored if isinstance(one, Task)]
         if confirmed:
@@ -176,6 +182,11 @@ class Joiner:
         if batch is None:
             raise TaskNotFound(id)
         return batch
+
+
+def _not_joined(task: Task, error: NotArmed) -> AwsUnavailable:
+    """The error for a task that is only reserved, as the rule could not be set for it."""
+    return AwsUnavailable(f"task {quoted(task.id)} is not added yet, repeat the call: {error.__cause__}")
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:

@@ -224,7 +224,7 @@ class Editor:
             return select_named(self.queue, verb, check_ids(ids))
         most = min(check_limit(limit, most=None), MAX_LIMIT)
         which = make_filter(limit=most, **filters)
-        found = filter_for(verb, which, has_status=bool(filters.get("status")))
+        found = filter_for(verb, which, has_status=filters.get("status") is not None)
         return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
 
     def past_counts(self) -> PastCounts:
@@ -248,7 +248,7 @@ class Editor:
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
         InvalidSchedule for an unknown time zone.
         """
-        return read_status(self._backend, thorough=thorough, timezone=timezone)
+        return read_status(self._backend, thorough=check_flag("thorough", thorough), timezone=timezone)
 
     def why(self, id: str) -> Why:
         """Explain why a task waits, or why its last attempt started late; see Why.
@@ -602,7 +602,7 @@ class Editor:
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
         holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
         is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
-        A failed task can be given another payload or action, before it is retried.
+        A failed or expired task can be changed before it is retried, but for its schedule.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
         return self._change(Verb.UPDATE, id, self._updated(changes), rev)
@@ -822,14 +822,17 @@ class Editor:
         self._backend.audit.note("redrive", self.changed_by, detail=f"{queue}: {count:,}")
         return count
 
-    def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] = ()) -> int:
-        """Delete the messages of a dead-letter queue, 1,000 at most, or only these; return how many.
+    def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] | None = None) -> int:
+        """Delete messages of a dead-letter queue; return how many.
+
+        ids  only these messages, by SQS's ids; None: all, 1,000 at most
 
         Raises InvalidQuery, AwsRefused.
         """
         from duebell_editor.status.dead_letters import delete_letters  # noqa: PLC0415
 
-        count = delete_letters(self._backend, check_choice("queue", queue, DeadLetters), tuple(ids))
+        named = None if ids is None else check_ids(ids)
+        count = delete_letters(self._backend, check_choice("queue", queue, DeadLetters), named)
         self._backend.audit.note("delete_letters", self.changed_by, detail=f"{queue}: {count:,}")
         return count
 

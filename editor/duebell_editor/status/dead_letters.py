@@ -51,10 +51,11 @@ def read_letters(backend: Backend) -> tuple[DeadLetter, ...]:
     return tuple(found)
 
 
-def delete_letters(backend: Backend, queue: DeadLetters, ids: Collection[str] = ()) -> int:
+def delete_letters(backend: Backend, queue: DeadLetters, ids: Collection[str] | None) -> int:
     """Do what `Editor.delete_dead_letters` does."""
     with _received(backend, queue) as (client, url, messages):
-        return _delete(client, url, messages, [one for one in messages if not ids or one["MessageId"] in ids])
+        wanted = messages if ids is None else [one for one in messages if one["MessageId"] in ids]
+        return _delete(client, url, messages, wanted)
 
 
 def redrive(backend: Backend, queue: DeadLetters) -> int:

@@ -96,7 +96,12 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         check_name("calendar", name)
         others = {one: known for one, known in self.calendars.items() if one != name}
         new = replace(self, calendars={**others, name: calendar} if calendar else others)
-        if (size := len(to_json(new))) > MOST_BYTES:
+        try:
+            stored = to_json(new)
+            new = msgspec.json.decode(stored, type=type(self))
+        except (TypeError, ValueError) as error:  # stored, it would make all calendars unreadable
+            raise InvalidInput("calendar", f"must have dates and their names: {error}") from None
+        if (size := len(stored)) > MOST_BYTES:
             raise InvalidInput("calendar", f"makes all calendars {size:,} bytes: {MOST_BYTES:,} is the most")
         return new
 

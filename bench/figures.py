@@ -31,7 +31,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "performance"
 
 _FILE = FOLDER / "figures.json"
 
-_LIBRARIES = ("boto3", "pynamodb", "msgspec", "ministack", "moto", "croniter")
+_LIBRARIES = ("boto3", "msgspec", "ministack", "moto", "croniter")
 
 
 class Figures(msgspec.Struct, kw_only=True):

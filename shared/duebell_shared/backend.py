@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import botocore
+import msgspec
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
@@ -65,13 +65,11 @@ _NO_REGION = (
 )
 
 
-@dataclass(frozen=True)
-class Backend:
+class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The store, the rule and its armer, the clock they go by, and the worker's Lambda if it may be called.
 
     rule      the bell: the rule, or the schedule in its place
     parallel  makes many calls of the store side by side
-    armer     changes the arming record and sets the rule
     alarms    the alarms in CloudWatch; None where there is none of it
     client    makes clients, by the name of a service, as its own were made; None if it was put together
     intake    the intake queue; None if there is none
@@ -81,19 +79,19 @@ class Backend:
     settings: Settings
     store: Store
     rule: Bell
-    _: KW_ONLY
     clock: Callable[[], datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
-    parallel: Parallel = field(default_factory=Parallel)
+    parallel: Parallel = msgspec.field(default_factory=Parallel)
     function: Function | None = None
     alarms: Alarms | None = None
     client: Callable[..., Any] | None = None
     intake: IntakeQueue | None = None
     sqs: Sqs | None = None
-    armer: Armer = field(init=False)
 
-    def __post_init__(self) -> None:
-        armer = Armer(
+    @cached_property
+    def armer(self) -> Armer:
+        """Changes the arming record and sets the rule."""
+        return Armer(
             self.store,
             self.rule,
             lanes=self.settings.lanes,
@@ -103,7 +101,6 @@ class Backend:
             parallel=self.parallel,
             function=self.function,
         )
-        object.__setattr__(self, "armer", armer)
 
     @cached_property
     def audit(self) -> "Audit":
@@ -126,7 +123,7 @@ class Backend:
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""
         offset = now - self.clock()
-        return replace(self, clock=lambda: self.clock() + offset)
+        return msgspec.structs.replace(self, clock=lambda: self.clock() + offset)
 
     @classmethod
     def connect(

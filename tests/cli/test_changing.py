@@ -72,7 +72,7 @@ def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor
     client = TestClient(create_app(editor), base_url="http://localhost")
     assert lines(duebell("why", "a", "--json").out) == [client.get("/api/tasks/a/why").json()]
     duebell("pause", "a")
-    assert "duebell resume ID" in duebell("why", "a").out
+    assert "duebell resume a`" in duebell("why", "a").out
     assert (duebell("why", "nobody").status, client.get("/api/tasks/nobody/why").status_code) == (3, 404)
 
 
@@ -233,7 +233,10 @@ def test_a_backfill_counts_asks_and_adds(duebell: Duebell, editor: Editor) -> No
     assert (plan.status, plan.out) == (0, "2 tasks would be added; nothing was changed\n")
     assert (unasked.status, unasked.out) == (2, "")
     assert "2 tasks would be added, 2026-11-20 08:00" in unasked.err
-    assert (added.status, added.out) == (0, "2 added, 0 there already, 0 failed: list --prefix r@\n")
+    assert (added.status, added.out) == (
+        0,
+        "2 added, 0 there already, 0 failed: `duebell list --prefix r@`\n",
+    )
     assert (again["added"], again["there_already"], again["failures"]) == (0, 2, [])
     dues = [render(task.due) for task in editor.find("r@").tasks]
     assert dues == ["2026-11-20T08:00:00.000Z", "2026-11-21T08:00:00.000Z"]

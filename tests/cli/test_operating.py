@@ -179,9 +179,9 @@ def test_printed_commands_reach_the_scheduler_that_was_named(duebell: Duebell) -
     assert "duebell --name B --region eu-north-1 --profile 'a b' retry --status failed" in out
     assert "duebell --name B --region eu-north-1 --profile 'a b' run-now hourly" in out
     # Also when they stand after the command, and in the ways out of problems
-    assert "see them with `duebell --name B list --status failed`" in duebell("doctor", "--name", "B").out
+    assert "see why with `duebell --name B failures`" in duebell("doctor", "--name", "B").out
     # And no more than what was given
-    assert "see them with `duebell list --status failed`" in duebell("doctor").out
+    assert "see why with `duebell failures`" in duebell("doctor").out
 
 
 @pytest.mark.usefixtures("failed")

@@ -24,8 +24,8 @@ SMALL = 6_000_000
 IMPORT = """
 import sys
 sys.path[:0] = sys.argv[1:]
-import duebell_worker.entry, duebell_editor, msgspec, pynamodb, actions_for_tests
-print(msgspec.__file__, pynamodb.__file__)
+import duebell_worker.entry, duebell_editor, msgspec, tzdata, actions_for_tests
+print(msgspec.__file__, tzdata.__file__)
 """
 
 

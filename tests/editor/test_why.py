@@ -112,11 +112,17 @@ def test_its_action_is_paused(editor: Editor, scheduler: Scheduler, worker: Work
     editor.add("act", due=DUE, id="one")
     editor.acting_as("ann").limit("act", at_most=0)
     paused = f"its action 'act' is paused since {NOON:%Y-%m-%dT%H:%M:%S}.000Z by ann"
-    assert editor.why("one").cause is WaitCause.NOT_DUE
+    before = editor.why("one")
+    assert (before.cause, before.starts_by) == (WaitCause.NOT_DUE, None)
+    assert before.what == f"it is not due yet: 2026-11-21T13:00:00.000Z, and {paused}"
     # When its time has come, before and after a run has put it back
     scheduler.clock.now = DUE + MINUTE
     for _ in range(2):
-        assert (editor.why("one").cause, editor.why("one").what) == (WaitCause.ACTION_PAUSED, paused)
+        why = editor.why("one")
+        assert (why.cause, why.what) == (WaitCause.ACTION_PAUSED, paused)
+        assert why.way_out.startswith("`duebell limit act --as-declared`")
+        # Nobody knows when the pause ends, so no time is promised
+        assert (why.starts_by, why.is_late) == (None, False)
         worker.run()
 
 

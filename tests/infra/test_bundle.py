@@ -39,12 +39,12 @@ def test_it_holds_the_core_its_libraries_and_the_actions_with_compiled_files(tmp
     assert re.match(r"[12]\.\d MB \([345]\.\d MB unpacked, \d+ files\) for Python", str(built))
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
         names = archive.namelist()
-    assert {"jobs.py", "duebell_worker/entry.py", "msgspec/__init__.py", "pynamodb/__init__.py"} <= set(names)
+    assert {"jobs.py", "duebell_worker/entry.py", "msgspec/__init__.py", "tzdata/__init__.py"} <= set(names)
     assert names == sorted(names)
     assert (built.actions, built.files) == ("jobs:worker", len(names))
     # Python takes the compiled ones without a look at the sources
     made = unpacked(built, tmp_path / "made")
-    for name in ("jobs", "duebell_worker/entry", "msgspec/__init__", "pynamodb/models"):
+    for name in ("jobs", "duebell_worker/entry", "msgspec/__init__", "msgspec/json"):
         file = made / name
         content = (file.parent / compiled(file.name)).read_bytes()
         assert content[:4] == MAGIC_NUMBER

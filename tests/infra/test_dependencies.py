@@ -33,7 +33,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     for requirement in core_requirements():
         name, version = requirement.split("==")
-        needs = "botocore" if name == "pynamodb" else ""
+        needs = "botocore" if name == "tzdata" else ""
         for tag in ("cp313-cp313-manylinux_2_17_aarch64", "cp312-cp312-manylinux2014_x86_64"):
             write_wheel(folder, name, version, tag, needs=needs)
     write_wheel(folder, "botocore", "1.0", "py3-none-any")
@@ -57,7 +57,7 @@ def write_wheel(folder: Path, name: str, version: str, tag: str, *, needs: str =
 def test_the_core_requires_what_is_installed_here_but_for_the_sdk() -> None:
     requirements = dict(line.split("==") for line in core_requirements())
 
-    assert {"msgspec", "pynamodb"} <= set(requirements)
+    assert {"msgspec", "tzdata"} <= set(requirements)
     assert not set(requirements) & IN_RUNTIME
     assert requirements["msgspec"] == metadata.version("msgspec")
 
@@ -134,7 +134,7 @@ def test_it_is_said_when_pip_is_missing(tmp_path: Path, monkeypatch: pytest.Monk
 def test_this_machine_gets_what_is_installed_on_it(tmp_path: Path) -> None:
     files = install(tmp_path / "installed", Target.this_machine(), requirements=None)
 
-    assert {"msgspec/__init__.py", "pynamodb/__init__.py"} <= set(files)
+    assert {"msgspec/__init__.py", "tzdata/__init__.py"} <= set(files)
     assert [name for name in files if name.startswith("msgspec/_core")]
     assert not [
         name for name in files if "__pycache__" in name or name.startswith(("boto3", "botocore", ".."))

@@ -1,6 +1,5 @@
 """The environment in the header: its name and place, and a label in a colour of its own."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,17 +15,22 @@ from tests.serving import serving
 
 def called(scene: Scene, **more: Any) -> Editor:
     backend = scene.editor._backend
-    return Editor(backend=replace(backend, settings=msgspec.structs.replace(backend.settings, **more)))
+    return Editor(
+        backend=msgspec.structs.replace(backend, settings=msgspec.structs.replace(backend.settings, **more))
+    )
 
 
 def test_production_is_hard_to_mistake(open_page: Open, scene: Scene) -> None:
-    with serving(called(scene, name="sales", label="production", color=Color.RED)) as url:
+    with serving(called(scene, name="s" * 60, label="production", color=Color.RED)) as url:
         for path in ("", "schedules", "actions"):
             page = open_page(url + path)
             badge = page.locator("#environment")
-            says(badge, "production", "sales")
+            says(badge, "production", "s" * 60)
             color = page.evaluate("getComputedStyle(document.documentElement).borderTopColor")
             assert color == "rgb(185, 28, 28)"
+            # And on a phone, where the rest is cut first
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert badge.locator(".label").evaluate("label => label.scrollWidth <= label.clientWidth")
 
 
 def test_without_a_label_only_the_name_is_shown(page: Page) -> None:

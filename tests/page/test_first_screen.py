@@ -10,7 +10,7 @@ from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.hands import press, tab
 from tests.page.scene import Scene
-from tests.page.seen import Held, asked, is_accessible, says
+from tests.page.seen import Held, asked, box, is_accessible, says
 from tests.serving import serving
 
 MINUTE = timedelta(minutes=1)
@@ -69,10 +69,18 @@ def test_failures_are_grouped_and_a_group_is_retried(open_page: Open, url: str, 
     scene.failing("hourly-sync", Failure(type="TimeoutError", message="no answer"))
     for n in range(2):
         more = scene.editor.add(f"other_{n}", due=timedelta(days=1))
-        scene.ran(more, utc_now() - timedelta(days=2), failure=Failure(type="TypeError", message="no"))
+        scene.ran(
+            more,
+            utc_now() - timedelta(days=2),
+            failure=Failure(type="TypeError", message="no field " * 15),
+        )
     page = open_page(url)
-    # Given more groups than are told of first
+    # Given more groups than are told of first; the way to all is in sight on a phone, too
     expect(page.locator("#failures li")).to_have_count(3)
+    page.set_viewport_size({"width": 390, "height": 844})
+    within, way = box(page.locator("#failures")), box(page.get_by_role("button", name="Show all 5 groups"))
+    assert way["y"] + way["height"] <= within["y"] + within["height"]
+    page.set_viewport_size({"width": 1280, "height": 720})
     press(page, "Show all 5 groups")
     groups = page.locator("#failures li")
     expect(groups).to_have_count(5)

@@ -101,3 +101,6 @@ def test_the_first_screen_answers_why_nothing_is_started(
     limits.get_by_role("link", name="Change limits").click()
     card = page.locator("#list li").filter(has=page.get_by_role("heading", name="charge"))
     says(card, "Paused since ", "3 tasks wait")
+    # And a task promises no start
+    page.goto(f"{url}#task=charge-1")
+    says(page.get_by_role("dialog"), "Next look", "Waits for its action's limit since")

@@ -1,6 +1,5 @@
 """What an operator asks for: the messages of the dead-letter queues, who changed what, and simulations."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -28,7 +27,7 @@ def with_queues(scene: Scene, session: boto3.Session, monkeypatch: pytest.Monkey
         session.client("sqs").create_queue(QueueName=queue)
     scene.events.rule["Arn"] = "arn:aws:events:eu-central-1:123456789012:rule/duebell"
     queues: Any = {"intake": IntakeQueue(INTAKE, session.client), "sqs": Sqs(session.client)}
-    return Editor(backend=replace(scene.editor._backend, **queues))
+    return Editor(backend=msgspec.structs.replace(scene.editor._backend, **queues))
 
 
 def send(session: boto3.Session, queue: str, *bodies: str, **attributes: str) -> None:
@@ -111,7 +110,7 @@ def test_who_changed_what_is_listed(open_page: Open, scene: Scene) -> None:
     # Given a table that keeps more changes than are read at once, the latest by two people
     backend = scene.editor._backend
     settings = msgspec.structs.replace(backend.settings, audit=AuditTo.TABLE)
-    editor = Editor(backend=replace(backend, settings=settings))
+    editor = Editor(backend=msgspec.structs.replace(backend, settings=settings))
     for n in range(99):
         editor.add("greet", due=timedelta(days=9), id=f"greeting-{n}")
     editor.acting_as("ann").pause("sale-50")

@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.loaders import create_loader
+from botocore.regions import EndpointResolver
 
 from duebell_shared.aws.aws_session import QuickLoader, client_maker
 
@@ -96,6 +97,25 @@ def test_no_service_of_the_sdk_is_missing() -> None:
     assert set(create_loader().list_available_services("service-2")) <= set(
         QuickLoader().list_available_services("service-2")
     )
+
+
+def test_endpoints_are_those_of_the_sdk_though_few_are_decoded() -> None:
+    ours, theirs = (loader.load_data("endpoints") for loader in (QuickLoader(), create_loader()))
+    assert ours == theirs
+    resolvers = (EndpointResolver(ours), EndpointResolver(theirs))
+    for service in (*SERVICES, "s3", "iam", "no-such-service"):
+        for partition in ("aws", "aws-cn"):
+            regions, expected = (one.get_available_endpoints(service, partition) for one in resolvers)
+            assert regions == expected
+        for region in ("eu-central-1", "us-gov-west-1", "cn-north-1", "nowhere-1"):
+            endpoint, other = (one.construct_endpoint(service, region) for one in resolvers)
+            assert endpoint == other
+
+
+def test_endpoints_in_another_form_are_read_whole(tmp_path: Path) -> None:
+    other = {"partitions": [{"partition": "own", "services": ["a", "b"]}], "version": 4}
+    (tmp_path / "endpoints.json").write_text(json.dumps(other))
+    assert QuickLoader(str(tmp_path)).load_data("endpoints") == other
 
 
 def test_descriptions_of_the_user_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

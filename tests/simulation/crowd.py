@@ -6,7 +6,6 @@ The editors and the worker are the real code.
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -189,7 +188,9 @@ class Crowd(CalmQueue):
         return self
 
     def _backend(self, process: Process) -> Backend:
-        return replace(super()._backend(process), store=cast("Store", _SteadyStore(self, process)))
+        return msgspec.structs.replace(
+            super()._backend(process), store=cast("Store", _SteadyStore(self, process))
+        )
 
 
 class _SteadyStore:

@@ -1,9 +1,9 @@
 """The worker's Lambda as those see it that call it directly: it notes what it is invoked with."""
 
 import json
-from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
 from botocore.exceptions import ClientError
 
 from duebell_shared.backend import Backend
@@ -19,7 +19,7 @@ class Called:
 
     def by(self, backend: Backend) -> Backend:
         """The backend, able to call."""
-        return replace(backend, function=Function("duebell", lambda: cast("Any", self)))
+        return msgspec.structs.replace(backend, function=Function("duebell", lambda: cast("Any", self)))
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
         """What boto3's client has of this name."""

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell import Editor, InvalidInput, InvalidSchedule, TaskConflict, Worker
+from duebell import Editor, InvalidInput, InvalidSchedule, Retry, Task, TaskConflict, Worker
 from duebell_infra.testing import MemoryStore, Rehearsal
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
@@ -14,7 +14,7 @@ from duebell_shared.schedules.calendars import Calendar, Calendars
 from tests.support import Clock
 from tests.worker.memory import memory_backend
 
-DAY = timedelta(days=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 #: NOON is Saturday, 2026-11-21.
 CALENDAR = Calendar(
@@ -154,6 +154,31 @@ def test_an_import_plans_the_tasks_that_use_it_anew(
     assert (report.tasks, report.failures) == (1, ())
     assert editor.get("yearly").due == datetime(2027, 11, 27, 9, tzinfo=UTC)
     assert editor.get("other").due == at(27)
+
+
+def test_an_import_plans_anew_what_comes_after_a_retry_or_a_moved_occurrence(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    # Given a task whose occurrence waits for its retry, and one whose occurrence was moved
+    ran: list[tuple[str, int]] = []
+
+    @worker.action("report")
+    def report(_: object, task: Task) -> None:
+        ran.append((task.id, clock.now.day))
+        if task.id == "retried" and task.attempt == 1 and clock.now.day == 22:
+            raise Retry("not now", after=3 * HOUR)
+
+    editor.import_calendar("de-be", replace(CALENDAR, days={date(2026, 12, 25): "Christmas"}))
+    for id in ("retried", "moved"):
+        editor.add("report", schedule="0 9 * * *", calendar="de-be", id=id)
+    editor.move("moved", due=at(22, 11))
+    run_until(worker, clock, at(22, 10))
+
+    # When the next two days become holidays, then both leave them out
+    editor.import_calendar("de-be", replace(CALENDAR, days={date(2026, 11, 23): "Off", **CALENDAR.days}))
+    run_until(worker, clock, at(27))
+    assert [day for id, day in ran if id == "retried"] == [22, 22, 26, 27]
+    assert [day for id, day in ran if id == "moved"] == [22, 26, 27]
 
 
 def test_a_change_can_give_and_take_a_calendar(editor: Editor, ran: list[datetime]) -> None:

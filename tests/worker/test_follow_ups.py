@@ -1,6 +1,5 @@
 """Follow-ups: the tasks that are added when a task is done, or has failed for good."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -260,7 +259,7 @@ def test_a_task_that_is_not_kept_is_deleted_once_its_follow_up_is_there(
     scene: Scene, backend: Backend
 ) -> None:
     settings = msgspec.structs.replace(backend.settings, history=History.NONE)
-    scene.worker._given_backend = dataclasses.replace(backend, settings=settings)
+    scene.worker._given_backend = msgspec.structs.replace(backend, settings=settings)
     scene.editor.add("act", due=NOON, id="a", then=Then("hear"))
     scene.run()
 

@@ -1,7 +1,7 @@
 """Limits of actions: what is over waits, in its order, and costs other actions nothing."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -26,12 +26,13 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 
 
 class CountingStore(MemoryStore):
-    """Counts the calls about limits; `refuses` makes those of semaphores fail."""
+    """Counts the calls about limits; `refuses` makes those of semaphores fail, after `on_refusal`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
         self.refuses = False
+        self.on_refusal: Callable[[], None] = lambda: None
 
     def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
         if kind in (Limits, Semaphore):
@@ -45,6 +46,7 @@ class CountingStore(MemoryStore):
     def _count(self, call: str) -> None:
         self.calls[call] += 1
         if self.refuses and "Semaphore" in call:
+            self.on_refusal()
             raise AwsUnavailable("as told")
 
 
@@ -207,9 +209,9 @@ def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     worker.action("act")(lambda: other.append(clock.now))
     add(editor, 5)
     add(editor, 5, "act")
-    store.refuses = True
+    store.refuses, store.on_refusal = True, lambda: clock.advance(20 * SECOND)
     worker.run()
-    assert (len(starts), len(other)) == (0, 5)
+    assert (starts, other) == ([], [NOON] * 5)
     assert log.lines("not_limited")
     store.refuses = False
     clock.advance(MINUTE)
@@ -376,6 +378,54 @@ def test_a_task_that_was_changed_while_it_waited_is_left_as_it_is(
     assert editor.get("mail-4").queued == NOON + 5 * HOUR
     assert editor.get("mail-4").attempt == 0
     assert not log.lines("passed_over")
+
+
+def test_a_task_that_was_changed_while_it_waited_in_the_run_is_not_started(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given two tasks that a run has claimed, and which wait for an attempt that is under way
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+    began: list[str] = []
+    changed: list[str] = []
+
+    @worker.action("mail", at_most=2)
+    def mail(payload: object, task: Task) -> None:
+        began.append(task.id)
+        if len(began) == 2:
+            stage.sleep(MINUTE.total_seconds())
+            changed.extend(task.id for task in editor.list(status="running").tasks if task.id not in began)
+            editor.cancel(changed[0])
+            editor.move(changed[1], due=NOON + 5 * HOUR)
+        stage.sleep(MINUTE.total_seconds() * 2)
+
+    # When one is cancelled and the other is moved
+    add(editor, 6)
+    worker.run(time_left=HOUR)
+
+    # Then neither is started, and the others are
+    assert set(began) == {f"mail-{n}" for n in range(6)} - set(changed)
+    assert len(changed) == 2
+    assert editor.get(changed[0]).status is Status.CANCELLED
+    assert editor.get(changed[1]).queued == NOON + 5 * HOUR
+    assert clock.now < NOON + 7 * MINUTE
+
+
+def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given a task that waits in the run for another one, which ends as the run starts nothing more
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+    worker.action("mail", at_most=1, attempts=1)(lambda: stage.sleep(50))
+    add(editor, 2)
+    report = worker.run(time_left=MINUTE)
+
+    # Then it is not started for the last seconds
+    assert (report.done, report.failed) == (1, 0)
+    [waiting] = [task for task in editor.list().tasks if task.status is Status.SCHEDULED]
+    assert waiting.attempt == 0
+
+    # And the next run does it
+    assert worker.run(time_left=MINUTE).done == 1
 
 
 def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(

@@ -172,7 +172,7 @@ def add(
     ] = None,
     **given: Any,
 ) -> None:
-    """The task runs ACTION with a payload at a time, or by a schedule.
+    """The task runs ACTION with a payload. Give its time by --due or --in, or a --schedule.
 
     Times are ISO-8601, such as 2026-12-31T09:00+01:00. Lengths of time are such as 90s, 1h30m or 2d10h.
     """

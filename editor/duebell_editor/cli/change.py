@@ -1,6 +1,7 @@
 """The commands that change tasks: `move` and `update` one; `cancel`, `pause`, … one, several, or many."""
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
@@ -62,8 +63,8 @@ def update(context: Context, id: options.Id, **given: Any) -> None:
     """The task must be scheduled or paused. Options that are not given change nothing.
 
     A new schedule comes with its own time zone, start and end, and runs first at its next time: a rate at
-    its --start, or one interval from now. A failed task can be given another payload or action, before it is
-    retried. `move` gives another due date.
+    its --start, or one interval from now. A failed or expired task can be changed before it is retried, but
+    for its schedule. `move` gives another due date.
     """
     changes = options.fields_from(given)
     if given["timezone"]:
@@ -123,7 +124,8 @@ def backfill(
         print(f"{count_of(len(plan.dues))} would be added; nothing was changed")
     else:
         done = f"{report.added:,} added, {report.there_already:,} there already"
-        print(f"{done}, {len(report.failures):,} failed: list --prefix {plain(report.prefix)}")
+        listed = out.in_full(f"`duebell list --prefix {plain(shlex.quote(report.prefix))}`")
+        print(f"{done}, {len(report.failures):,} failed: {listed}")
         note_failures(out, report.failures)
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
@@ -141,7 +143,7 @@ def backfill(
 @with_fields("then", "on_failed")
 def batch(
     context: Context,
-    id: options.Id,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")],
     *,
     wait_for: Annotated[
         list[str] | None, option("--wait-for", "ID", "A task that is there already; may be repeated.")

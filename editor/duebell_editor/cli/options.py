@@ -183,7 +183,7 @@ _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
     "search": {"metavar": "TEXT"},
     "action": {"metavar": "ACTION"},
-    "task": {"metavar": "ACTION/JSON", **_read(lambda text, *_: _follow_up(text))},
+    "task": {"metavar": "ACTION or JSON", **_read(lambda text, *_: _follow_up(text))},
     "time": {"metavar": "TIME", **_read(_instant)},
     "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
     "texts": {"metavar": "A,B", **_read(lambda text, *_: text.split(","))},
@@ -228,7 +228,9 @@ def with_fields(
             in_file = option(f"{shown}-file", "FILE", "The same, in a file; - is stdin")
             every[f"{name}_file"] = Annotated[str | None, in_file]
         if in_change and unset and form not in _KEPT:
-            every[f"no_{name}"] = Annotated[bool, flag(f"--no-{shown[2:]}", f"Unset {shown}: {unset}")]
+            every[f"no_{name}"] = Annotated[
+                bool, flag(f"--no-{shown[2:]}", f"Back to the default of {shown}: {unset}")
+            ]
     return lambda command: with_options(command, every)
 
 

@@ -605,7 +605,7 @@ class Editor:
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
         holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
         is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
-        A failed task can be given another payload or action, before it is retried.
+        A failed or expired task can be changed before it is retried, but for its schedule.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
         return self._change(Verb.UPDATE, id, self._updated(changes), rev)

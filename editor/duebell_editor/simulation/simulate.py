@@ -26,7 +26,7 @@ from duebell_shared.instants import MILLISECOND, Instant, to_utc
 from duebell_shared.limits.limits import Limit, Limits, Semaphore
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import quoted, shortened
 from duebell_shared.settings import Precision
 from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import checked
@@ -265,7 +265,7 @@ def _end_of(until: object, now: datetime) -> datetime:
     """The end of the simulation. Raises InvalidQuery."""
     ahead = until if isinstance(until, timedelta) else check_instant("until", until) - now
     if not timedelta(0) < ahead <= _LONGEST:
-        raise InvalidQuery("until", f"must be within {_LONGEST.days} days from now, not {quoted(until)}")
+        raise InvalidQuery("until", f"must be within {_LONGEST.days} days from now, not {shortened(until)}")
     return to_utc(now + ahead)
 
 

@@ -152,7 +152,7 @@ def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus
             Problem(
                 kind=ProblemKind.FAILED_TASKS,
                 what="1 task failed" if failed == 1 else f"{failed:,} tasks failed",
-                way_out="see them with `duebell list --status failed`, then `duebell retry` or `cancel` each",
+                way_out="see why with `duebell failures`; when the cause is gone, `duebell retry` them",
             )
         )
     if not ids:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from shlex import quote
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -53,7 +54,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     cause      the kind of cause, for programs
     what       the cause in a sentence
     way_out    what to do about it; empty if nothing is wrong
-    starts_by  when it starts at the latest, if nothing goes wrong; None if it does not wait for a start
+    starts_by  when it starts at the latest, if nothing goes wrong; None if it does not wait for a start, or
+               its action is paused
     is_late    whether it should have started by now
     before     tasks that the run at work starts before it; None for any other cause
     delay_ms   of the last attempt of a task that waits no more: from its due date to the time that the
@@ -103,8 +105,9 @@ def explain(backend: Backend, task: Task) -> Why:
     limits = (backend.store.read(Limits) if record.limits else None) or Limits()
     worker = backend.store.read(WorkerRecord)
     limit = action_limit(task.action, worker, limits)
-    if limit.paused and (task.limited_since or task.queued <= now):
-        found = _of_pause(task, limit)
+    paused = _of_pause(task, limit) if limit.paused else None
+    if paused and (task.limited_since or task.queued <= now):
+        found = paused
     elif opens := Limit(closed=limit.closed).closed_until(max(task.queued, now)):
         found = _of_closed_hours(task, limit, opens)
     elif task.limited_since and task.queued > now:
@@ -112,11 +115,13 @@ def explain(backend: Backend, task: Task) -> Why:
     elif task.queued > now:
         action = worker.worker.action(task.action) if worker and worker.worker else None
         found = _to_come(task, task.queued, action.attempts if action else None)
-        if limit.at_most or limit.per_second:
+        if paused:
+            found = replace(found, what=f"{found.what}, and {paused.what}", way_out=paused.way_out)
+        elif limit.at_most or limit.per_second:
             found = replace(found, starts_by=_behind_line(backend, task.action, task.queued))
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
-    starts_by = found.starts_by or task.starts_by
+    starts_by = None if paused else found.starts_by or task.starts_by
     # By the status's definition of overdue, and from the time that its action can start it.
     is_late = starts_by is not None and starts_by - STARTS_WITHIN < overdue_before(record, now)
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
@@ -130,7 +135,7 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
         cause = WaitCause.FOLLOW_UP
         what = f"it ended at {render(task.owes.at)}, and its follow-up is being added{failed}"
     elif task.status is Status.PAUSED:
-        cause, way_out = WaitCause.PAUSED, "`duebell resume ID`"
+        cause, way_out = WaitCause.PAUSED, f"`duebell resume {quote(task.id)}`"
         what = f"it is paused{_by(task.changed_by)}, and waits until it is resumed"
     elif task.status is Status.RESERVED:
         until = f" until {render(task.reserved_until)}" if task.reserved_until else ""
@@ -143,7 +148,8 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
             what += "; that run has ended without its result, so the next run tries it again"
     elif task.is_blocked and (members := task.members):
         cause, what = WaitCause.BLOCKED, f"it is a batch, and waits for its tasks: {members.words}"
-        way_out = "`duebell batch ID --close`: it is open for more tasks" if members.open else ""
+        close = f"`duebell batch {quote(task.id)} --close`: it is open for more tasks"
+        way_out = close if members.open else ""
     elif task.started_at is None:
         cause, what = WaitCause.NEVER_STARTED, f"it is {task.status}, and was never started"
     else:
@@ -183,7 +189,7 @@ def _of_pause(task: Task, limit: ActionLimit) -> Why:
         id=task.id,
         cause=WaitCause.ACTION_PAUSED,
         what=f"its action {quoted(task.action)} is paused{since}{_by(limit.changed_by)}",
-        way_out="`duebell limit ACTION --as-declared`, or another limit, lets it go on",
+        way_out=f"`duebell limit {quote(task.action)} --as-declared`, or another limit, lets it go on",
     )
 
 
@@ -194,7 +200,8 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
         cause=WaitCause.CLOSED,
         what=f"its action {quoted(task.action)} is closed then ({limit.closed}), and opens at "
         f"{render(opens)}",
-        way_out="`duebell limit ACTION --closed HOURS` sets other hours, and `--closed never` opens it",
+        way_out=f"`duebell limit {quote(task.action)} --closed HOURS` sets other hours, and `--closed never` "
+        "opens it",
         starts_by=opens + STARTS_WITHIN,
     )
 

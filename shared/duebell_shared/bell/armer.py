@@ -9,10 +9,10 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.backoff import pause
@@ -88,8 +88,7 @@ class LanesChanged(Exception):
     """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
 
 
-@dataclass(eq=False)
-class Armer:
+class Armer(msgspec.Struct, eq=False):
     """Changes the arming record by compare-and-swap, and makes the rule follow it.
 
     lease  the lease of a run in a rehearsal, where none is renewed while an action works; else None
@@ -97,12 +96,11 @@ class Armer:
 
     store: Store
     rule: Bell
-    _: KW_ONLY
     lanes: int
     head_start: timedelta = timedelta(0)
     clock: Callable[[], datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
-    parallel: Parallel = field(default_factory=Parallel)
+    parallel: Parallel = msgspec.field(default_factory=Parallel)
     function: Function | None = None
     lease: timedelta | None = None
 

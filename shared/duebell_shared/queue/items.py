@@ -1,7 +1,6 @@
 """Tasks as items of the DynamoDB table: the one definition of their attributes, and how large an item may be.
 
-The type of a task's field says how its attribute is written and read, by pynamodb's kinds. Calls are made
-without pynamodb, which takes as long for one as the SDK.
+The type of a task's field says how its attribute is written and read.
 
 The sort key `queued` of a task without a priority is its time, `2026-12-31T00:00:00.000Z`. With a priority, a
 rank stands in place of the Z: `#1` for 9 to `#9` for 1. It sorts before the Z, and higher priorities first.
@@ -23,8 +22,6 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec.structs import astuple, replace
-from pynamodb.attributes import Attribute, BooleanAttribute, UnicodeAttribute
-from pynamodb.constants import BINARY, NULL, NUMBER, STRING
 
 from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
 from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
@@ -92,40 +89,32 @@ _SECOND = timedelta(seconds=1)
 UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
 
-class _Converted(Attribute[_T]):
-    """An attribute of one of DynamoDB's types, with the functions that write its value and read it.
+class _Kind(msgspec.Struct, frozen=True):
+    """One of DynamoDB's types, with the functions that write a value and read it.
 
     otherwise  the value of one that cannot be read; without it, the task cannot be read
-    retyped    the value of one of another type, likewise
+    retyped    read in place of a value of another type, likewise
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
     """
 
-    def __init__(
-        self,
-        type: str,
-        write: Callable[[_T], Any],
-        read: Callable[[Any], _T | None],
-        *,
-        otherwise: Callable[[Any], _T | None] | None = None,
-        retyped: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self.attr_type = type
-        self.serialize = write  # type: ignore[assignment, method-assign]  # called for each attribute of each item
-        self._read = read
-        self._otherwise = otherwise
-        self._retyped = retyped
+    type: str
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+    otherwise: Callable[[Any], Any] | None = None
+    retyped: Any = None
 
-    def get_value(self, value: dict[str, Any]) -> Any:
-        return super().get_value(value) if self._retyped is None else value.get(self.attr_type, self._retyped)
-
-    def deserialize(self, value: Any) -> _T | None:
-        if self._otherwise is None:
-            return self._read(value)
+    def value_of(self, attribute: Mapping[str, Any]) -> Any:
+        """The value of this attribute. Raises one of `_NOT_OURS`."""
+        stored = attribute.get(self.type, self.retyped)
+        if stored is None:
+            raise TypeError(f"{shortened(str(attribute))} is not of type {self.type}")
+        if self.otherwise is None:
+            return self.read(stored)
         try:
-            return self._read(value)
+            return self.read(stored)
         except (ValueError, OverflowError, RecursionError):
-            return self._otherwise(value)
+            return self.otherwise(stored)
 
 
 def _from_json(kind: type[_T], text: str) -> _T:
@@ -158,69 +147,66 @@ def _lateness(text: str) -> Lateness:
     return msgspec.convert(parts, Lateness, strict=False)
 
 
-_text = partial(_Converted[Any], STRING)
-_number = partial(_Converted[Any], NUMBER)
+_text = partial(_Kind, "S")
+_number = partial(_Kind, "N")
 
 #: Attributes that only inform are read as something else if they cannot be read: the task runs all the same.
 #: Another version may have stored them as another type, too.
 _info = partial(_text, str, retyped="")
-_packed = partial(_Converted[Any], BINARY, otherwise=lambda _: (), retyped=b"")
+_packed = partial(_Kind, "B", otherwise=lambda _: (), retyped=b"")
 
 
-def _json(kind: Any, **options: Any) -> Callable[..., Attribute[Any]]:
-    return partial(_text, to_json, partial(_from_json, kind), **options)
+def _json(type: Any, **options: Any) -> _Kind:
+    return _text(to_json, partial(_from_json, type), **options)
 
 
 #: The attributes of fields of these types. Times are text of a fixed width, which sorts in the index and
 #: reads well in the console; lengths of time are whole milliseconds.
-_OF_TYPES: dict[Any, Callable[..., Attribute[Any]]] = {
-    str: UnicodeAttribute,
-    bool: BooleanAttribute,
-    int: partial(_number, str, _count),
-    datetime: partial(_text, render, parse),
-    timedelta: partial(_number, lambda span: str(span // MILLISECOND), lambda text: int(text) * MILLISECOND),
-    Status: partial(_text, lambda status: status.value, Status),
-    Recurrence: partial(_text, to_json, _recurrence),
+_OF_TYPES: dict[Any, _Kind] = {
+    str: _text(str, str),
+    bool: _Kind("BOOL", bool, bool),
+    int: _number(str, _count),
+    datetime: _text(render, parse),
+    timedelta: _number(lambda span: str(span // MILLISECOND), lambda text: int(text) * MILLISECOND),
+    Status: _text(lambda status: status.value, Status),
+    Recurrence: _text(to_json, _recurrence),
     FollowUp: _json(FollowUp),
     Owed: _json(Owed),
     Members: _json(Members),
     Failure: _json(Failure, otherwise=lambda text: bounded(Failure(type="Unreadable", message=text))),
     IntakeMark: _json(IntakeMark, otherwise=lambda _: None),
-    Lateness: partial(
-        _text, lambda parts: ",".join(map(str, astuple(parts))), _lateness, otherwise=lambda _: None
-    ),
-    tuple[str, ...]: partial(_text, ",".join, lambda text: tuple(text.split(","))),
+    Lateness: _text(lambda parts: ",".join(map(str, astuple(parts))), _lateness, otherwise=lambda _: None),
+    tuple[str, ...]: _text(",".join, lambda text: tuple(text.split(","))),
     tuple[FailedAttempt, ...]: _json(tuple[FailedAttempt, ...], otherwise=lambda _: ()),
-    tuple[Occurrence, ...]: partial(
-        _packed, lambda those: pack_occurrences(bounded_occurrences(those)), unpack_occurrences
+    tuple[Occurrence, ...]: _packed(
+        lambda those: pack_occurrences(bounded_occurrences(those)), unpack_occurrences
     ),
-    tuple[Event, ...]: partial(_packed, pack_events, unpack_events),
+    tuple[Event, ...]: _packed(pack_events, unpack_events),
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
-_OF_FIELDS: dict[str, Callable[..., Attribute[Any]]] = {
+_OF_FIELDS: dict[str, _Kind] = {
     # A key of the table, and keys are text.
-    "lane": partial(_text, str, int),
+    "lane": _text(str, int),
     # As duebell writes it, by which a task can be claimed: its time and priority, or the time alone.
-    "queued": partial(
-        _text,
+    "queued": _text(
         lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
         parse_queued,
         otherwise=lambda _: (UNREADABLE, 0),
     ),
     # An edit by hand may have left any number.
-    "priority": partial(_number, str, lambda number: max(0, min(_count(number), MAX_PRIORITY))),
-    "rev": partial(_number, str, _rev),
+    "priority": _number(str, lambda number: max(0, min(_count(number), MAX_PRIORITY))),
+    "rev": _number(str, _rev),
     # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
-    "expires_at": partial(
-        _number, lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + float(number) * _SECOND
+    "expires_at": _number(
+        lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + float(number) * _SECOND
     ),
-    "changed_by": partial(_info, fit_changed_by),
-    "traceparent": partial(_info, fit_traceparent),
-    "result_json": partial(_info, lambda text: text or None),
-    "result_error": partial(_info, lambda text: text or None),
+    "changed_by": _info(fit_changed_by),
+    "traceparent": _info(fit_traceparent),
+    "result_json": _info(lambda text: text or None),
+    "result_error": _info(lambda text: text or None),
     # None for what duebell does not write.
-    "past": partial(_text, lambda place: render_past(*place), parse_past, otherwise=lambda _: None),
+    "past": _text(lambda place: render_past(*place), parse_past, otherwise=lambda _: None),
 }
 
 #: The names of attributes that are not those of their fields.
@@ -232,16 +218,14 @@ class _Stored(NamedTuple):
     name: str
     type: str
     write: Callable[[Any], Any]
-    attribute: Attribute[Any]
+    value_of: Callable[[Mapping[str, Any]], Any]
 
 
 def _stored_as(field: str, hint: Any = None) -> _Stored:
     if not (kind := _OF_FIELDS.get(field)):
         type = get_args(hint)[0] if NoneType in get_args(hint) else hint
         kind = _OF_TYPES[type]
-    name = _NAMES.get(field, field)
-    attribute = kind(attr_name=name)
-    return _Stored(field, name, attribute.attr_type, attribute.serialize, attribute)
+    return _Stored(field, _NAMES.get(field, field), kind.type, kind.write, kind.value_of)
 
 
 #: The fields of a task.
@@ -271,10 +255,10 @@ def task_of(item: Item) -> Task:
     """The task that such an item holds. Raises UnreadableTask if duebell did not write it."""
     fields = {}
     try:
-        for field, name, _, _, attribute in _ATTRIBUTES:
-            value: Any = item.get(name)
-            if value is not None and NULL not in value:
-                fields[field] = attribute.deserialize(attribute.get_value(value))
+        for field, name, _, _, value_of in _ATTRIBUTES:
+            attribute = item.get(name)
+            if attribute is not None and "NULL" not in attribute:
+                fields[field] = value_of(attribute)
         if place := fields.get(_QUEUED.field):
             fields[_QUEUED.field], _ = place  # the priority has a field of its own
     except _NOT_OURS as error:

@@ -10,9 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from .cron import FIRST_YEAR, LAST_YEAR, Cron
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 _MINUTE = timedelta(minutes=1)
 _TICK = timedelta(microseconds=1)
@@ -21,12 +24,12 @@ _TICK = timedelta(microseconds=1)
 _STEADY = timedelta(days=3)
 
 
-def next_match(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+def next_match(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
     """The first instant strictly after this one, in UTC; None when there is none up to the last year."""
     return _next_by_the_minute(cron, zone, after) if cron.by_the_minute else _next_of_days(cron, zone, after)
 
 
-def count_matches(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) -> int:
+def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime) -> int:
     """Count the instants that `next_match` finds after the one and up to the other, by arithmetic.
 
     Between two changes of clocks, each time of day that matches is one instant.
@@ -49,7 +52,7 @@ def count_matches(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) 
     return count
 
 
-def instant_of(shown: datetime, zone: ZoneInfo) -> datetime:
+def instant_of(shown: datetime, zone: "ZoneInfo") -> datetime:
     """The first instant, in UTC, at which the clock shows this (naive); if never, the end of the gap."""
     instant = shown.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if _shown(instant, zone) == shown:
@@ -58,7 +61,7 @@ def instant_of(shown: datetime, zone: ZoneInfo) -> datetime:
     return _change(zone, before, instant)
 
 
-def _next_of_days(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+def _next_of_days(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
     for shown in _matches(cron, _shown(after, zone)):
         instant = instant_of(shown, zone)
         if instant > after:  # not so for what a repeated hour shows once more
@@ -66,7 +69,7 @@ def _next_of_days(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | Non
     return None
 
 
-def _next_by_the_minute(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+def _next_by_the_minute(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
     while True:
         offset = _offset(zone, after)
         shown = next(_matches(cron, _shown(after, zone)), None)
@@ -127,16 +130,16 @@ def _fits(cron: Cron, shown: datetime) -> bool:
     return is_whole and minute in cron.minutes and day.day in cron.days_of(day.year, day.month)
 
 
-def _shown(instant: datetime, zone: ZoneInfo) -> datetime:
+def _shown(instant: datetime, zone: "ZoneInfo") -> datetime:
     """The time that the clock shows then, naive."""
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def _offset(zone: ZoneInfo, instant: datetime) -> timedelta:
+def _offset(zone: "ZoneInfo", instant: datetime) -> timedelta:
     return zone.utcoffset(instant.astimezone(zone)) or timedelta(0)
 
 
-def _changes(zone: ZoneInfo, after: datetime, until: datetime) -> Iterator[datetime]:
+def _changes(zone: "ZoneInfo", after: datetime, until: datetime) -> Iterator[datetime]:
     """The instants at which clocks are changed, after the one and up to the other, in order."""
     while after < until:
         near = min(after + _STEADY, until)
@@ -145,14 +148,14 @@ def _changes(zone: ZoneInfo, after: datetime, until: datetime) -> Iterator[datet
         after = near
 
 
-def _change_between(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+def _change_between(zone: "ZoneInfo", after: datetime, until: datetime) -> datetime | None:
     """The change of clocks after the one and up to the other, at most _STEADY later; None if none."""
     if _offset(zone, after) == _offset(zone, until):
         return None
     return _change(zone, after, until)
 
 
-def _change(zone: ZoneInfo, before: datetime, until: datetime) -> datetime:
+def _change(zone: "ZoneInfo", before: datetime, until: datetime) -> datetime:
     """The instant of the change of clocks that lies after the one and not after the other, to the second."""
     before = before.replace(microsecond=0)
     offset = _offset(zone, before)

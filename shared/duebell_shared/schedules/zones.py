@@ -11,29 +11,24 @@ A `ZoneInfo` that a user puts into a datetime stays the user's: that datetime me
 import pkgutil
 from functools import cache
 from io import BytesIO
-from typing import Any
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Any
 
 import tzdata
 
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.quoting import nearest, quoted
 
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
 #: The release of IANA's time zone database in the package, such as `2026f`.
 TZDATA_VERSION: str = tzdata.IANA_VERSION
 
 #: The zones read so far, by name. Threads that read one at the same time get the same object.
-_zones: dict[str, ZoneInfo] = {}
+_zones: "dict[str, ZoneInfo]" = {}
 
 
-class PackagedZone(ZoneInfo):
-    """A zone that was read from the package. A copy of it, pickled or not, is the same zone again."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return zone_of, (self.key,)
-
-
-def zone_of(name: str) -> ZoneInfo:
+def zone_of(name: str) -> "ZoneInfo":
     """The time zone of this IANA name, the same object each time.
 
     Raises InvalidSchedule, which suggests a name that is like it.
@@ -45,10 +40,23 @@ def zone_of(name: str) -> ZoneInfo:
         raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{_hint(name)}")
     zone = _zones.get(name)
     if zone is None:
-        zone = _zones.setdefault(
-            name, PackagedZone.from_file(BytesIO(_content(f"zoneinfo/{name}")), key=name)
-        )
+        content = BytesIO(_content(f"zoneinfo/{name}"))
+        zone = _zones.setdefault(name, _packaged_zone().from_file(content, key=name))
     return zone
+
+
+@cache
+def _packaged_zone() -> "type[ZoneInfo]":
+    """The type of the zones here, made when the first is needed: most runs need none."""
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 (a hundredth of a cold start)
+
+    class PackagedZone(ZoneInfo):
+        """A zone that was read from the package. A copy of it, pickled or not, is the same zone again."""
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return zone_of, (self.key,)
+
+    return PackagedZone
 
 
 @cache

@@ -236,7 +236,7 @@ _ACTION = Field(
 )
 _DUE = Field(
     kind=_kind("time", format="date-time", formatMaximum=render(LATEST), read=read_instant), title="Due",
-    means="When it runs: one of due, in and schedule is needed. A time that has passed means at once",
+    means="When it runs. A time that has passed means at once",
     default=NODEFAULT, goes="once",
 )
 _SCHEDULE = Field(

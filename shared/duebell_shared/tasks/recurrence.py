@@ -126,7 +126,9 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         if is_of_schedule and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
         if before is not None and not is_of_schedule and before.schedule == self.schedule:
-            return replace(self, next_due=before.next_due)
+            # By a calendar that was imported again, this may be a holiday now.
+            after = before.next_due
+            return replace(self, next_due=after and self.schedule.next_after(after - MILLISECOND))
         return replace(self, next_due=self.schedule.next_after(now))
 
     def take_next(self, delay: timedelta) -> tuple[PendingOccurrence | None, Self]:

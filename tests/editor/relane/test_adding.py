@@ -212,7 +212,7 @@ def test_what_is_done_while_many_are_added_and_lanes_too_is_done_once(
         return lower(dues, lanes=lanes)
 
     # When the queue is given more and a run has had the tasks before they are armed for
-    monkeypatch.setattr(scheduler.backend.armer, "lower", relaned_and_run)
+    monkeypatch.setattr(type(scheduler.backend.armer), "lower", staticmethod(relaned_and_run))
     ids = misplaced()[:3]
     old.add_many(NewTask(action="act", due=timedelta(0), id=id) for id in ids)
     scheduler.clock.advance(timedelta(minutes=5))

@@ -58,7 +58,7 @@ def test_a_task_that_is_written_before_the_lanes_are_free_and_armed_after_that_i
     # Given an editor between its write of a task and its look at the record, while the lanes are given back
     def write() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(backend.armer, "lower", lambda *_, **__: backend.armer.read())
+            patch.setattr(type(backend.armer), "lower", lambda *_, **__: backend.armer.read())
             editor.add("act", due=NEXT, id="b")
 
     editor.add("act", due=DUE, id="a")

@@ -120,7 +120,7 @@ def test_a_task_that_an_editor_changed_while_it_ran_and_died_before_it_lowered(
     @worker.action("act")
     def act() -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(backend.armer, "lower", die)
+            patched.setattr(type(backend.armer), "lower", die)
             with pytest.raises(Died):
                 changes[how]()
         died.append(how)

@@ -4,7 +4,6 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any, Self
 
@@ -161,8 +160,7 @@ def _with_decimals_as_numbers(schema: Any) -> Any:
 _MOST_POSITIONAL = 2  # the payload and the task
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of a function that handles tasks.
 
     Positional ones are given the payload, then the task; or the task alone, if that is its type. Without a

@@ -3,11 +3,12 @@
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import RESERVE
@@ -66,8 +67,7 @@ class Host(Protocol):
 Deliver = Callable[[Sequence[tuple["Delivery", Task]]], Sequence[BaseException | None]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunContext:
+class RunContext(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """One run: its limits, and where it works.
 
     id        its id, and the owner of its lease
@@ -96,7 +96,7 @@ class RunContext:
     metrics: Metrics | None = None
     deliver: Deliver | None = None
     host: Host | None = None
-    overrunning: "list[Attempt]" = field(default_factory=list)
+    overrunning: "list[Attempt]" = msgspec.field(default_factory=list)
 
     @property
     def stop_at(self) -> datetime | None:

@@ -12,10 +12,11 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
+
+import msgspec
 
 from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.bell.run_rules import IN_SIGHT, MOST_IN_SIGHT, MOST_WITH_PRIORITIES
@@ -49,8 +50,7 @@ class Call(StrEnum):
     OUTCOME = "outcome"
 
 
-@dataclass
-class _Lane:
+class _Lane(msgspec.Struct, kw_only=True):
     """A lane in trouble.
 
     since      the beginning of the trouble, in this run or one before
@@ -62,7 +62,7 @@ class _Lane:
 
     since: datetime
     until: datetime
-    failed: Counter[Call] = field(default_factory=Counter)
+    failed: Counter[Call] = msgspec.field(default_factory=Counter)
     rests: bool = False
     was_read: bool = False
 

@@ -7,9 +7,10 @@ lease for its own.
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Self
+
+import msgspec
 
 from duebell_shared.bell.armer import Armer, new_applier
 from duebell_shared.bell.arming import ArmingRecord, Lane, LastRun, RestingLane
@@ -41,8 +42,7 @@ def other_try_ends(lanes: Iterable[Lane], owner: str, now: datetime) -> datetime
     return max(ends, default=None)
 
 
-@dataclass(eq=False)
-class Lease:
+class Lease(msgspec.Struct, eq=False):
     """The lanes that one run holds, claimed all at once by `claim`.
 
     until   the lease's end
@@ -61,12 +61,12 @@ class Lease:
     owner: str
     clock: Callable[[], datetime]
     until: datetime
-    seen: ArmingRecord = field(init=False)
+    seen: ArmingRecord = ArmingRecord()
     lanes: tuple[int, ...] = ()
-    quiet: dict[int, datetime] = field(default_factory=dict)
+    quiet: dict[int, datetime] = {}
     heads: dict[int, datetime] | None = None
     counts: bool = False
-    died: dict[str, datetime] = field(default_factory=dict)
+    died: dict[str, datetime] = {}
     claim_at: datetime | None = None
     applier: str | None = None
 

@@ -41,6 +41,9 @@ _TRIES = 20
 #: A task whose semaphore cannot be changed now is put back for so long, and for up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
 
+#: A task that has waited in the run for so long is read again before it starts.
+_A_WHILE = timedelta(seconds=1)
+
 _Attempts = Sequence[Attempt]
 
 
@@ -143,10 +146,11 @@ class Limiter:
                 self._context.warn("not_limited", error, action=action)
         return lines
 
-    def passed(self, attempts: _Attempts) -> _Attempts:
-        """Return those of these claimed attempts whose actions are not limited, and have the others taken."""
+    def take(self, attempts: _Attempts) -> None:
+        """Start those of these claimed attempts whose actions are not limited; then see to the others."""
         if not self.is_any:
-            return attempts
+            self._start(attempts)
+            return
         free: list[Attempt] = []
         limited: defaultdict[str, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
@@ -163,9 +167,9 @@ class Limiter:
                     limited[action].append(attempt)
                 else:
                     free.append(attempt)
+        self._start(free)
         for action, those in limited.items():
             self._change(action, *those)
-        return free
 
     def renew(self) -> None:
         """Hold the permits as long as the lease, which was renewed; try it again if that failed."""
@@ -235,8 +239,10 @@ class Limiter:
         if limit.is_paused:
             self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
             return
-        if opens := limit.closed_until(now):
-            self._hold(action, attempts, [reopening(action, opens, now)] * len(attempts))
+        opens = limit.closed_until(now)
+        if opens or self._context.is_out_of_time:  # what has waited here is then for the next run
+            at = reopening(action, opens, now) if opens else now
+            self._hold(action, attempts, [at] * len(attempts))
             if limit.at_most is None:
                 return
             attempts = []  # permits of what is under way are kept all the same
@@ -245,7 +251,9 @@ class Limiter:
             return
         waited = [bool(attempt.waits_since or attempt.stored[-1].limited_since) for attempt in attempts]
         places = self._swap(action, limit, waited)
-        going = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
+        going = self._unchanged(
+            action, [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
+        )
         over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
         # Each of as many as are under way can follow one of those, unless there is a rate as well.
         stays = 0 if limit.per_second else len(self._under_way[action]) + len(going)
@@ -256,6 +264,21 @@ class Limiter:
         self._go(action, going)
         rest = over[stays:]
         self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
+
+    def _unchanged(self, action: str, attempts: _Attempts) -> _Attempts:
+        """These attempts, without those whose tasks were cancelled or moved while they waited here."""
+        since = self._context.now() - _A_WHILE
+        waited = [attempt for attempt in attempts if attempt.waits_since and attempt.waits_since <= since]
+        there = self._store.get_many([attempt.key for attempt in waited]) if waited else {}
+        changed = set()
+        for attempt in waited:
+            task = attempt.stored[-1]
+            if task.id not in there or there[task.id].rev != task.rev:
+                changed.add(attempt)
+                attempt.set_over(Ended(task, task, Outcome.SUPERSEDED))
+        if changed:
+            self._change(action, None)  # other tasks get their permits
+        return [attempt for attempt in attempts if attempt not in changed]
 
     def _swap(self, action: str, limit: Limit, waited: Sequence[bool]) -> Sequence[datetime | None]:
         """Change the semaphore, for what is under way and these tasks. Raises AwsError."""

@@ -45,10 +45,11 @@ function pair(name, ...value) {
 
 const part = (title, ...children) => h("section", {}, h("h3", {}, title), ...children);
 
-// When it is queued for something else than its due date: to be retried, or spread.
-function starts({ status, queued, due, attempt }) {
+// When it is queued for something else than its due date: to be retried, or spread. A limit or a pause of its
+// action may put it back once more.
+function starts({ status, queued, due, attempt, limited_since: isLimited }) {
   if (!queued || queued === due || status === "running") return null;
-  return pair(attempt ? "Next attempt" : "Starts", time(queued));
+  return pair(isLimited ? "Next look" : attempt ? "Next attempt" : "Starts", time(queued));
 }
 
 // What it owes, or could not have; and why.

@@ -136,9 +136,8 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
     assert client.post("/api/batches", json={"id": "e", "wait_for": ["m2"]}).status_code == 409
     described = client.get("/openapi.json").json()["paths"]
     task = {"action": "work", "in": 60, "batch": "none"}
-    lost: dict[str, object] = {"/api/batches": {"wait_for": ["none"]}, "/api/tasks": task}
-    for path, body in lost.items():
-        assert client.post(path, json=body).status_code == 404
+    for path, lost in (("/api/batches", {"wait_for": ["none"]}), ("/api/tasks", task)):
+        assert client.post(path, json=lost).status_code == 404
         assert "404" in described[path]["post"]["responses"]
 
 

@@ -152,7 +152,8 @@ app = typer.Typer()
 
 _OUTPUT = """\
 On a terminal it prints a table; ↻ marks recurring tasks, and long errors are cut. In a pipe it prints a line
-for each task, with tabs between id, status, action, due date, next look, attempt, end, schedule and error. --json prints all fields.
+for each task, with tabs between id, status, action, due date, next look, attempt, end, schedule and error.
+--json prints all fields.
 
 If there are more tasks, the last line on standard error says how to go on: with --json as {"cursor": "…"}.
 --all reads all pages.

@@ -346,6 +346,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return is_listed or self.owes is not None
 
     @property
+    def has_ended(self) -> bool:
+        """True if it never runs again by itself. A recurring task that owes a follow-up goes on after that."""
+        return self.status.is_finished and not (self.owes and self.owes.queued)
+
+    @property
     def can_wait(self) -> bool:
         return self.recurrence is None or self.recurrence.has_room
 

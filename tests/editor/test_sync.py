@@ -271,7 +271,7 @@ def test_a_task_whose_follow_up_is_being_added_is_cancelled_by_the_next_sync(
         worker.run()
     assert editor.get("a").owes
 
-    # When code declares it no more, then the sync says that it could not be cancelled, and the next one does it
+    # When code declares it no more, then the sync cannot cancel it yet, and the next one does
     deploy()
     report = editor.sync()
     assert [(step.verb, step.id) for step in report.steps] == [(SyncVerb.CANCEL, "a")]

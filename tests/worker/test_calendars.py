@@ -182,14 +182,10 @@ def test_an_import_plans_anew_what_comes_after_a_retry_or_a_moved_occurrence(
 
 
 def test_a_task_whose_follow_up_is_being_added_uses_its_calendar(
-    editor: Editor,
-    worker: Worker,
-    clock: Clock,
-    store: CalendarStore,
-    ran: list[datetime],
-    monkeypatch: pytest.MonkeyPatch,
+    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a task that has run, and whose follow-up cannot be added yet
+    worker.action("report")(lambda: None)
     editor.import_calendar("de-be", CALENDAR)
     editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily", then=Then("report"))
     monkeypatch.setattr(store, "insert_many", lambda tasks: [AwsUnavailable("no")] * len(tasks))

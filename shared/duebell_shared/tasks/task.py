@@ -347,7 +347,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """True if it never runs again by itself. A recurring task that owes a follow-up goes on after that."""
+        """True if it does not go on by itself. A recurring task that owes a follow-up does."""
         return self.status.is_finished and not (self.owes and self.owes.queued)
 
     @property

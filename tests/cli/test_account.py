@@ -253,13 +253,15 @@ def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.
     local_stack(tmp_path / ".duebell")
     monkeypatch.setenv("AWS_PROFILE", "shop")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
+    monkeypatch.setenv("DUEBELL_AUDIT", "table")  # nothing is deployed with --audit there
     context = Context(name="local")
     credentials = context.account.session.get_credentials()
     assert credentials
     assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
     client = context.account.session.client("dynamodb")
     assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
-    assert (context.account.settings.table, context.account.settings.label) == ("duebell", "local")
+    settings = context.account.settings
+    assert (settings.table, settings.label, settings.audit) == ("duebell", "local", "table")
     context.account.export_account()
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert "AWS_PROFILE" not in os.environ

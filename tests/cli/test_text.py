@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
-from duebell import Editor
+from duebell import Editor, Failure, Status
 from duebell_editor.cli.options import duration
 from duebell_editor.cli.output import plain, relative, table, when
 from duebell_editor.cli.tasks import tasks_table
@@ -112,11 +113,20 @@ def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell
     duebell("cancel", "gone")
     tasks = [editor.get("bad"), editor.get("gone")]
     # When they are shown
-    heading, bad, gone = drawn(tasks_table(tasks, NOON), 120)
+    heading, bad, gone = drawn(tasks_table(tasks, NOON, width=120), 120)
     # Then their ends are, and of the one, why
     assert heading.split() == ["id", "status", "action", "due", "ended", "error"]
     assert r"2026-11-21 13:00  ValueError: \x1b[2Jgone [red]" in bad
     assert gone.endswith("2026-11-21 12:00")
+
+
+def test_a_long_error_takes_few_lines_of_a_narrow_screen(editor: Editor) -> None:
+    task = editor.add("charge", due=timedelta(hours=1), id="customer-42")
+    error = Failure(type="TimeoutError", message="the bank did not answer " * 20)
+    failed = replace(task, status=Status.FAILED, queued=None, finished_at=NOON, failure=error)
+    # Then it is cut, and on a wide one less
+    assert len(drawn(tasks_table([failed], NOON, width=80), 80)) <= 5
+    assert drawn(tasks_table([failed], NOON, width=300), 300)[1].count("the bank did not answer") == 8
 
 
 def test_a_list_on_a_terminal_is_a_table(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,19 +104,21 @@ def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("arguments", "error", "words"),
     [
-        ({"until": NOON - HOUR}, InvalidQuery),
-        ({"until": timedelta(days=63)}, InvalidQuery),
-        ({"limits": {"mail": {"at_least": 1}}}, InvalidQuery),
-        ({"limits": {"mail": {"at_most": -1}}}, InvalidTask),
-        ({"pause": "mail"}, InvalidQuery),
-        ({"precision": "hour"}, InvalidQuery),
-        ({"add": [{"action": "mail"}]}, InvalidTask),
+        ({"until": NOON - HOUR}, InvalidQuery, "until: must be within 62 days"),
+        ({"until": timedelta(days=63)}, InvalidQuery, "until: must be within 62 days"),
+        ({"limits": {"mail": {"at_least": 1}}}, InvalidQuery, "limits: must be mappings with at_most"),
+        ({"limits": {"mail": {"at_most": -1}}}, InvalidTask, "at_most: must be a whole number"),
+        ({"pause": "mail"}, InvalidQuery, "pause: must be names"),
+        ({"precision": "hour"}, InvalidQuery, "precision: must be one of minute"),
+        ({"add": [{"action": "mail"}]}, InvalidTask, r"add\[0\].due: is missing"),
     ],
 )
-def test_wrong_arguments_are_refused(editor: Editor, arguments: dict[str, Any], error: type) -> None:
-    with pytest.raises(error):
+def test_wrong_arguments_are_refused(
+    editor: Editor, arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
         editor.simulate(**{"until": HOUR, **arguments})
 
 

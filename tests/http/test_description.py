@@ -51,6 +51,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
             for status, answer in operation["responses"].items():
                 is_problem = "application/problem+json" in answer.get("content", {})
                 assert is_problem == (int(status) >= 400)
+                assert all(content.get("schema") for content in answer.get("content", {}).values())
             assert {"401", "403", "413", "415", "500"} < set(operation["responses"])
     assert document["components"]["schemas"]["ProblemDocument"]["required"]
     assert "HTTPValidationError" not in document["components"]["schemas"]

@@ -62,6 +62,9 @@ def test_a_task_is_replaced_only_as_it_was_seen(client: TestClient, editor: Edit
     assert editor.get("a/b").payload == "theirs"
     replaced = client.post("/api/tasks", json=body, headers={"If-Match": '"2"'})
     assert (replaced.status_code, replaced.headers["etag"], editor.get("a/b").action) == (200, '"3"', "y")
+    # And one that is gone meanwhile is not added anew
+    gone = client.post("/api/tasks", json={**body, "id": "gone"}, headers={"If-Match": '"2"'})
+    assert (gone.status_code, client.get("/api/tasks/gone").status_code) == (404, 404)
     # And it goes with nothing else
     for odd in ({"if_exists": "keep"}, {"if_exists": "fail"}):
         wrong = client.post("/api/tasks", json=body | odd, headers={"If-Match": '"3"'})

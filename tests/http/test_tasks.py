@@ -134,6 +134,11 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
     there = client.post("/api/batches", json={"id": "d", "wait_for": ["m2", "c"]}).json()
     assert (there["members"]["left"], there["members"]["open"]) == (2, False)
     assert client.post("/api/batches", json={"id": "e", "wait_for": ["m2"]}).status_code == 409
+    described = client.get("/openapi.json").json()["paths"]
+    task = {"action": "work", "in": 60, "batch": "none"}
+    for path, lost in (("/api/batches", {"wait_for": ["none"]}), ("/api/tasks", task)):
+        assert client.post(path, json=lost).status_code == 404
+        assert "404" in described[path]["post"]["responses"]
 
 
 def test_null_takes_away(client: TestClient) -> None:

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from freezegun import freeze_time
 
-from duebell import Editor, NewTask, Status, Task, Then, UnknownAction, Worker
+from duebell import Editor, InvalidQuery, NewTask, Status, Task, Then, UnknownAction, Worker
 from duebell.testing import FrozenClock, Rehearsal
 from duebell_shared.schedules.calendars import Calendar
 
@@ -31,6 +31,11 @@ def worker(expired: list[str]) -> Worker:
         expired.append(payload["user"])
 
     return worker
+
+
+def test_it_begins_at_a_time_that_is_the_same_on_every_machine(worker: Worker) -> None:
+    with pytest.raises(InvalidQuery, match="now: must be a datetime with a time zone"):
+        Rehearsal(worker, now=datetime(2026, 3, 28))  # noqa: DTZ001
 
 
 def test_nothing_runs_before_its_time(worker: Worker, expired: list[str]) -> None:

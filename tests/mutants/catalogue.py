@@ -470,8 +470,8 @@ MUTANTS = (
     ),
     Mutant(
         "an id that is taken where it was before is given away",
-        "not is_elsewhere and self._queue.store.insert(new)",
-        "self._queue.store.insert(new)",
+        "policy.rev is None and not is_elsewhere and self._queue.store.insert(new)",
+        "policy.rev is None and self._queue.store.insert(new)",
         _RELANE,
     ),
     Mutant(

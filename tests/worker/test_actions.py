@@ -1,6 +1,7 @@
 """Functions as actions: how they are called, which are refused, and the actions that every worker has."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -72,12 +73,18 @@ def test_a_name_that_no_task_could_have_is_refused(worker: Worker, name: Any, re
         worker.action(name)(act)
 
 
-@pytest.mark.parametrize("attempts", [0, -1])
-def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> None:
+@pytest.mark.parametrize("attempts", [0, -1, "3", 2.5])
+def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: Any) -> None:
     def act() -> None: ...
 
-    with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts}"):
+    with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts!r}"):
         worker.action("act", attempts=attempts)(act)
+
+
+@pytest.mark.parametrize("given", [partial(print, 1), object()])
+def test_an_action_is_a_function(worker: Worker, given: Any) -> None:
+    with pytest.raises(TypeError, match=r"action 'act': .* is no function: write one that calls it"):
+        worker.action("act")(given)
 
 
 def test_a_backoff_that_is_none_is_refused(worker: Worker) -> None:

@@ -289,6 +289,11 @@ def test_what_cannot_be_a_batch_or_in_one_is_refused(scene: Scene) -> None:
         (lambda: editor.close_batch("once"), TaskConflict, "'once' is no batch"),
         (lambda: editor.batch("c", then=Then("report", [1])), InvalidTask, "then.payload: must be an object"),
         (lambda: editor.batch("c", [{"action": "work"}]), InvalidTask, r"tasks\[0\].due: is missing"),
+        (
+            lambda: editor.batch("c", [scene.task(), {"action": "work", "dew": HOUR}]),
+            InvalidTask,
+            r"tasks\[1\].dew: is not a field",
+        ),
         (lambda: editor.reserve(**scene.task(batch="b")), InvalidTask, "batch: goes without a reservation"),
         (lambda: editor.resume("b"), TaskConflict, "it is blocked"),
     ):

@@ -1,7 +1,7 @@
 """Limits of actions: what is over waits, in its order, and costs other actions nothing."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -26,12 +26,13 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 
 
 class CountingStore(MemoryStore):
-    """Counts the calls about limits; `refuses` makes those of semaphores fail."""
+    """Counts the calls about limits; `refuses` makes those of semaphores fail, after `on_refusal`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
         self.refuses = False
+        self.on_refusal: Callable[[], None] = lambda: None
 
     def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
         if kind in (Limits, Semaphore):
@@ -45,6 +46,7 @@ class CountingStore(MemoryStore):
     def _count(self, call: str) -> None:
         self.calls[call] += 1
         if self.refuses and "Semaphore" in call:
+            self.on_refusal()
             raise AwsUnavailable("as told")
 
 
@@ -207,9 +209,9 @@ def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     worker.action("act")(lambda: other.append(clock.now))
     add(editor, 5)
     add(editor, 5, "act")
-    store.refuses = True
+    store.refuses, store.on_refusal = True, lambda: clock.advance(20 * SECOND)
     worker.run()
-    assert (len(starts), len(other)) == (0, 5)
+    assert (starts, other) == ([], [NOON] * 5)
     assert log.lines("not_limited")
     store.refuses = False
     clock.advance(MINUTE)

@@ -127,7 +127,7 @@ class Account:
         ours = {each: text for each, text in os.environ.items() if each.startswith("DUEBELL_")}
         ours.pop("DUEBELL_NAME", None)
         if self._local:
-            own = {each: text for each, text in ours.items() if each in OURS}
+            own = {each: text for each, text in ours.items() if each in (*OURS, "DUEBELL_AUDIT")}
             return Settings.from_env({**own, **self._local.environment})
         if not _NAME.fullmatch(name):
             raise WrongUsage(

@@ -86,7 +86,7 @@ def print_tasks(context: Context, tasks: Sequence[Task]) -> None:
         for task in tasks:
             print(_line(task))
     elif tasks:
-        out.print(tasks_table(tasks, context.now(), encoding=out.encoding))
+        out.print(tasks_table(tasks, context.now(), width=out.width, encoding=out.encoding))
 
 
 def _line(task: Task) -> str:
@@ -99,9 +99,11 @@ def _line(task: Task) -> str:
     return "\t".join(map(in_one_line, fields))
 
 
-def tasks_table(tasks: Sequence[Task], now: datetime, *, encoding: str = "utf-8") -> Table:
-    """Tasks as a table, with the columns that say something of one of them."""
+def tasks_table(tasks: Sequence[Task], now: datetime, *, width: int, encoding: str = "utf-8") -> Table:
+    """Tasks as a table, with the columns that say something of one of them. Long errors are cut."""
     mark = "↻" if encoding.lower().startswith("utf") else "(recurring)"
+    most = max(40, width - 80)  # on a narrow screen, three lines of the last column
+    errors = [why if len(why) <= most else f"{why[:most]}…" for why in map(_why, tasks)]
     columns: dict[str, list[Cell]] = {
         "id": [task.id for task in tasks],
         "status": [_state(task, mark) for task in tasks],
@@ -110,7 +112,7 @@ def tasks_table(tasks: Sequence[Task], now: datetime, *, encoding: str = "utf-8"
         "next look": [_next_look(task) for task in tasks],
         "": [_far(task, now) for task in tasks],
         "ended": [short(task.finished_at) if task.finished_at else "" for task in tasks],
-        "error": [Text(_why(task), style="red") for task in tasks],
+        "error": [Text(error, style="red") for error in errors],
     }
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     return table(tuple(columns), zip(*columns.values(), strict=True))
@@ -149,8 +151,9 @@ def _why(task: Task) -> str:
 app = typer.Typer()
 
 _OUTPUT = """\
-On a terminal it prints a table; ↻ marks recurring tasks. In a pipe it prints a line for each task, with tabs
-between id, status, action, due date, next look, attempt, end, schedule and error. --json prints all fields.
+On a terminal it prints a table; ↻ marks recurring tasks, and long errors are cut. In a pipe it prints a line
+for each task, with tabs between id, status, action, due date, next look, attempt, end, schedule and error.
+--json prints all fields.
 
 If there are more tasks, the last line on standard error says how to go on: with --json as {"cursor": "…"}.
 --all reads all pages.

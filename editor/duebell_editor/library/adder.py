@@ -78,7 +78,7 @@ class Adder:
                 self._rule.arm([there])
                 return Added(there, "added")
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
-            if not is_elsewhere and self._queue.store.insert(new):
+            if policy.rev is None and not is_elsewhere and self._queue.store.insert(new):
                 self._queue.audit.changed(added_as(new), (None, new))
                 added = Added(new, "added")
             else:
@@ -177,22 +177,24 @@ class Adder:
         return failed
 
 
-def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
+def check_all(
+    tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task], field: str = "tasks"
+) -> list[Task]:
     """All the tasks, each made by `make`. Raises InvalidTask, naming the first bad one."""
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
     if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
-        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
+        raise InvalidTask(field, f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
             task = make(fields_of(NewTask, given))
         except InvalidTask as error:
-            bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
+            bad.append(type(error)(f"{field}[{index}].{error.field}", error.reason))
             continue
         if (place := places.setdefault(task.id, index)) != index:
             bad.append(
-                InvalidTask(f"tasks[{index}].id", f"{quoted(task.id)} is the id of tasks[{place}] too")
+                InvalidTask(f"{field}[{index}].id", f"{quoted(task.id)} is the id of {field}[{place}] too")
             )
         checked.append(task)
     if bad:

@@ -193,7 +193,11 @@ def members_of(id: str, tasks: object) -> list[NewTask]:
     """The tasks that a batch is made with; one without an id gets that of its place. Raises InvalidTask."""
     if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
         raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
-    given = [fields_of(NewTask, one) for one in tasks]
-    return [
-        {**one, "batch": id, "id": one.get("id") or f"{id}/{number}"} for number, one in enumerate(given, 1)
-    ]
+    given: list[NewTask] = []
+    for place, one in enumerate(tasks):
+        try:
+            fields = fields_of(NewTask, one)
+        except InvalidTask as error:
+            raise InvalidTask(f"tasks[{place}].{error.field}", error.reason) from None
+        given.append({**fields, "batch": id, "id": fields.get("id") or f"{id}/{place + 1}"})
+    return given

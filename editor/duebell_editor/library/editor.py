@@ -97,8 +97,9 @@ if TYPE_CHECKING:
 class Editor:
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
-    Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
-    rule is confirmed to ring for it. They raise NotArmed when the change is stored, but not confirmed.
+    Every method may raise AwsRefused, AwsUnavailable, NotDeployed and UnreadableTask, and methods that write
+    QueueFull. Methods that set a time return when the rule is confirmed to ring for it. They raise NotArmed
+    when the change is stored, but not confirmed.
 
     Methods that change one task take the `rev` that it had when it was read. If it was changed since then,
     they change nothing and raise TaskChanged.
@@ -303,7 +304,7 @@ class Editor:
             self._backend,
             self.queue,
             until,
-            add=check_all(add, self._check),
+            add=check_all(add, self._check, "add"),
             limits=limits,
             pause=pause,
             spread=spread,
@@ -423,9 +424,11 @@ class Editor:
                        for a transaction is not kept (TaskExists): it may never be added; replace and push
                        make its transaction fail
         max_wait        with push: never due later than this after the first add of the task that waits
-        rev            replace it only if it is at this rev (TaskChanged if not)
+        rev            replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 
-        Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
+        Raises InvalidTask and InvalidSchedule before anything is written. Raises TaskExists, TaskChanged,
+        TaskNotFound for a batch that does not exist, TaskConflict for what cannot be replaced or pushed and
+        for a batch that is closed, NotArmed.
         """
         given = NewTask(action=action, **fields)
         return self.add_one(given, if_exists=if_exists, max_wait=max_wait, rev=rev).task

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.sync import SyncReport
+from duebell_editor.listing.filters import check_instant
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, next_ring
@@ -93,8 +94,11 @@ class Rehearsal:
     """
 
     def __init__(self, worker: Worker, *, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        """`worker` is yours, with your actions; of it, only its editor is changed. `now` is aware."""
-        self.now = now.astimezone(UTC)
+        """`worker` is yours, with your actions; of it, only its editor is changed. `now` is aware.
+
+        Raises InvalidQuery for another `now`.
+        """
+        self.now = check_instant("now", now)
         self.reports: list[RunReport] = []
         self.delivered: list[Message] = []
         self._frozen: FrozenClock | None = None

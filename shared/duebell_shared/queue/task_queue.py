@@ -24,6 +24,7 @@ from duebell_shared.errors import (
     TaskChanged,
     TaskConflict,
     TaskExists,
+    TaskNotFound,
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.places import PastKey, key_of, lane_of, places_of
@@ -287,7 +288,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
     A new reservation takes over another one, whose transaction can then confirm it no more.
-    Raises TaskExists, TaskChanged, TaskConflict.
+    Raises TaskExists, TaskChanged, TaskConflict; TaskNotFound if there is none that could have the rev.
     """
     if_exists, max_wait, rev = policy
     takes_over = task.status is Status.RESERVED
@@ -299,8 +300,8 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
             raise TaskExists(task.id, in_transaction=True)
         if there and if_exists is IfExists.KEEP:
             return Added(_kept(there), "kept")
-        if there and rev is not None and there.rev != rev:
-            raise TaskChanged(task.id, expected=rev, rev=there.rev)
+        if rev is not None and (there is None or there.rev != rev):
+            raise TaskChanged(task.id, expected=rev, rev=there.rev) if there else TaskNotFound(task.id)
         if there:
             there.check_can_be_replaced()
             replacement = replace(task, rev=there.rev + 1, lane=there.lane)

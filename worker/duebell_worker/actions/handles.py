@@ -132,8 +132,9 @@ def new_action(
     JSON, or a dataclass, TypedDict, msgspec or pydantic type.
     """
     check_name("action", name)
-    if attempts < 1:
-        raise ValueError(f"action {name!r}: attempts must be 1 or more, not {attempts}")
+    tries: object = attempts
+    if not isinstance(tries, int) or tries < 1:
+        raise ValueError(f"action {name!r}: attempts must be 1 or more, not {quoted(tries)}")
     given: object = backoff
     if not isinstance(given, Backoff):
         raise TypeError(f"action {name!r}: backoff must be a Backoff(first=…), not {quoted(given)}")

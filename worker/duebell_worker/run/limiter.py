@@ -146,10 +146,11 @@ class Limiter:
                 self._context.warn("not_limited", error, action=action)
         return lines
 
-    def passed(self, attempts: _Attempts) -> _Attempts:
-        """Return those of these claimed attempts whose actions are not limited, and have the others taken."""
+    def take(self, attempts: _Attempts) -> None:
+        """Start those of these claimed attempts whose actions are not limited; then see to the others."""
         if not self.is_any:
-            return attempts
+            self._start(attempts)
+            return
         free: list[Attempt] = []
         limited: defaultdict[str, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
@@ -166,9 +167,9 @@ class Limiter:
                     limited[action].append(attempt)
                 else:
                     free.append(attempt)
+        self._start(free)
         for action, those in limited.items():
             self._change(action, *those)
-        return free
 
     def renew(self) -> None:
         """Hold the permits as long as the lease, which was renewed; try it again if that failed."""

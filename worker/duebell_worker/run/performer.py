@@ -101,7 +101,7 @@ class Performer:
                 attempt.set_over(task if isinstance(task, BaseException) else None)
         if any(one.stored[0].recurrence and one.stored[0].recurrence.schedule.calendar for one in claimed):
             claimed = self._with_calendars(claimed)
-        self._submit(self.limiter.passed(claimed))
+        self.limiter.take(claimed)
 
     def _with_calendars(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Give the schedules of these tasks their calendars; give back a task if they cannot be read."""

@@ -89,7 +89,7 @@ def _answer(task: Task) -> Json:
     "/tasks",
     status_code=201,
     summary="Add a task, or a list of tasks",
-    responses=answers("Task", 400, 409, 412, 422, *AWS, FULL, successes=ADDED),
+    responses=answers("Task", 400, 404, 409, 412, 422, *AWS, FULL, successes=ADDED),
 )
 def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
@@ -145,7 +145,10 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
 
 
 @router.post(
-    "/batches", status_code=201, summary="Make a batch", responses=answers("Task", 400, 409, 422, *AWS, FULL)
+    "/batches",
+    status_code=201,
+    summary="Make a batch",
+    responses=answers("Task", 400, 404, 409, 422, *AWS, FULL, successes={201: CHANGED[200]}),
 )
 def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
     """A task that is blocked until all tasks of the batch have ended; its `members` has the counts.

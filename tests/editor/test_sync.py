@@ -253,3 +253,29 @@ class AwsAway:
 
     def __exit__(self, *_: object) -> None:
         self._is_over = True
+
+
+def test_a_task_whose_follow_up_is_being_added_is_cancelled_by_the_next_sync(
+    editor: Editor,
+    backend: Backend,
+    clock: Clock,
+    deploy: Callable[..., Worker],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given a declared task that has run, and whose follow-up cannot be added yet
+    worker = deploy(a={"payload": {"n": 1}, "then": Then("act", {"n": 2})})
+    editor.sync()
+    clock.advance(25 * HOUR)
+    with monkeypatch.context() as patched:
+        patched.setattr(backend.store, "insert_many", lambda tasks: [AwsUnavailable("no")] * len(tasks))
+        worker.run()
+    assert editor.get("a").owes
+
+    # When code declares it no more, then the sync cannot cancel it yet, and the next one does
+    deploy()
+    report = editor.sync()
+    assert [(step.verb, step.id) for step in report.steps] == [(SyncVerb.CANCEL, "a")]
+    assert [failure.id for failure in report.failures] == ["a"]
+    clock.advance(HOUR)
+    worker.run()
+    assert steps(editor.sync()) == [("cancel", "a")]

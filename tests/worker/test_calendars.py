@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell import Editor, InvalidInput, InvalidSchedule, Retry, Task, TaskConflict, Worker
+from duebell import Editor, InvalidInput, InvalidSchedule, Retry, Task, TaskConflict, Then, Worker
 from duebell_infra.testing import MemoryStore, Rehearsal
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
@@ -179,6 +179,24 @@ def test_an_import_plans_anew_what_comes_after_a_retry_or_a_moved_occurrence(
     run_until(worker, clock, at(27))
     assert [day for id, day in ran if id == "retried"] == [22, 22, 26, 27]
     assert [day for id, day in ran if id == "moved"] == [22, 26, 27]
+
+
+def test_a_task_whose_follow_up_is_being_added_uses_its_calendar(
+    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task that has run, and whose follow-up cannot be added yet
+    worker.action("report")(lambda: None)
+    editor.import_calendar("de-be", CALENDAR)
+    editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily", then=Then("report"))
+    monkeypatch.setattr(store, "insert_many", lambda tasks: [AwsUnavailable("no")] * len(tasks))
+    clock.now = at(22)
+    worker.run()
+    assert editor.get("daily").owes
+
+    # Then the calendar is not deleted, and an import says that the task was not planned anew
+    with pytest.raises(TaskConflict, match="used by 1 tasks"):
+        editor.delete_calendar("de-be")
+    assert [failure.id for failure in editor.import_calendar("de-be", CALENDAR).failures] == ["daily"]
 
 
 def test_a_change_can_give_and_take_a_calendar(editor: Editor, ran: list[datetime]) -> None:

@@ -134,7 +134,7 @@ class Syncer(NamedTuple):
     def _take(self, step: SyncStep, declared: DeclaredTask | None, there: Task | None) -> None:
         now, calendars = self.queue.clock(), self.backend.calendar
         if declared and step.verb is SyncVerb.ADD:
-            if there and not there.status.is_finished:
+            if there and not there.has_ended:
                 raise TaskExists(there.id)
             policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
             new = _marked(new_task(id=declared.id, **_given(declared), now=now, calendars=calendars))
@@ -165,7 +165,7 @@ def _steps(
         found = there.get(task.id)
         fields = _differences(task, found) if found and found.recurrence else ()
         is_gone = found is None or found.recurrence is None or found.status is Status.CANCELLED
-        if is_gone or (found and found.status.is_finished and fields):
+        if is_gone or (found and found.has_ended and fields):
             yield _step(SyncVerb.ADD, task)
         elif fields:
             yield _step(SyncVerb.CHANGE, task, fields)
@@ -173,7 +173,7 @@ def _steps(
         found = there.get(id)
         if id in declared or found is None or found.recurrence is None:
             continue
-        if found.recurrence.declared and not found.status.is_finished:
+        if found.recurrence.declared and not found.has_ended:
             expression = found.recurrence.schedule.expression
             yield SyncStep(verb=SyncVerb.CANCEL, id=id, action=found.action, schedule=expression)
 

@@ -69,7 +69,7 @@ def _recurring(queue: Queue, keys: Iterable[PastKey]) -> Iterator[tuple[PastKey,
     """
     ids = set()
     for key, task in queue.tasks_of(keys):
-        if task.recurrence and not task.status.is_finished and task.id not in ids:
+        if task.recurrence and not task.has_ended and task.id not in ids:
             ids.add(task.id)
             yield key, task
 

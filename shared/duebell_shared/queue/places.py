@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from duebell_shared.instants import parse, render
-from duebell_shared.tasks.status import FINISHED, Status
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 
@@ -72,7 +72,7 @@ def key_of(task: Task) -> PastKey | None:
         kind, at = (Past.PAUSED_RECURRING if task.recurrence else Past.PAUSED), task.due
     elif task.status is Status.BLOCKED:
         kind, at = Past.BLOCKED, task.due
-    elif task.status in FINISHED and not (task.owes and task.owes.queued):
+    elif task.has_ended:
         kind, at = Past(task.status.value), task.finished_at or task.due
     elif task.recurrence:
         kind, at = (Past.FAILING if task.consecutive_failures else Past.RECURRING), None

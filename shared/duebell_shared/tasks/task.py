@@ -36,7 +36,7 @@ from .history import (
     latest,
 )
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
-from .status import Status
+from .status import FINISHED, Status
 
 #: Places that a mark names at most.
 MAX_WITHOUT = 20
@@ -344,6 +344,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
         is_listed = self.status is not Status.DONE or keep.history is not History.NONE
         return is_listed or self.owes is not None
+
+    @property
+    def has_ended(self) -> bool:
+        """True if it does not go on by itself. A recurring task that owes a follow-up does."""
+        return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property
     def can_wait(self) -> bool:

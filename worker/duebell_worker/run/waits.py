@@ -140,7 +140,7 @@ class Waits:
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`, or a task is due before."""
-        return self._wait(lambda: not self._attempts, by)
+        return self._wait(lambda: not self._attempts, by, heeds_places=by != NEVER)
 
     def wait_for_due(self, due: datetime) -> None:
         """Wait for this due date with nothing under way, at most until the run's time is over.
@@ -164,6 +164,7 @@ class Waits:
         *,
         is_idle: bool = False,
         watches: bool = True,
+        heeds_places: bool = False,
     ) -> bool:
         watches = watches and self._context.waits_for_due and by != NEVER
         host = self._context.host
@@ -177,6 +178,8 @@ class Waits:
                 return True
             if self._attempts.claim():
                 continue
+            if heeds_places:
+                by = min(by, self._attempts.limiter.next_place)
             if self._attempts and (now >= leave_at or self._attempts.has_lost_all):
                 self._attempts.leave()
                 return True

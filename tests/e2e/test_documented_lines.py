@@ -28,7 +28,12 @@ def begins_a_stack(line: Sequence[str]) -> bool:
 
 @pytest.mark.parametrize(
     ("page", "is_left_running"),
-    [("README.md", True), ("docs/quickstart.md", True), ("docs/how-to/test.md", False)],
+    [
+        ("README.md", True),
+        ("docs/quickstart.md", True),
+        ("docs/how-to/test.md", False),
+        ("examples/sales/README.md", True),
+    ],
 )
 def test_the_lines_of_a_page_do_what_it_says(page: str, is_left_running: bool, tmp_path: Path) -> None:
     written(ROOT / page, tmp_path)

@@ -1,5 +1,10 @@
 """Writes of one moment go together, in calls that are not too full."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
 from duebell_worker.run.lanes import Batcher
 
 
@@ -45,3 +50,25 @@ def test_beside_a_call_that_is_under_way_only_full_ones_are_made_where_that_is_a
     assert calls == [[1], [2, 3, 4, 5], [6]]
     gathered(7)
     assert calls[-1] == [7]
+
+
+def test_what_threads_bring_at_the_same_moment_goes_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a thread that pauses before its call, and others that bring theirs meanwhile
+    calls: list[list[int]] = []
+    gathered = Batcher(calls.append, most=25, side_by_side=1)
+    pauses, are_brought = threading.Event(), threading.Event()
+
+    def pause(_: float) -> None:
+        pauses.set()
+        assert are_brought.wait(60)
+
+    monkeypatch.setattr("duebell_worker.run.lanes.time.sleep", pause)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(gathered, 1)
+        assert pauses.wait(60)
+        for number in range(2, 10):
+            gathered(number)
+        are_brought.set()
+        first.result()
+    # Then one call takes all
+    assert calls == [list(range(1, 10))]

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from freezegun import freeze_time
 
-from duebell import Editor, InvalidQuery, NewTask, Status, Task, Then, UnknownAction, Worker
+from duebell import Editor, InvalidQuery, NewTask, Snooze, Status, Task, Then, UnknownAction, Worker
 from duebell.testing import FrozenClock, Rehearsal
 from duebell_shared.schedules.calendars import Calendar
 
@@ -101,6 +101,29 @@ def test_each_feature_can_be_rehearsed(name: str) -> None:
     # When time passes, then
     rehearsal.let_time_pass(4 * DAY)
     assert noted == expected
+
+
+@pytest.mark.parametrize("action", ["limited", "polls"])
+def test_what_keeps_a_run_busy_lets_no_more_time_pass_than_was_said(action: str) -> None:
+    # Given more tasks than a limit allows in that time, or one that is put off for a second, for ever
+    worker, started = Worker(), list[datetime]()
+    rehearsal = Rehearsal(worker)
+
+    def act() -> None:
+        started.append(rehearsal.now)
+        if action == "polls":
+            raise Snooze(0)
+
+    worker.action("limited", per_second=1)(act)
+    worker.action("polls")(act)
+    tasks = (NewTask(action=action, due=timedelta(0)) for _ in range(1 if action == "polls" else 1_000))
+    rehearsal.editor.add_many(tasks)
+    # When
+    begun = rehearsal.now
+    rehearsal.let_time_pass(5 * MINUTE)
+    # Then
+    assert rehearsal.now - begun < 6 * MINUTE
+    assert 250 < len(started) <= 6 * 60
 
 
 def test_what_the_worker_declares_is_there_once_it_is_deployed() -> None:

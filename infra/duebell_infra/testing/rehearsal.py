@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
     from duebell_shared.deliveries.message import Message
 
+#: The time of a run, as of a Lambda by default. Without it, a run would stay for all that waits for a limit.
+_RUN_LIMIT = timedelta(minutes=5)
+
 
 class Bell:
     """EventBridge in memory: one rule, enabled, with one target."""
@@ -141,14 +144,16 @@ class Rehearsal:
         """Let time pass, and the rule ring in between; returns the reports of the runs.
 
         Actions run one after the other, in this thread. An action that raises is a failed attempt, as always,
-        and is retried when its time has come.
+        and is retried when its time has come. A run ends after five minutes, as in a Lambda: the next one
+        goes on with tasks that wait for a limit. The last run may end up to a minute later than `by`.
         """
         until = self.now + by
         first = len(self.reports)
         with self._adding_here():
             while (minute := next_ring(self._bell.expression, self.now)) and minute <= until:
                 self._set(minute)
-                self.reports.append(self._worker.run())
+                left = max(until - minute, timedelta(minutes=1))
+                self.reports.append(self._worker.run(time_left=min(left, _RUN_LIMIT)))
         self._set(max(self.now, until))
         return self.reports[first:]
 

@@ -325,6 +325,31 @@ def test_at_most_alone_leaves_no_permit_unused_while_tasks_wait(
     assert report.limited <= TASKS * 3
 
 
+@pytest.mark.parametrize("takes", [0.1, 2, 60])
+def test_a_rate_is_kept_in_order_however_long_the_attempts_take(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage, takes: float
+) -> None:
+    # Given more tasks than may start at once, the first two of the same moment
+    worker = Worker(backend=backend, pool=stage, concurrency=32)
+    starts: list[tuple[str, datetime]] = []
+
+    @worker.action("mail", per_second=2)
+    def mail(payload: object, task: Task) -> None:
+        starts.append((task.id, clock.now))
+        stage.sleep(takes)
+
+    dues = [NOON - SECOND, *(NOON - SECOND + n * timedelta(milliseconds=1) for n in range(19))]
+    editor.add_many(
+        {"action": "mail", "due": due, "id": f"mail-{n:02}", "priority": n if n < 2 else None}
+        for n, due in enumerate(dues)
+    )
+
+    # Then they start as fast as the rate allows, in the order in which they came due, then by priority
+    assert worker.run(time_left=5 * MINUTE).limited == 18
+    assert [id for id, _ in starts] == ["mail-01", "mail-00", *(f"mail-{n:02}" for n in range(2, 20))]
+    assert [at for _, at in starts] == [NOON, *(NOON + n * SECOND / 2 for n in range(19))]
+
+
 def test_a_raised_rate_holds_for_what_earlier_runs_have_put_back(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:

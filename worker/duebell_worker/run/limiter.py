@@ -51,6 +51,7 @@ class Limiter:
     """Takes the attempts of limited actions from their claim on.
 
     is_any    whether an action has limits, or had some
+    next_place  the first time that a rate lets a task start which was put back since the queue was read
     start     is called with the attempts that may start
     put_back  is called with the attempts that have ended because of a limit
     skip      is called with the key of a task that is not due; this run does not claim it before it is
@@ -78,6 +79,7 @@ class Limiter:
         self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
         self._mean_times: dict[str, timedelta] = {}  # of attempts; the latest ones count most
+        self.next_place = NEVER
         self._last_place = FIRST
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
@@ -102,6 +104,7 @@ class Limiter:
                 if self._limits is None:
                     raise
                 self._context.warn("limits_not_read", error)
+        self.next_place = NEVER
         if self._limits:
             self.is_any = self.is_any or bool(self._limits.overrides)
             self._released = self._limits.released(self._context.now())
@@ -263,6 +266,8 @@ class Limiter:
             self._waiting[action] += [attempt for attempt, _ in over[:stays]]
         self._go(action, going)
         rest = over[stays:]
+        if limit.per_second:
+            self.next_place = min([self.next_place, *(at for _, at in rest)])
         self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
 
     def _unchanged(self, action: str, attempts: _Attempts) -> _Attempts:
@@ -359,6 +364,6 @@ class Limiter:
             self._put_back(attempts)
 
 
-def _since(attempt: Attempt) -> tuple[datetime, QueueKey]:
-    """The order of attempts at tasks of one action: who has waited longest is first."""
-    return attempt.stored[-1].limited_since or attempt.key.queued, attempt.key
+def _since(attempt: Attempt) -> tuple[datetime, int, QueueKey]:
+    """The order of attempts at tasks of one action: who has waited longest is first, then by priority."""
+    return attempt.stored[-1].limited_since or attempt.key.queued, -attempt.key.priority, attempt.key

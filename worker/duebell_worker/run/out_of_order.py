@@ -52,13 +52,18 @@ class HeldTasks:
         """True if this run knows tasks whose places are ahead; it finds the others in the queue."""
         return bool(self._keys) and any(self._actions())
 
-    def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
+    def find(self, lanes: Iterable[int], died: Mapping[str, datetime], *, read_at: datetime) -> None:
         """Read the next tasks of the lanes, if some of them may be started before their places.
+
+        Those whose places had come when the lanes were read, at `read_at`, are forgotten: they were started.
 
         After a change of limits: the tasks that waited in line then, as long as this run knows none of them.
         Once after each claim of lanes: the tasks that the runs which `died` left running. A task behind many
         of other actions is not found, and starts at its place.
         """
+        for keys in self._keys.values():
+            while keys and keys[0].queued <= read_at:
+                heapq.heappop(keys)
         lines = self._limiter.lines()
         self._has_more = self._has_more and bool(lines)
         reads_lines = bool(lines) and not self and lines != self._looked_for
@@ -97,12 +102,9 @@ class HeldTasks:
         return earlier
 
     def _actions(self) -> Iterator[str]:
+        """The actions with such tasks; not those whose first task is due: the next read starts that first."""
         now = self._context.now()
-        for action, keys in self._keys.items():
-            while keys and keys[0].queued <= now:
-                heapq.heappop(keys)
-            if keys:
-                yield action
+        return (action for action, keys in self._keys.items() if keys and keys[0].queued > now)
 
 
 #: The shortest wait before a reserved task is read again, for which a run stays in any case; the longest.

@@ -203,7 +203,7 @@ class _Run:
         # A task that is started before its time stands ahead, and would be taken for its lane's head.
         heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         self._lease.heads = None if parked or begun_ahead else heads
-        self._held.find(lanes, self._lease.died)
+        self._held.find(lanes, self._lease.died, read_at=now)
         self._start_held()
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 

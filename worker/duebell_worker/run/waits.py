@@ -139,8 +139,13 @@ class Waits:
         return self._wait(lambda: self._attempts.has_place or self._attempts.has_lost_all, by, watches=False)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
-        """Wait until nothing is under way; False if something still is at `by`, or a task is due before."""
-        return self._wait(lambda: not self._attempts, by)
+        """Wait until nothing is under way; False if something still is at `by`, or a task is due before.
+
+        With `by`, also false once a task may start that waits for the rate of its action.
+        """
+        limiter = self._attempts.limiter
+        next_place = (lambda: NEVER) if by == NEVER else (lambda: limiter.next_place)
+        return self._wait(lambda: not self._attempts, by, next_place=next_place)
 
     def wait_for_due(self, due: datetime) -> None:
         """Wait for this due date with nothing under way, at most until the run's time is over.
@@ -164,6 +169,7 @@ class Waits:
         *,
         is_idle: bool = False,
         watches: bool = True,
+        next_place: Callable[[], datetime] = lambda: NEVER,
     ) -> bool:
         watches = watches and self._context.waits_for_due and by != NEVER
         host = self._context.host
@@ -177,6 +183,7 @@ class Waits:
                 return True
             if self._attempts.claim():
                 continue
+            by = min(by, next_place())
             if self._attempts and (now >= leave_at or self._attempts.has_lost_all):
                 self._attempts.leave()
                 return True

@@ -8,12 +8,13 @@ from unittest import mock
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import Editor
+from duebell import Editor, WaitCause, Why
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.output import Output
 from duebell_editor.http import create_app
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, fail, lines
+from tests.support import NOON
 
 
 def test_json_is_the_same_here_and_over_http(duebell: Duebell, editor: Editor) -> None:
@@ -59,7 +60,9 @@ def test_a_task_is_moved_paused_resumed_retried_and_cancelled(duebell: Duebell, 
     assert duebell("cancel", "a").status == 4
 
 
-def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor: Editor) -> None:
+def test_why_tells_what_a_task_waits_for_also_over_http(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     duebell("add", "x", "--in", "1h", "--id", "a")
     status, out, _ = duebell("why", "a")
     assert (status, out.splitlines()) == (
@@ -73,6 +76,11 @@ def test_why_tells_what_a_task_waits_for_also_over_http(duebell: Duebell, editor
     assert lines(duebell("why", "a", "--json").out) == [client.get("/api/tasks/a/why").json()]
     duebell("pause", "a")
     assert "duebell resume a`" in duebell("why", "a").out
+    # While nothing runs at all, no start is promised
+    off = Why(id="a", cause=WaitCause.SCHEDULER, what="nothing runs", starts_by=NOON + timedelta(hours=1))
+    with monkeypatch.context() as patched:
+        patched.setattr(Editor, "why", lambda *_: off)
+        assert duebell("why", "a").out == "nothing runs\n"
     assert (duebell("why", "nobody").status, client.get("/api/tasks/nobody/why").status_code) == (3, 404)
 
 

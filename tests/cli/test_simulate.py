@@ -84,8 +84,10 @@ def test_a_history_says_how_long_an_attempt_took_and_why_it_was_late(
         lateness_ms=64_000,
         lateness=Lateness(ring=60_000, start=4_000),
     )
-    monkeypatch.setattr(Editor, "history", lambda *_: (Event(at=NOON, what="forgotten"), attempt))
-    heading, before, row = duebell("history", "mail-1").out.splitlines()
+    expired = Event(at=NOON, what="attempt", result="expired")
+    monkeypatch.setattr(Editor, "history", lambda *_: (Event(at=NOON, what="forgotten"), attempt, expired))
+    heading, before, row, last = duebell("history", "mail-1").out.splitlines()
+    assert re.split(r"  +", last.strip())[1:] == ["expired"]
     assert re.split(r"  +", heading.strip()) == ["at", "what", "took", "lateness", "ring", "start"]
     assert before.split("  ")[1].strip() == "changes and attempts before are not kept"
     assert re.split(r"  +", row.strip())[1:] == ["attempt 2 done", "1.5 s", "64.0 s", "60.0 s", "4.0 s"]

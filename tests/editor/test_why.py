@@ -215,10 +215,10 @@ def test_no_run_has_come(editor: Editor, scheduler: Scheduler) -> None:
     why = late(editor, scheduler)
     assert (why.cause, why.what) == (
         WaitCause.NO_RUN,
-        "no run has come since it was due: none has ever run",
+        "no run has come since it was due: none has ever run; the rule rings by 2026-11-22T12:00:00.000Z",
     )
     change(scheduler, last_run=LastRun(run="run", finished_at=NOON))
-    assert late(editor, scheduler).what.endswith("the last one ended at 2026-11-21T12:00:00.000Z")
+    assert "the last one ended at 2026-11-21T12:00:00.000Z; the rule" in late(editor, scheduler).what
 
 
 def test_the_clock_of_this_machine_is_wrong(editor: Editor, scheduler: Scheduler) -> None:
@@ -276,6 +276,17 @@ def test_the_lateness_of_an_attempt_is_split(editor: Editor, scheduler: Schedule
     assert why.what == (
         "its last attempt started at 2026-11-21T13:01:24.000Z, 54.0 s after it was due: 30.0 s until the "
         "full minute, 20.0 s until the rule rang, 4.0 s until the worker had started"
+    )
+
+
+def test_a_task_that_expired_was_not_started(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.add("act", due=DUE, id="one", expires_after=MINUTE)
+    scheduler.clock.now = DUE + HOUR
+    worker.run()
+    why = editor.why("one")
+    assert (why.cause, editor.get("one").status) == (WaitCause.NEVER_STARTED, Status.EXPIRED)
+    assert why.what.startswith(
+        "it expired, because its turn came at 2026-11-21T14:00:00.000Z, 3,600.0 s after it"
     )
 
 

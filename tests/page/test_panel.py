@@ -134,3 +134,11 @@ def test_a_batch_tells_how_far_its_tasks_are_and_each_task_leads_to_it(
     # And each its history
     panel.get_by_role("button", name="Show the history").click()
     expect(panel.get_by_role("cell", name="add", exact=True)).to_be_visible()
+
+
+def test_an_expired_task_has_no_attempt_in_its_history(open_page: Open, url: str, scene: Scene) -> None:
+    task = scene.claimed(scene.editor.add("poll", due=timedelta(0), id="late"), utc_now())
+    assert scene.store.save(task, task.expired(now=utc_now(), keep=RetentionPolicy()))
+    page = open_page(f"{url}#task=late")
+    press(page, "Show the history")
+    expect(page.get_by_role("cell", name="expired", exact=True)).to_be_visible()

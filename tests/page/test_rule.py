@@ -123,9 +123,11 @@ def test_a_schedule_is_named_where_the_rule_would_be(open_page: Open) -> None:
         expect(page.locator("#problems")).to_contain_text("something other than duebell changed it")
         page.get_by_role("button", name="Set the schedule").click()
         expect(page.locator("#problems")).to_be_hidden()
+        expect(rule).to_contain_text("starts up to two minutes later")
         scene.events.rule["State"] = "DISABLED"
         page.reload()
         expect(rule).to_contain_text("The schedule is disabled. Nothing runs until that is repaired.")
+        expect(rule).not_to_contain_text("starts up to two minutes later")
 
 
 MINUTE = timedelta(minutes=1)

@@ -10,6 +10,7 @@ from rich.text import Text
 from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.health import Problem, SchedulerStatus
+from duebell_editor.status.why import WaitCause
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
@@ -61,7 +62,7 @@ def why(context: Context, id: Id) -> None:
     out.print(Text(f"{late}{found.what}", style="red" if found.is_late else ""))
     if found.way_out:
         out.print(Text(f"  {context.out.in_full(found.way_out)}"))
-    if found.starts_by and not found.is_late:
+    if found.starts_by and not found.is_late and found.cause is not WaitCause.SCHEDULER:
         out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
 
 
@@ -75,7 +76,8 @@ def history(context: Context, id: Id) -> None:
 
 def _event_row(event: Event) -> dict[str, Any]:
     """An event as a row of the history: of an attempt, its length and the parts of its lateness too."""
-    what = f"attempt {event.attempt} {event.result}" if event.attempt else event.what
+    # One that expired or was skipped is no attempt.
+    what = f"attempt {event.attempt} {event.result}" if event.attempt else event.result or event.what
     return {
         "at": event.at,
         "what": "changes and attempts before are not kept" if event.what == FORGOTTEN else what,

@@ -165,13 +165,13 @@ def _started(task: Task, started_at: datetime) -> Why:
     parts = asdict(task.lateness).items() if task.lateness else ()
     words = [f"{seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
     words += [f"{seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= WORTH_SAYING]
-    late = f"{seconds(delay_ms + lateness_ms)} after it was due"
+    is_expired = task.status is Status.EXPIRED
+    began = "it expired, because its turn came at" if is_expired else "its last attempt started at"
+    began = f"{began} {render(started_at)}, {seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,
-        cause=WaitCause.STARTED,
-        what=": ".join(
-            filter(None, [f"its last attempt started at {render(started_at)}, {late}", ", ".join(words)])
-        ),
+        cause=WaitCause.NEVER_STARTED if is_expired and not task.attempt else WaitCause.STARTED,
+        what=": ".join(filter(None, [began, ", ".join(words)])),
         delay_ms=delay_ms,
         lateness=task.lateness,
     )
@@ -265,11 +265,12 @@ def _of_scheduler(backend: Backend, task: Task, record: ArmingRecord, now: datet
     if record.rings_at and (task.starts_by is None or now <= task.starts_by):
         rings = f"it is due, and the {backend.rule.kind} rings for it by {render(record.rings_at)}"
         return Why(id=task.id, cause=WaitCause.RING, what=rings)
+    rings = f"; the {backend.rule.kind} rings by {render(record.rings_at)}" if record.rings_at else ""
     ran = f"the last one ended at {render(last.finished_at)}" if last else "none has ever run"
     return Why(
         id=task.id,
         cause=WaitCause.NO_RUN,
-        what=f"no run has come since it was due: {ran}",
+        what=f"no run has come since it was due: {ran}{rings}",
         way_out="`duebell doctor --fix` sets the rule; if no run comes then, look into the worker's log",
     )
 

@@ -274,7 +274,7 @@ function facts() {
     fact(
       "Next task due",
       status.next_due ? time(status.next_due) : "nothing waits",
-      status.next_due && h("small", {}, STARTS[status.precision]),
+      status.next_due && status.armed && h("small", {}, STARTS[status.precision]),
     ),
     last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
     status.owing > 0 &&

@@ -252,7 +252,7 @@ function eventRow(one) {
     "tr",
     {},
     h("td", {}, time(one.at, { words: false })),
-    h("td", {}, one.what === "attempt" ? `attempt ${one.attempt} ${one.result}` : one.what.replace("_", " ")),
+    h("td", {}, one.attempt ? `attempt ${one.attempt} ${one.result}` : one.result || one.what.replace("_", " ")),
     h(
       "td",
       {},

@@ -171,6 +171,8 @@ def test_writes_go_inside_of_the_block(scheduler: Scheduler) -> None:
         pass
     with pytest.raises(InvalidTransaction, match="inside its block"):
         tx.cancel("one")
+    with pytest.raises(InvalidTransaction, match="inside its block"):
+        tx.put(table="orders", item={"id": "late"})
     with pytest.raises(InvalidTransaction, match="is over: begin another"):
         tx.__enter__()
     with pytest.raises(InvalidTask, match="grace: must be"):

@@ -17,8 +17,10 @@ from .source import PACKAGES, ROOT, place_of
 
 __all__ = ["Lab", "failures"]
 
-#: What is copied: the packages, the tests, and what pytest and the tests read beside them.
-_COPIED = (*PACKAGES, "tests", "examples", "bench", "docs", "pyproject.toml", "Makefile")
+#: What is not copied: history, installations, and what tests and builds leave.
+_LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv*", ".mutants", ".hypothesis", ".*_cache", "__pycache__", "node_modules"
+)
 
 #: Seconds. A mutant that makes its tests go on for ever is noticed, too.
 _LIMIT = 300.0
@@ -32,12 +34,7 @@ class Lab:
         self.root = Path(self._folder.name)
 
     def __enter__(self) -> Self:
-        for name in _COPIED:
-            source, copy = ROOT / name, self.root / name
-            if source.is_dir():
-                shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-            elif source.exists():
-                shutil.copy(source, copy)
+        shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT, dirs_exist_ok=True)
         return self
 
     def __exit__(self, *_: object) -> None:

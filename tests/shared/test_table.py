@@ -11,7 +11,8 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings
-from duebell_shared.queue.changes import transact
+from duebell_shared.queue.changes import relocate_item, transact
+from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
@@ -103,8 +104,9 @@ PUT = {"Put": {"TableName": "trials", "Item": {"id": {"S": "one"}}}}
 class Refusing:
     """A client whose calls are refused with this code, after so many tries of the SDK."""
 
-    def __init__(self, code: str, retries: int) -> None:
+    def __init__(self, code: str, retries: int, *reasons: str) -> None:
         answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"RetryAttempts": retries}}
+        answer["CancellationReasons"] = [{"Code": reason} for reason in reasons]
         self._error = ClientError(answer, "TransactWriteItems")
 
     def transact_write_items(self, **_: Any) -> None:
@@ -128,6 +130,15 @@ def test_a_cancellation_tells_whether_it_is_sure(retries: int) -> None:
     transacted = transact(client, "queue", [PUT], "token")
     assert transacted.refusals
     assert transacted.is_sure is (retries == 0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"), [("ThrottlingError", AwsUnavailable), ("ValidationError", AwsRefused)]
+)
+def test_a_move_to_another_lane_that_is_throttled_is_no_refusal(reason: str, error: type[AwsError]) -> None:
+    client: Any = Refusing("TransactionCanceledException", 0, "None", reason)
+    with pytest.raises(error, match="throttled" if error is AwsUnavailable else reason):
+        relocate_item(client, "queue", item_of(task()), lane=1, now=NOON)
 
 
 # The table over moto, when the answer to a write is lost: the SDK tries again, and finds its own write.

@@ -100,7 +100,6 @@ class Transaction:
 
         Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """
-        self._check_open()
         task = self._check(fields_of(NewTask, {"action": action, **fields}))
         self._take(task)
         return task

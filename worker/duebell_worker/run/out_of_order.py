@@ -55,11 +55,10 @@ class HeldTasks:
     def find(self, lanes: Iterable[int], died: Mapping[str, datetime], *, read_at: datetime) -> None:
         """Read the next tasks of the lanes, if some of them may be started before their places.
 
-        Those whose places had come when the lanes were read, at `read_at`, are forgotten: they were started.
-
-        After a change of limits: the tasks that waited in line then, as long as this run knows none of them.
-        Once after each claim of lanes: the tasks that the runs which `died` left running. A task behind many
-        of other actions is not found, and starts at its place.
+        Those whose places had come at `read_at`, when the lanes were read, are started already. After a
+        change of limits: the tasks that waited in line then, as long as this run knows none of them. Once
+        after each claim of lanes: the tasks that the runs which `died` left running. A task behind many of
+        other actions is not found, and starts at its place.
         """
         for keys in self._keys.values():
             while keys and keys[0].queued <= read_at:

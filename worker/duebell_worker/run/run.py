@@ -298,7 +298,7 @@ class _Run:
         """
         heads, attempts = self._lease.heads, self._attempts
         is_unsure = attempts.superseded or attempts.tally.stopped_early
-        if heads is None or is_unsure or self._trouble.is_any():
+        if heads is None or is_unsure or self._trouble.was_any:
             return None
         if heads.keys() != set(self._lease.lanes):
             return None

@@ -80,8 +80,8 @@ CALLED = {
 
 #: The classes that users make themselves: the page shows the constructor of these only.
 MADE = {
-    "AsyncEditor", "Backoff", "Editor", "InlinePool", "MemoryStore", "Rehearsal", "Settings", "Then",
-    "Worker",
+    "Abort", "AsyncEditor", "Backoff", "Calendar", "Editor", "InlinePool", "MemoryStore", "Rehearsal",
+    "Retry", "Settings", "Snooze", "Then", "Worker",
 }  # fmt: skip
 
 
@@ -194,8 +194,13 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
         yield _prose(thing)
     elif issubclass(thing, Exception):
         bases = [base.__name__ for base in thing.__mro__ if base.__module__ == thing.__module__]
-        yield f"*{' → '.join(bases)}*\n"
+        yield (
+            f"```python\nclass {name}{_signature(thing)}\n```\n"
+            if name in MADE
+            else f"*{' → '.join(bases)}*\n"
+        )
         yield _prose(thing)
+        yield _prose(thing.__dict__.get("__init__") if name in MADE else None)
     elif issubclass(thing, enum.Enum):
         yield _prose(thing)
         yield "Values: " + ", ".join(f"`{member.value}`" for member in thing) + "\n"

@@ -209,7 +209,7 @@ MUTANTS = (
     ),
     Mutant(
         "heads are known in spite of trouble",
-        "heads is None or is_unsure or self._trouble.is_any()",
+        "heads is None or is_unsure or self._trouble.was_any",
         "heads is None or is_unsure",
         _RUN_OF_ONE,
     ),

@@ -234,6 +234,37 @@ def test_pydantic_values_within_others_are_read_too(
     assert "item: " in failure.message
 
 
+class Aliased(pydantic.BaseModel):
+    item: int = pydantic.Field(default=1, alias="itemNumber")
+
+
+@pydantic.dataclasses.dataclass
+class AliasedClass:
+    item: int = pydantic.Field(default=1, alias="itemNumber")
+
+
+@dataclass
+class AliasedWithin:
+    sale: Aliased
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Aliased(itemNumber=42), AliasedClass(itemNumber=42), AliasedWithin(Aliased(itemNumber=42))],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_pydantic_value_is_written_by_the_names_that_it_is_read_by(
+    editor: Editor, worker: Worker, value: object
+) -> None:
+    def act(payload: Any) -> None: ...
+
+    act.__annotations__["payload"] = type(value)
+    got = register(worker, act)
+    editor.add("act", due=editor._clock(), payload=value)
+    worker.run()
+    assert got == [value]
+
+
 class Colour(Enum):
     RED = "red"
 

@@ -103,4 +103,4 @@ def test_tasks_that_are_skipped_no_more_are_not_kept_in_memory(trouble: Trouble,
     # When all of that is over, the run still knows that there was something
     clock.advance(MINUTE)
     assert trouble.skipped(1) == {}
-    assert trouble.is_any()
+    assert trouble.was_any

@@ -218,8 +218,8 @@ class Worker:
         recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
         An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
 
-        With `keep_result`, what it returns is kept as `task.result`: what JSON has, 4 KB of JSON at most. For
-        anything else, `task.result_error` says why, and the task is done all the same.
+        With `keep_result`, its return value is kept as `task.result`, if that is at most 4 KB as JSON. If it
+        cannot be kept, `task.result_error` says why, and the task is done all the same.
 
         At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
         together. Nothing starts in hours that are `closed`, such as "22:00-06:00 Europe/Berlin" or "sat,sun".
@@ -240,13 +240,15 @@ class Worker:
     ) -> PayloadAction[Any, [Any], None]:
         """Register an action of this name that sends its tasks to a service, instead of calling a function.
 
-        to           the ARN of a queue, topic, event bus, Lambda function or state machine; or an https URL
+        to           the ARN of a queue, topic, event bus, Lambda function, state machine or ECS task
+                     definition; or an https URL
         form         "payload" or "envelope"; if not given, the envelope for buses and the payload for others
         attempts     the most attempts at a task, with `backoff` between; 5 if not given
         group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
         keep_answers  for https: whether a failed attempt tells how the answer begins
+        run          for task definitions: the cluster, subnets and the like, see docs/deliveries.md
         at_most, per_second, closed, on_failed  as of `action`
 
         A task is done when the service has accepted it. Returns an action that takes any payload.

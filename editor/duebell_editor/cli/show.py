@@ -132,7 +132,7 @@ def preview(
 @app.command(epilog=examples("status", "--name shop status --json"))
 @with_json()
 def status(context: Context) -> None:
-    """It shows when the rule rings, and how many tasks failed, are late, or run until 06:00 UTC.
+    """It shows when the rule rings, and how many tasks failed, are late, or are due by 06:00 UTC.
 
     The exit status is 6 if something is wrong, failed tasks included.
     """

@@ -182,9 +182,9 @@ def list_(
     every: Annotated[bool, flag("--all", "Every page.")] = False,
     **given: Any,
 ) -> None:
-    """Without --status, it lists the scheduled and running tasks.
+    """Without --status, it lists the tasks in the queue: scheduled, running and reserved ones.
 
-    Tasks in the queue are sorted by their due dates, the others by their ends.
+    These are sorted by the time that they run next, paused ones by their due dates, the others by their ends.
     """
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")

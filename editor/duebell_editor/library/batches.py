@@ -119,7 +119,10 @@ class Joiner:
             lambda task: self._adder.add(task.reserved(uuid4().hex, until=until), policy).task, tasks
         )
         outcomes: dict[str, Task | DuebellError] = {
-            task.id: _not_joined(task, one) if isinstance(one, NotArmed) else one
+            # A task for which the rule could not be set is only reserved.
+            task.id: AwsUnavailable(f"task {quoted(task.id)} is not added yet: {one.__cause__}")
+            if isinstance(one, NotArmed)
+            else one
             for task, one in zip(tasks, stored, strict=True)
             if isinstance(one, DuebellError)
         }
@@ -182,11 +185,6 @@ class Joiner:
         if batch is None:
             raise TaskNotFound(id)
         return batch
-
-
-def _not_joined(task: Task, error: NotArmed) -> AwsUnavailable:
-    """The error for a task that is only reserved, as the rule could not be set for it."""
-    return AwsUnavailable(f"task {quoted(task.id)} is not added yet, repeat the call: {error.__cause__}")
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:

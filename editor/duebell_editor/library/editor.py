@@ -41,6 +41,7 @@ from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddReport,
+    InvalidQuery,
     InvalidTask,
     TaskChanged,
     TaskConflict,
@@ -169,21 +170,21 @@ class Editor:
     ) -> Page:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
-        status         one or several; scheduled and running, which is the queue, if not given; or `failing`,
-                       recurring tasks whose last occurrence failed: the latest of all, as they have no end;
-                       or `overdue` alone, tasks that should have started, as the status counts them
+        status         one or several; if not given, scheduled, running and reserved, which are the queue.
+                       `failing` are recurring tasks whose last occurrence failed; they come after all that
+                       have ended. `overdue`, alone, are tasks that should have started
         action         only tasks with this action
         error          only tasks whose last failure is of this type, such as `TimeoutError`
         prefix         only tasks whose ids start with this: read by the table's key, so that a group of ids
                        costs what it holds; a large one by time, where that costs less
         text           only tasks with this in their id, or in their payload as JSON
+        tag            only tasks with this tag
         after, before  only within these times, both included
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
-        most_keys      read at most this many index entries, and a fifth as many tasks: where matches are rare
-                       the page may be short, and its cursor goes on from there. The search for the first
-                       task goes on to the end: an empty page is the last
+        most_keys      read at most this many index entries, and a fifth as many tasks. A page may be short
+                       then; its cursor goes on from there. Only the last page can be empty
 
         Tasks that ended within the last second may be missing: their index is eventually consistent.
         Raises InvalidQuery.
@@ -200,7 +201,7 @@ class Editor:
         limit   at most this many, 1 to 1,000
         cursor  the last page's, for the next; a page of large payloads can be short
 
-        Raises InvalidQuery. AwsRefused where the policy is that of an older version: deploy again.
+        Raises InvalidQuery, and AwsRefused if an older version was deployed: deploy again.
         """
         given = check_text("prefix", prefix)
         return find_tasks(self.queue, given, limit=check_limit(limit), cursor=check_cursor(cursor))
@@ -215,13 +216,15 @@ class Editor:
     ) -> Selection:
         """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
 
-        ids    only these tasks, instead of a filter
+        ids    these tasks; goes without a filter
         limit  at most this many
 
         Raises InvalidQuery.
         """
         verb = check_verb(verb)
         if ids is not None:
+            if filters:
+                raise InvalidQuery("ids", f"goes without a filter: leave {min(filters)} out")
             return select_named(self.queue, verb, check_ids(ids))
         most = min(check_limit(limit, most=None), MAX_LIMIT)
         which = make_filter(limit=most, **filters)
@@ -247,7 +250,7 @@ class Editor:
         timezone  tonight ends at the next 06:00 there, an IANA name
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
-        InvalidSchedule for an unknown time zone.
+        InvalidQuery, InvalidSchedule for an unknown time zone.
         """
         return read_status(self._backend, thorough=check_flag("thorough", thorough), timezone=timezone)
 
@@ -281,7 +284,7 @@ class Editor:
         memory: int = MEMORY,
         most_starts: int = LISTED_STARTS,
     ) -> "Simulation":
-        """Forecast the queue as it is, and with these changes. Nothing fails in it.
+        """Forecast the queue as it is, and with these changes. It assumes that nothing fails.
 
         until        a time, or a length of time from now; at most 62 days
         add          tasks to add, as for `add_many`
@@ -332,8 +335,8 @@ class Editor:
         count     the number of buckets, 1 to 100
 
         A recurring task counts at each time of its schedule. Overdue tasks count at the time that they were
-        due. In a long queue only one lane is counted, and of more than 300 recurring tasks 300: the counts
-        are estimates then. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
+        due. The counts are estimates in a long queue, of which one lane is counted, and for more than 300
+        recurring tasks, of which 300 are. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
         """
         return timeline(self.queue, start, check_choice("step", step, Step), count, zone=zone_of(timezone))
 
@@ -349,14 +352,14 @@ class Editor:
         )
 
     def schedules(self, *, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Page:
-        """List the recurring tasks: those that fail first, paused ones last, by id among their kind.
+        """List the recurring tasks: first those that fail, last those that are paused; each kind by id.
 
         prefix  only tasks whose ids start with this
         limit   at most this many, 1 to 1,000
         cursor  the last page's, for the next
 
-        Reads the keys of all of them, 3,200 in one call, and 100 tasks in one. A task that was added, changed
-        or has ended within the last second may be missing. Raises InvalidQuery.
+        A call to AWS reads the keys of 3,200 of them, or 100 tasks. All keys are read. A task that was added,
+        was changed or ended within the last second may be missing. Raises InvalidQuery.
         """
         which = make_filter(prefix=prefix, limit=limit)
         return list_recurring(self.queue, prefix=which.prefix, limit=which.limit, cursor=check_cursor(cursor))
@@ -393,7 +396,7 @@ class Editor:
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
                        five cron fields, or `at(2026-12-31T09:00:00)`; 1 KB at most
         timezone       the schedule's, an IANA name; UTC if not given
-        calendar       the name of a calendar of holidays that the schedule heeds: see `import_calendar`
+        calendar       the name of a calendar of holidays that the schedule follows: see `import_calendar`
         holidays       an occurrence on a holiday is skipped (the default), or runs on the next or the
                        previous working day: see Holidays
         start, end     the schedule's first and last possible moment, aware; a rate counts from its start
@@ -402,14 +405,15 @@ class Editor:
         max_runs       the number of occurrences after which the schedule ends
         spread         delay the task by up to this long, the same each time for the same id, so that many
                        tasks of one time do not all run at once; at most a day
-        expires_after  do not run the task if it cannot start within this time after its due date; a century
-                       at most
+        expires_after  a task that runs once expires if an attempt cannot start within this time after it was
+                       to start; a century at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
-        tags           up to ten short labels, such as `customer:42`, which lists can be filtered by
+        tags           up to ten labels, such as `customer:42`, which lists can be filtered by: each 1 to 50
+                       letters of ASCII, digits or the characters _.:/=+@-
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
-                       good: its payload is the failed task in JSON. It goes before that of the task's action,
-                       and empty is none
+                       good: its payload is the failed task in JSON. It replaces the one that the action
+                       declares; empty text is none
         then           the task to add when this one is done: `Then("invoice", {"order": 42})`
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
                        levels. A set is refused, unless its field in such a type says that it is one. It must
@@ -423,7 +427,7 @@ class Editor:
                        it: if it waits, it gets the new due date and payload (debounce). One that is reserved
                        for a transaction is not kept (TaskExists): it may never be added; replace and push
                        make its transaction fail
-        max_wait        with push: never due later than this after the first add of the task that waits
+        max_wait       with push: never due later than this after the first add of the task that waits
         rev            replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 
         Raises InvalidTask and InvalidSchedule before anything is written. Raises TaskExists, TaskChanged,
@@ -510,7 +514,7 @@ class Editor:
         per_second  how many are started a second, 0.0001 to 1,000; all at once if not given
         dry_run     add nothing: the report has the occurrences
 
-        Raises TaskNotFound, InvalidQuery, NotArmed.
+        Raises TaskNotFound, InvalidQuery, InvalidTask, NotArmed.
         """
         task = self.get(id)
         return backfill(
@@ -585,7 +589,7 @@ class Editor:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
 
         A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
-        tried. Raises InvalidQuery; AwsError or NotDeployed when all tasks failed by these.
+        tried. Raises InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
         """
         verb, ids = check_verb(verb), check_ids(ids)
         return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed, get=self.get)
@@ -612,7 +616,7 @@ class Editor:
         return self._change(Verb.UPDATE, id, self._updated(changes), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
-        """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
+        """Cancel a task, which is kept as history. A failed or expired task can be cancelled too.
 
         The outcome of a running attempt no longer applies, and a stoppable action is told to stop.
         Raises TaskNotFound, TaskConflict.
@@ -742,7 +746,7 @@ class Editor:
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
         """Bring the recurring tasks of the queue to what the code of the worker declares.
 
-        With `@worker.recurring`, that is; the worker that started last says what it is. Tasks are added,
+        The code declares them with `@worker.recurring`; the worker that started last counts. Tasks are added,
         changed in the fields that differ, and cancelled when they are declared no more. Tasks that were never
         declared in code are left alone, and a paused task stays paused. Safe to repeat at any time.
 
@@ -759,8 +763,8 @@ class Editor:
     def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
         """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
 
-        No task is started meanwhile: until the running actions have ended and all tasks are moved, seconds to
-        minutes. `progress` is called with lines to show. Repeat an interrupted relane with the same number.
+        No task starts until the running actions have ended and all tasks are moved: for seconds to minutes.
+        `progress` is called with lines to show. Repeat an interrupted relane with the same number.
         Raises InvalidSettings for fewer lanes than there are, or too many. Raises TaskConflict while another
         process does this, or if a run does not leave. Raises AwsError, NotArmed and NotDeployed.
         """
@@ -787,10 +791,10 @@ class Editor:
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
-        It looks whether the targets of deliveries are there; one that may not be looked at is advice. It
-        looks whether the worker takes the messages of the intake queue. A problem that the repair could have
-        solved and did not says what to do now, and is not mendable.
-        Raises AwsUnavailable, NotArmed.
+        It checks that the targets of deliveries exist, and that the worker takes the messages of the intake
+        queue. A target that it may not look at is advice. A problem that the repair should have solved, and
+        has not, says what to do next, and is not mendable.
+        Raises InvalidQuery, AwsUnavailable, NotArmed.
         """
         from duebell_editor.status.doctor import diagnose  # noqa: PLC0415 (few processes ever do this)
 
@@ -818,7 +822,7 @@ class Editor:
         """Send the messages of a dead-letter queue again, 1,000 at most; return how many.
 
         For lost rings and failed runs it sets the rule, so that a run comes for all that is due, and deletes
-        them. Raises InvalidQuery, AwsRefused, NotArmed.
+        them. Raises InvalidInput, AwsRefused, NotArmed.
         """
         from duebell_editor.status.dead_letters import redrive  # noqa: PLC0415
 
@@ -831,7 +835,7 @@ class Editor:
 
         ids  only these messages, by SQS's ids; None: all, 1,000 at most
 
-        Raises InvalidQuery, AwsRefused.
+        Raises InvalidInput, AwsRefused.
         """
         from duebell_editor.status.dead_letters import delete_letters  # noqa: PLC0415
 
@@ -875,7 +879,7 @@ class Editor:
         calendar: str | None = None,
         holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
     ) -> tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]:
-        """A schedule, its next occurrences, and the occurrences in that time that fall on holidays.
+        """A schedule, its next occurrences, and the first 100 of that time that fall on holidays.
 
         The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,
         InvalidTask, InvalidQuery.

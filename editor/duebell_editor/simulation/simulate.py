@@ -96,7 +96,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """The starts, the runs and the cost of a queue until the end of the simulation.
 
     starts     attempts that are started
-    waiting    tasks that are due by then and have not started, by a limit or a pause
+    waiting    tasks that are due by then and have not started: for a limit, a pause or the next ring
     expired    tasks that came too late to be started
     late       starts that are late: more than three and a half minutes after their time
     lateness_p50_ms, lateness_p90_ms, lateness_p99_ms, lateness_max_ms  of all starts, in milliseconds

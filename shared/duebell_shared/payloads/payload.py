@@ -78,10 +78,12 @@ def check_text(text: str) -> str:
 
 
 def _encode(payload: object) -> str:
-    dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
+    pydantics = getattr(type(payload), "__pydantic_serializer__", None)  # a model's, or a dataclass's
     plain = payload
     try:
-        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload, enc_hook=_plain)
+        if pydantics:
+            plain = pydantics.to_python(payload, mode="json", by_alias=True)  # the names that it is read by
+        plain = msgspec.to_builtins(plain, enc_hook=_plain)
         if _is_too_deep(plain):
             raise InvalidTask("payload", _TOO_DEEP)
         text = _encoder.encode(plain)
@@ -98,7 +100,7 @@ def _encode(payload: object) -> str:
 def _plain(value: object) -> object:
     """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json") if callable(dump) else time_text(value)
+    return dump(mode="json", by_alias=True) if callable(dump) else time_text(value)
 
 
 def _check_size(text: str) -> str:

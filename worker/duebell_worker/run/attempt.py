@@ -41,7 +41,7 @@ _BEFORE_USERS = (str(Path(__file__).parents[1]), str(Path(importlib.__file__).pa
 
 
 class Retry(Exception):
-    """Raised by an action: try again after this long, as far as the action's attempts go."""
+    """Raised by an action: this attempt has failed. The next one, if one is left, comes after this long."""
 
     def __init__(self, reason: str = "", *, after: timedelta | float) -> None:
         """`after` is a timedelta or seconds."""
@@ -59,16 +59,15 @@ class Abort(Exception):
 class Snooze(Exception):
     """Raised by an action: run the task again after this long. It is no failure, and no attempt is used up.
 
-    The failures so far stay. `task.snoozes` counts: an action that waits for something can give up by it.
-    Of a recurring task, this occurrence is put off, and the schedule's next one is not.
+    The failures so far stay. `task.snoozes` counts the snoozes, so that an action can give up waiting. Of a
+    recurring task, only this occurrence is put off.
     """
 
     def __init__(self, after: timedelta | float, payload: object = None) -> None:
         """`after` is a timedelta or seconds; less than a second counts as one.
 
-        `payload` is what the task goes on with, in place of its own: what `Editor.add` takes; None leaves it
-        as it is. A recurring task keeps its own, for it is that of all occurrences: there the attempt fails.
-        Raises InvalidTask for what cannot be a payload.
+        `payload`, as `Editor.add` takes it, replaces that of the task; None leaves it. With a payload, the
+        attempt of a recurring task fails: all its occurrences share one. Raises InvalidTask.
         """
         super().__init__("the action put the task off")
         self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)

@@ -61,7 +61,7 @@ class FollowUps:
         except Exception as error:  # noqa: BLE001 (a bug of ours: the run still waits for these attempts)
             for task in owing:
                 self._log(task, error)
-                self._try_again(task)
+                self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
             return self._noted(owing, dict.fromkeys([task.id for task in owing], error))
 
     def _add(self, owing: Sequence[Task]) -> list[Task]:
@@ -80,11 +80,8 @@ class FollowUps:
         for task in owing:
             self._log(task, results[task.id])
             if task.id not in stored and task.id not in changed:
-                self._try_again(task)
+                self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
         return self._noted([stored.get(task.id, task) for task in owing], results)
-
-    def _try_again(self, task: Task) -> None:
-        self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
 
     def _counted(self, tasks: Sequence[Task]) -> tuple[Sequence[Task], set[str]]:
         """Count the ends of these tasks in their batches, if they have one.

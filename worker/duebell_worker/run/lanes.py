@@ -73,7 +73,10 @@ def _rest(since: datetime, now: datetime) -> timedelta:
 
 
 class Trouble:
-    """The lanes and tasks that a run leaves alone, each with its end. Thread-safe."""
+    """The lanes and tasks that a run leaves alone, each with its end. Thread-safe.
+
+    was_any  whether any lane was in trouble in this run, or any task was skipped; also if that is over
+    """
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class Trouble:
                 rests_until = last.finished_at + _rest(each.since, last.finished_at)
                 until = now + PAUSE if now < rests_until else now
                 self._lanes[each.lane] = _Lane(since=each.since, until=until, rests=True)
-        self._was_any = bool(self._lanes)
+        self.was_any = bool(self._lanes)
         self._skipped: dict[QueueKey, datetime] = {}
         self._answered: set[Call] = set()
         self._errors: dict[Call, AwsError] = {}
@@ -106,7 +109,7 @@ class Trouble:
         """Note a failed call for this lane, unless the lane pauses: the call was under way before."""
         now = self._clock()
         with self._lock:
-            self._was_any = True
+            self.was_any = True
             self._errors[call] = error
             trouble = self._lanes.setdefault(lane, _Lane(since=now, until=now))
             if trouble.failed and now < trouble.until:
@@ -157,13 +160,6 @@ class Trouble:
             trouble = self._lanes.get(lane)
             return trouble.until if trouble and trouble.until > self._clock() else None
 
-    def is_any(self) -> bool:
-        """Tell whether any lane was in trouble, or any task was skipped, in this run.
-
-        Trouble that is over counts, too: the run may not have read the lane since.
-        """
-        return self._was_any
-
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
         """Return which of these lanes rest, and since when they are in trouble."""
         with self._lock:
@@ -177,7 +173,7 @@ class Trouble:
     def skip(self, key: QueueKey, *, until: datetime | None = None) -> None:
         """Skip this task until then, or for five minutes; its lane is read again by then."""
         with self._lock:
-            self._was_any = True
+            self.was_any = True
             self._skipped[key] = until or self._clock() + _UNREADABLE
 
     def skipped(self, lane: int) -> dict[QueueKey, datetime]:

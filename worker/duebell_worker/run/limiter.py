@@ -254,9 +254,8 @@ class Limiter:
             return
         waited = [bool(attempt.waits_since or attempt.stored[-1].limited_since) for attempt in attempts]
         places = self._swap(action, limit, waited)
-        going = self._unchanged(
-            action, [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
-        )
+        allowed = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
+        going = self._unchanged(action, allowed)
         over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
         # Each of as many as are under way can follow one of those, unless there is a rate as well.
         stays = 0 if limit.per_second else len(self._under_way[action]) + len(going)
@@ -275,12 +274,10 @@ class Limiter:
         since = self._context.now() - _A_WHILE
         waited = [attempt for attempt in attempts if attempt.waits_since and attempt.waits_since <= since]
         there = self._store.get_many([attempt.key for attempt in waited]) if waited else {}
-        changed = set()
-        for attempt in waited:
-            task = attempt.stored[-1]
-            if task.id not in there or there[task.id].rev != task.rev:
-                changed.add(attempt)
-                attempt.set_over(Ended(task, task, Outcome.SUPERSEDED))
+        revs = {id: task.rev for id, task in there.items()}
+        changed = [attempt for attempt in waited if revs.get(attempt.key.id) != attempt.stored[-1].rev]
+        for attempt in changed:
+            attempt.set_over(Ended(attempt.stored[-1], attempt.stored[-1], Outcome.SUPERSEDED))
         if changed:
             self._change(action, None)  # other tasks get their permits
         return [attempt for attempt in attempts if attempt not in changed]

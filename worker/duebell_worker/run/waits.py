@@ -139,10 +139,7 @@ class Waits:
         return self._wait(lambda: self._attempts.has_place or self._attempts.has_lost_all, by, watches=False)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
-        """Wait until nothing is under way; False if something still is at `by`, or a task is due before.
-
-        With `by`, also false once a task may start that waits for the rate of its action.
-        """
+        """Wait until nothing is under way; False if something still is at `by`, or a task is due before."""
         limiter = self._attempts.limiter
         next_place = (lambda: NEVER) if by == NEVER else (lambda: limiter.next_place)
         return self._wait(lambda: not self._attempts, by, next_place=next_place)

@@ -56,6 +56,8 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
     It refuses any host without a token, a token that can be guessed, and an identity header that is no valid
     name or that holds a secret.
     """
+    if isinstance(allowed_hosts, str):
+        raise InvalidSettings("allowed_hosts", f"must be names in a list, not {quoted(allowed_hosts)}")
     if token is None and ANY_HOST in allowed_hosts:
         raise InvalidSettings(
             "allowed_hosts",

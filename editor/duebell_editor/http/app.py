@@ -117,7 +117,7 @@ def create_app(
     In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
     let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
     """
-    allowed_hosts = frozenset(allowed_hosts)
+    allowed_hosts = allowed_hosts if isinstance(allowed_hosts, str) else frozenset(allowed_hosts)
     check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
     app = FastAPI(
         title="duebell",

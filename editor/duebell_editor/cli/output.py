@@ -12,6 +12,7 @@ from textwrap import indent
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -120,6 +121,11 @@ def console() -> Console:
     if not made.is_terminal:
         made.width = _UNLIMITED
     return made
+
+
+def indented(text: str) -> Padding:
+    """The text, with two spaces before each line that a terminal shows of it."""
+    return Padding(Text(text), (0, 0, 0, 2), expand=False)
 
 
 def plain(text: str) -> str:

@@ -54,7 +54,7 @@ from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.items import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
 from duebell_shared.quoting import quoted
-from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
+from duebell_shared.schedules.schedule import Holidays, OnHoliday, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 
     from duebell_editor.simulation.simulate import Simulation
     from duebell_editor.status.dead_letters import DeadLetter
-    from duebell_shared.schedules.calendars import Calendar, OnHoliday
+    from duebell_shared.schedules.calendars import Calendar
 
     from .calendars import CalendarReport
     from .relane import Relaned
@@ -591,7 +591,8 @@ class Editor:
         A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
         tried. Raises InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
         """
-        return change_all(self, check_verb(verb), check_ids(ids))
+        verb, ids = check_verb(verb), check_ids(ids)
+        return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed, get=self.get)
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Give a scheduled, paused or running task another due date; its attempts count from 0 again.
@@ -877,7 +878,7 @@ class Editor:
         end: datetime | None = None,
         calendar: str | None = None,
         holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
-    ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
+    ) -> tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]:
         """A schedule, its next occurrences, and the first 100 of that time that fall on holidays.
 
         The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,

@@ -223,7 +223,7 @@ class Editor:
     ) -> Selection:
         """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
 
-        ids    these tasks; goes without a filter
+        ids    these tasks; cannot be combined with a filter
         limit  at most this many
 
         Raises InvalidQuery.
@@ -231,7 +231,7 @@ class Editor:
         verb = check_verb(verb)
         if ids is not None:
             if filters:
-                raise InvalidQuery("ids", f"goes without a filter: leave {min(filters)} out")
+                raise InvalidQuery("ids", f"cannot be combined with a filter: leave {min(filters)} out")
             return select_named(self.queue, verb, check_ids(ids))
         most = min(check_limit(limit, most=None), MAX_LIMIT)
         which = make_filter(limit=most, **filters)
@@ -416,7 +416,7 @@ class Editor:
                        to start; a century at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
-        tags           up to ten labels, such as `customer:42`, which lists can be filtered by: each 1 to 50
+        tags           up to ten labels, such as `customer:42`, to filter lists by: each 1 to 50
                        letters of ASCII, digits or the characters _.:/=+@-
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
                        good: its payload is the failed task in JSON. It replaces the one that the action
@@ -934,7 +934,7 @@ class Editor:
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
         if task.batch is not None:
-            raise InvalidTask("batch", "goes without a reservation: add the task itself")
+            raise InvalidTask("batch", "cannot be combined with a reservation: add the task itself")
         reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
         return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 

@@ -127,7 +127,7 @@ def test_a_recurring_task_is_not_pushed(scheduler: Scheduler) -> None:
     ("given", "message"),
     [
         ({"id": None}, "id: is missing: if_exists='push' needs one"),
-        ({"due": None, "schedule": "rate(1 day)"}, "schedule: cannot be pushed"),
+        ({"due": None, "schedule": "rate(1 day)"}, "schedule: a recurring task cannot be pushed"),
         ({"if_exists": "keep", "max_wait": HOUR}, "max_wait: needs if_exists='push'"),
         ({"max_wait": 60}, "max_wait: must be a timedelta, not int"),
         ({"max_wait": -HOUR}, "max_wait: must be a millisecond or more"),

@@ -141,7 +141,7 @@ WRONG = {
     "pushing what recurs": (
         {"action": "a", **PUSH, "id": "a", "schedule": "rate(1 day)"},
         "schedule",
-        "not put off",
+        "cannot be pushed",
     ),
     "a limit of another type": (
         {"action": "a", **PUSH, "id": "a", "max_wait": "1h", **DUE},

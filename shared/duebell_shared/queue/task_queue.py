@@ -262,7 +262,7 @@ class Policy(NamedTuple):
 def check_not_recurring(schedule: object) -> None:
     """Raise InvalidTask if there is a schedule, with which no task can be added by `if_exists="push"`."""
     if schedule:
-        raise InvalidTask("schedule", "cannot be pushed: choose another if_exists")
+        raise InvalidTask("schedule", "a recurring task cannot be pushed: choose another if_exists")
 
 
 def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:

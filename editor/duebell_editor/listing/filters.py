@@ -207,10 +207,10 @@ def check_ids(given: object, field: str = "ids") -> tuple[str, ...]:
         raise InvalidQuery(error.field, error.reason) from None
 
 
-def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_LIMIT) -> int:
-    """A whole number from 1 to `most`. Raises InvalidQuery."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= (most or given):
-        allowed = "1 or more" if most is None else f"1 to {most}"
+def check_limit(given: object, *, field: str = "limit", least: int = 1, most: int | None = MAX_LIMIT) -> int:
+    """A whole number from `least` to `most`. Raises InvalidQuery."""
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= (most or given):
+        allowed = f"{least} or more" if most is None else f"{least} to {most}"
         raise InvalidQuery(field, f"must be {allowed}, not {quoted(given)}")
     return given
 

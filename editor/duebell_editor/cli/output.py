@@ -209,7 +209,7 @@ COLORS = {
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows of cells under their headings. Cells that do not fit are wrapped, but not short ones of the first column."""
+    """Rows of cells under their headings. Cells that do not fit are wrapped, but not a short first one."""
     rows = list(rows)
     is_short = all(len(first) <= _WHOLE for first, *_ in rows)
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")

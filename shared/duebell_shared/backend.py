@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import boto3
 
     from .audit import Audit
-    from .schedules.calendars import Calendar, KnownCalendars
+    from .queue.known_calendars import KnownCalendars
+    from .schedules.calendars import Calendar
 
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
@@ -112,7 +113,7 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def calendars(self) -> "KnownCalendars":
         """The calendars of holidays, read when they are first needed."""
-        from .schedules.calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
+        from .queue.known_calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
 
         return KnownCalendars(self.store, self.clock)
 

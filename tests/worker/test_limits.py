@@ -350,6 +350,29 @@ def test_a_rate_is_kept_in_order_however_long_the_attempts_take(
     assert [at for _, at in starts] == [NOON, *(NOON + n * SECOND / 2 for n in range(19))]
 
 
+def test_tasks_that_wait_are_started_while_the_run_is_busy_with_others(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given tasks that wait for the rate, and more others than the run has places for
+    worker = Worker(backend=backend, pool=stage, concurrency=4)
+    starts: list[str] = []
+    worker.action("act")(lambda: stage.sleep(1))
+
+    @worker.action("mail", per_second=0.5)
+    def mail(payload: object, task: Task) -> None:
+        starts.append(task.id)
+        assert clock.now < NOON + 15 * SECOND
+
+    add(editor, 5)
+    clock.advance(SECOND)
+    editor.add_many({"action": "act", "due": timedelta(0)} for _ in range(100))
+
+    # Then they are started in their order, before the others are done
+    assert worker.run(time_left=5 * MINUTE).done == 105
+    assert starts == [f"mail-{n}" for n in range(5)]
+    assert clock.now > NOON + 25 * SECOND
+
+
 def test_a_raised_rate_holds_for_what_earlier_runs_have_put_back(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:

@@ -20,7 +20,7 @@ from duebell_shared.tasks.history import FORGOTTEN, Event, Lateness
 from .context import Context, flag, option
 from .errors import Exit
 from .options import Id, with_fields
-from .output import COLORS, console, local, relative, table, when
+from .output import COLORS, console, indented, local, relative, table, when
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -61,9 +61,9 @@ def why(context: Context, id: Id) -> None:
     late = "late: " if found.is_late else ""
     out.print(Text(f"{late}{found.what}", style="red" if found.is_late else ""))
     if found.way_out:
-        out.print(Text(f"  {context.out.in_full(found.way_out)}"))
+        out.print(indented(context.out.in_full(found.way_out)))
     if found.starts_by and not found.is_late and found.cause is not WaitCause.SCHEDULER:
-        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
+        out.print(indented(f"it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
 
 
 @app.command(epilog=examples("history sale-42", "history sale-42 --json"))
@@ -200,7 +200,7 @@ def _print_problems(context: Context, problems: Sequence[Problem], *, style: str
     out = console()
     for one in problems:
         out.print(Text(f"{one.kind}: {one.what}", style=style))
-        out.print(Text(f"  {context.out.in_full(one.way_out)}{' (--fix does)' if one.mendable else ''}"))
+        out.print(indented(f"{context.out.in_full(one.way_out)}{' (--fix does)' if one.mendable else ''}"))
 
 
 def environment_text(status: SchedulerStatus) -> Text:

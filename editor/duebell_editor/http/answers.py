@@ -27,7 +27,8 @@ from duebell_editor.status.why import Why
 from duebell_shared.audit import Changes
 from duebell_shared.errors import AddFailure, AddReport
 from duebell_shared.instants import Instant, as_text
-from duebell_shared.schedules.calendars import Calendar, OnHoliday
+from duebell_shared.schedules.calendars import Calendar
+from duebell_shared.schedules.schedule import OnHoliday
 from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.history import Event

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +13,6 @@ from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
-
-if TYPE_CHECKING:
-    from .editor import Editor
 
 MAX_MANY = 1_000
 
@@ -88,9 +84,15 @@ def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
     return replace(which, statuses=statuses, failing=failing)
 
 
-def change_all(editor: "Editor", verb: Verb, ids: Iterable[str]) -> ChangeReport:
-    """Do what `Editor.change_many` does."""
-    change: Callable[[str], Task] = getattr(editor, verb)
+def change_all(
+    verb: Verb,
+    ids: Iterable[str],
+    *,
+    change: Callable[[str], Task],
+    arm: Callable[[], object],
+    get: Callable[[str], Task],
+) -> ChangeReport:
+    """Do what `Editor.change_many` does, with the editor's method of the verb, and two others of its."""
     unanswered: list[AwsUnavailable] = []  # the errors since AWS answered last
 
     def attempt(id: str) -> Task | ChangeFailure:
@@ -109,9 +111,9 @@ def change_all(editor: "Editor", verb: Verb, ids: Iterable[str]) -> ChangeReport
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:
         results = list(pool.map(in_this_context(attempt), dict.fromkeys(ids)))
     if any(_is_unarmed(result) for result in results):
-        results = _arm_again(editor, results)
+        results = _arm_again(results, arm, get)
     elif verb.rule.queues and not results:
-        editor.ensure_armed()  # an earlier call may have changed all of them, and failed to arm
+        arm()  # an earlier call may have changed all of them, and failed to arm
     changed = tuple(result for result in results if isinstance(result, Task))
     failures = tuple(result for result in results if isinstance(result, ChangeFailure))
     if failures and not changed and all(isinstance(one.error, AwsError | NotDeployed) for one in failures):
@@ -123,10 +125,12 @@ def _is_unarmed(result: Task | ChangeFailure) -> bool:
     return isinstance(result, ChangeFailure) and isinstance(result.error, NotArmed)
 
 
-def _arm_again(editor: "Editor", results: list[Task | ChangeFailure]) -> list[Task | ChangeFailure]:
+def _arm_again(
+    results: list[Task | ChangeFailure], arm: Callable[[], object], get: Callable[[str], Task]
+) -> list[Task | ChangeFailure]:
     """Arm once more. If that succeeds, the tasks that were stored but not armed for count as changed."""
     try:
-        editor.ensure_armed()
-        return [editor.get(result.id) if _is_unarmed(result) else result for result in results]
+        arm()
+        return [get(result.id) if _is_unarmed(result) else result for result in results]
     except DuebellError:
         return results

@@ -29,7 +29,14 @@ from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, timeline
-from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
+from duebell_editor.simulation import (
+    CONCURRENCY,
+    LEAST_MEMORY,
+    LISTED_STARTS,
+    MEMORY,
+    MOST_CONCURRENCY,
+    MOST_MEMORY,
+)
 from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
@@ -54,7 +61,7 @@ from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.items import check_size, with_fitting_events
 from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter, kept_changing
 from duebell_shared.quoting import quoted
-from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
+from duebell_shared.schedules.schedule import Holidays, OnHoliday, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
@@ -88,7 +95,7 @@ if TYPE_CHECKING:
 
     from duebell_editor.simulation.simulate import Simulation
     from duebell_editor.status.dead_letters import DeadLetter
-    from duebell_shared.schedules.calendars import Calendar, OnHoliday
+    from duebell_shared.schedules.calendars import Calendar
 
     from .calendars import CalendarReport
     from .relane import Relaned
@@ -313,8 +320,8 @@ class Editor:
             spread=spread,
             precision=precision,
             flatten=flatten,
-            concurrency=check_limit(concurrency, field="concurrency", most=10_000),
-            memory=check_limit(memory, field="memory", most=10_240),
+            concurrency=check_limit(concurrency, field="concurrency", most=MOST_CONCURRENCY),
+            memory=check_limit(memory, field="memory", least=LEAST_MEMORY, most=MOST_MEMORY),
             most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
         )
 
@@ -591,7 +598,8 @@ class Editor:
         A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
         tried. Raises InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
         """
-        return change_all(self, check_verb(verb), check_ids(ids))
+        verb, ids = check_verb(verb), check_ids(ids)
+        return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed, get=self.get)
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Give a scheduled, paused or running task another due date; its attempts count from 0 again.
@@ -877,7 +885,7 @@ class Editor:
         end: datetime | None = None,
         calendar: str | None = None,
         holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
-    ) -> "tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]":
+    ) -> tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]:
         """A schedule, its next occurrences, and the first 100 of that time that fall on holidays.
 
         The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,

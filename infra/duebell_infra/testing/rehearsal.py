@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
     from duebell_shared.deliveries.delivery import Delivery
-    from duebell_shared.deliveries.message import Message
+    from duebell_shared.deliveries.kinds import Message
 
 #: The time of a run, as of a Lambda by default. Without it, a run would stay for all that waits for a limit.
 _RUN_LIMIT = timedelta(minutes=5)

@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,11 +17,6 @@ from duebell_shared.aws.aws_session import is_here
 from duebell_shared.aws.intake_queue import MOST_ENTRIES
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
-
-if TYPE_CHECKING:
-    from .delivery import DeliveryTarget
-    from .message import Message
-
 
 #: A task definition has a role for the task, and one for what starts it.
 _MOST_ROLES = 2
@@ -44,6 +39,79 @@ class Answer(NamedTuple):
 
 
 _Answers = Sequence[Answer | None]
+
+
+#: Bytes of a message beside its body, at most: the names of its attributes, their types, an entry's id.
+_AROUND = 256
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as it is delivered.
+
+    to       the ARN or the URL that it is sent to
+    id, action, attempt   of the task
+    due      when its occurrence is due, as text: `2026-12-31T00:00:00.000Z`
+    body     the task's payload as it was given, or the envelope: JSON
+    key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
+             known by it. Letters, digits, `-` and `_`; 80 of them at most
+    group    the message group for queues and topics; None where none is given, and none is needed
+    detail_type  the detail-type of an event, for buses
+    traceparent  the W3C trace context of the attempt, or else of the add; None for none
+    """
+
+    to: str
+    id: str
+    action: str
+    attempt: int
+    due: str
+    body: str
+    key: str
+    group: str | None = None
+    detail_type: str = "duebell.due"
+    traceparent: str | None = None
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes or headers beside the body."""
+        return {
+            "duebell-id": self.id,
+            "duebell-action": self.action,
+            "duebell-due": self.due,
+            "duebell-attempt": str(self.attempt),
+            **({"traceparent": self.traceparent} if self.traceparent else {}),
+        }
+
+    @property
+    def trace_header(self) -> str | None:
+        """The trace context in the words of X-Ray, which EventBridge takes.
+
+        https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader
+        """
+        if self.traceparent is None:
+            return None
+        _, trace, span, flags = self.traceparent.split("-")
+        return f"Root=1-{trace[:8]}-{trace[8:]};Parent={span};Sampled={int(flags, 16) & 1}"
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in a call, at most."""
+        beside = (self.key, self.group or "", *self.attributes.values())
+        return sum(len(text.encode()) for text in (self.body, *beside)) + _AROUND
+
+
+class Target(Protocol):
+    """A target, as the kinds ask it. `DeliveryTarget` is one."""
+
+    @property
+    def to(self) -> str: ...
+    @property
+    def account(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_fifo(self) -> bool: ...
+    @property
+    def run(self) -> "RunTask | None": ...
 
 
 class Kind(ABC):
@@ -83,11 +151,11 @@ class Kind(ABC):
         return arn
 
     @abstractmethod
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
 
     @abstractmethod
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         """The fault of the target, in words; empty if it has none. Raises the SDK's errors."""
 
 
@@ -99,16 +167,16 @@ class _Queue(Kind):
     sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
     most_at_once, has_groups = MOST_ENTRIES, True
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         entries = _batch("MessageBody", messages, target)
         answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
         return _answers_in(answer, len(messages))
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
         return ""
 
-    def _url(self, client: Any, target: "DeliveryTarget") -> str:
+    def _url(self, client: Any, target: Target) -> str:
         """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
         return f"{client.meta.endpoint_url.rstrip('/')}/{target.account}/{target.name}"
 
@@ -121,12 +189,12 @@ class _Topic(Kind):
     sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
     most_at_once, has_groups = MOST_ENTRIES, True
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         entries = _batch("Message", messages, target)
         answer = client.publish_batch(TopicArn=target.to, PublishBatchRequestEntries=entries)
         return _answers_in(answer, len(messages))
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         client.get_topic_attributes(TopicArn=target.to)
         return ""
 
@@ -139,7 +207,7 @@ class _Bus(Kind):
     sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
     most_at_once = MOST_ENTRIES
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         entries = [
             {
                 "EventBusName": target.to,
@@ -156,7 +224,7 @@ class _Bus(Kind):
         ]
         return [*answers, *[Answer("NoAnswer", "")] * (len(messages) - len(answers))]
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
         client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
         return ""
@@ -172,12 +240,12 @@ class _Function(Kind):
     pattern, example = r"function:([\w-]{1,140})(?::[\w$-]{1,128})?", "function:remind"
     sends, looks, parameter = "lambda:InvokeFunction", "lambda:GetFunctionConfiguration", "DeliveryFunctions"
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
         [message] = messages
         client.invoke(FunctionName=target.to, InvocationType="Event", Payload=message.body.encode())
         return [None]
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         # An inactive function wakes when it is invoked.
         # https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
         state = client.get_function_configuration(FunctionName=target.to).get("State")
@@ -202,7 +270,7 @@ class _StateMachine(Kind):
         """
         return ":".join(arn.split(":")[:7])
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
         [message] = messages
         with suppress(client.exceptions.ExecutionAlreadyExists):
             client.start_execution(
@@ -213,7 +281,7 @@ class _StateMachine(Kind):
             )
         return [None]
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         status = client.describe_state_machine(stateMachineArn=target.to).get("status")
         return "it is being deleted" if status == "DELETING" else ""
 
@@ -266,7 +334,7 @@ class _EcsTask(Kind):
         """The ARN; of all revisions if none is named, as the latest is run."""
         return arn if re.search(r":\d+$", arn) else f"{arn}:*"
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> _Answers:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         assert target.run  # noqa: S101 (a Delivery has it)
         [message], run = messages, target.run
         # Without the number of the attempt: a token must come with the same parameters each time.
@@ -296,7 +364,7 @@ class _EcsTask(Kind):
             return [None]
         return [Answer(failures[0].get("reason", ""), failures[0].get("detail", "")) if failures else None]
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         try:
             told = client.describe_task_definition(taskDefinition=_family(target))["taskDefinition"]
         except client.exceptions.ClientException:
@@ -304,7 +372,7 @@ class _EcsTask(Kind):
         return "it is inactive" if told.get("status") == "INACTIVE" else ""
 
 
-def _family(target: "DeliveryTarget") -> str:
+def _family(target: Target) -> str:
     """The family, and the revision if one is named: RunTask takes an ARN with a revision only."""
     return target.to.partition(":task-definition/")[2]
 
@@ -314,10 +382,10 @@ class _Https(Kind):
 
     word = "https"
 
-    def send(self, client: Any, target: "DeliveryTarget", messages: Sequence["Message"]) -> list[None]:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
         raise NotImplementedError
 
-    def fault(self, client: Any, target: "DeliveryTarget") -> str:
+    def fault(self, client: Any, target: Target) -> str:
         return ""
 
 
@@ -377,7 +445,7 @@ NEEDED = (
 )  # fmt: skip
 
 
-def _batch(body: str, messages: Sequence["Message"], target: "DeliveryTarget") -> list[dict[str, Any]]:
+def _batch(body: str, messages: Sequence[Message], target: Target) -> list[dict[str, Any]]:
     """The entries of a batch to SQS or SNS, which give the body different names."""
     return [
         {

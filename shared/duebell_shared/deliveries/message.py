@@ -9,69 +9,13 @@ from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
 
 from .delivery import GROUP, Delivery, Form
-
-#: Bytes of a message beside its body, at most: the names of its attributes, their types, an entry's id.
-_AROUND = 256
+from .kinds import Message
 
 #: The longest name of an execution of Step Functions; all others may be longer.
 #: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
 _MOST_KEY = 80
 
 _DIGEST = 16
-
-
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as it is delivered.
-
-    to       the ARN or the URL that it is sent to
-    id, action, attempt   of the task
-    due      when its occurrence is due, as text: `2026-12-31T00:00:00.000Z`
-    body     the task's payload as it was given, or the envelope: JSON
-    key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
-             known by it. Letters, digits, `-` and `_`; 80 of them at most
-    group    the message group for queues and topics; None where none is given, and none is needed
-    detail_type  the detail-type of an event, for buses
-    traceparent  the W3C trace context of the attempt, or else of the add; None for none
-    """
-
-    to: str
-    id: str
-    action: str
-    attempt: int
-    due: str
-    body: str
-    key: str
-    group: str | None = None
-    detail_type: str = "duebell.due"
-    traceparent: str | None = None
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """The attributes or headers beside the body."""
-        return {
-            "duebell-id": self.id,
-            "duebell-action": self.action,
-            "duebell-due": self.due,
-            "duebell-attempt": str(self.attempt),
-            **({"traceparent": self.traceparent} if self.traceparent else {}),
-        }
-
-    @property
-    def trace_header(self) -> str | None:
-        """The trace context in the words of X-Ray, which EventBridge takes.
-
-        https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader
-        """
-        if self.traceparent is None:
-            return None
-        _, trace, span, flags = self.traceparent.split("-")
-        return f"Root=1-{trace[:8]}-{trace[8:]};Parent={span};Sampled={int(flags, 16) & 1}"
-
-    @property
-    def size(self) -> int:
-        """Bytes that it takes in a call, at most."""
-        beside = (self.key, self.group or "", *self.attributes.values())
-        return sum(len(text.encode()) for text in (self.body, *beside)) + _AROUND
 
 
 def message_of(delivery: Delivery, task: Task) -> Message:

@@ -5,26 +5,22 @@ schedules that have a calendar; at most once a minute.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidInput, InvalidSchedule
-from duebell_shared.instants import FIRST, LATEST, MILLISECOND, Instant, to_json
-from duebell_shared.quoting import nearest, quoted
+from duebell_shared.instants import LATEST, MILLISECOND, to_json
+from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name
 
-from .schedule import Holidays, Schedule
+from .schedule import Holidays, OnHoliday, Schedule
 from .wall_clock import instant_of
 from .zones import zone_of
-
-if TYPE_CHECKING:
-    from duebell_shared.queue.store import Store
-    from duebell_shared.tasks.task import Task
 
 _DAY, _YEAR = timedelta(days=1), timedelta(days=365)
 
@@ -33,8 +29,6 @@ _FURTHEST = timedelta(days=60)
 
 #: Bytes of all calendars of a queue: a run reads them in one item.
 MOST_BYTES = 200_000
-
-_EVERY = timedelta(minutes=1)
 
 
 class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -75,6 +69,46 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             day += step
         return day
 
+    def check(self, schedule: Schedule, now: datetime) -> None:
+        """Raise InvalidSchedule if the calendar leaves nothing of the schedule, or cannot move it."""
+        how = schedule.holidays or Holidays.SKIP
+        if how is not Holidays.SKIP and schedule.comes_often:
+            reason = f"{quoted(how.value)} moves times of day, and {schedule.expression} has none: give skip"
+            raise InvalidSchedule("holidays", reason)
+        first = self.next_after(schedule, now)
+        if how is Holidays.SKIP and (first is None or _Days(schedule).of(first) > self.ends):
+            last = f"until {self.ends}, where the calendar ends"
+            if list(self.on_holidays(schedule, now, LATEST)):
+                raise InvalidSchedule("schedule", f"falls on a holiday each time {last}: nothing would run")
+
+    def next_after(self, schedule: Schedule, after: datetime) -> datetime | None:
+        """The first occurrence strictly after this instant; None when there is none any more."""
+        days, found = _Days(schedule), schedule.plain.next_after(after)
+        while found and (day := days.of(found)) in self.days:
+            found = schedule.plain.next_after(days.begin(day + _DAY) - MILLISECOND)
+        last = found or schedule.end or LATEST
+        moved = days.moved(self, days.of(after), days.of(last))
+        return min((at for at in moved if after < at <= last), default=found)
+
+    def count(self, schedule: Schedule, after: datetime, until: datetime) -> int:
+        """Count the occurrences after the one instant and up to the other."""
+        days, plain = _Days(schedule), schedule.plain
+        total = plain.count(after, until)
+        for day in self.between(days.of(after), days.of(until)):
+            begin, end = days.begin(day) - MILLISECOND, days.begin(day + _DAY) - MILLISECOND
+            total -= plain.count(max(after, begin), min(until, end))
+        moved = {at for at in days.moved(self, days.of(after), days.of(until)) if after < at <= until}
+        return total + sum(plain.next_after(at - MILLISECOND) != at for at in moved)
+
+    def on_holidays(self, schedule: Schedule, after: datetime, until: datetime) -> Iterator[OnHoliday]:
+        """The occurrences after the one instant and up to the other that fall on holidays, in order."""
+        days, how = _Days(schedule), schedule.holidays or Holidays.SKIP
+        for day in self.between(days.of(after), days.of(until)):
+            for due in days.occurrences(day):
+                if after < due <= until:
+                    moved = None if how is Holidays.SKIP else days.at(self.moved(day, how), due)
+                    yield OnHoliday(due=due, holiday=self.days[day], moved_to=moved)
+
 
 def ends_soon(ends: date, now: datetime) -> str | None:
     """A warning for a calendar with this last day, if that comes within a year; None for any other."""
@@ -104,93 +138,6 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if (size := len(stored)) > MOST_BYTES:
             raise InvalidInput("calendar", f"makes all calendars {size:,} bytes: {MOST_BYTES:,} is the most")
         return new
-
-
-class KnownCalendars:
-    """The calendars of a queue, as they were at most a minute ago."""
-
-    def __init__(self, store: "Store", clock: Callable[[], datetime]) -> None:
-        self._store, self._clock = store, clock
-        self._read_at = FIRST
-        self._calendars: Mapping[str, Calendar] = {}
-
-    def named(self, name: str) -> Calendar:
-        """The calendar of this name. Raises InvalidSchedule, and what reads raise."""
-        self._refresh(at_once=True)
-        if found := self._calendars.get(name):
-            return found
-        near = nearest(name, sorted(self._calendars))
-        hint = f"did you mean {near}?" if near else f"`duebell calendar import {name}` makes it"
-        raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
-
-    def attach(self, task: "Task") -> bool:
-        """Give the task's schedule its calendar; false if that does not exist. Raises what reads raise."""
-        schedule = task.recurrence.schedule if task.recurrence else None
-        if schedule is None or not schedule.calendar:
-            return True
-        self._refresh()
-        schedule.know(self._calendars.get(schedule.calendar))
-        return schedule.days is not None
-
-    def _refresh(self, *, at_once: bool = False) -> None:
-        now = self._clock()
-        if at_once or not self._read_at <= now < self._read_at + _EVERY:
-            self._calendars = (self._store.read(Calendars) or Calendars()).calendars
-            self._read_at = now
-
-
-class OnHoliday(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence that falls on a holiday: its time, the holiday, and when it runs instead, if at all."""
-
-    due: Instant
-    holiday: str
-    moved_to: Instant | None = None
-
-
-def check_calendar(schedule: Schedule, calendar: Calendar, now: datetime) -> None:
-    """Raise InvalidSchedule for a schedule that this calendar leaves nothing of, or that cannot be moved."""
-    how = schedule.holidays or Holidays.SKIP
-    if how is not Holidays.SKIP and schedule.comes_often:
-        reason = f"{quoted(how.value)} moves times of day, and {schedule.expression} has none: give skip"
-        raise InvalidSchedule("holidays", reason)
-    first = next_after(schedule, calendar, now)
-    if how is Holidays.SKIP and (first is None or _Days(schedule).of(first) > calendar.ends):
-        last = f"until {calendar.ends}, where the calendar ends"
-        if list(on_holidays(schedule, calendar, now, LATEST)):
-            raise InvalidSchedule("schedule", f"falls on a holiday each time {last}: nothing would run")
-
-
-def next_after(schedule: Schedule, calendar: Calendar, after: datetime) -> datetime | None:
-    """The first occurrence strictly after this instant; None when there is none any more."""
-    days, found = _Days(schedule), schedule.plain.next_after(after)
-    while found and (day := days.of(found)) in calendar.days:
-        found = schedule.plain.next_after(days.begin(day + _DAY) - MILLISECOND)
-    last = found or schedule.end or LATEST
-    moved = days.moved(calendar, days.of(after), days.of(last))
-    return min((at for at in moved if after < at <= last), default=found)
-
-
-def count(schedule: Schedule, calendar: Calendar, after: datetime, until: datetime) -> int:
-    """Count the occurrences after the one instant and up to the other."""
-    days, plain = _Days(schedule), schedule.plain
-    total = plain.count(after, until)
-    for day in calendar.between(days.of(after), days.of(until)):
-        begin, end = days.begin(day) - MILLISECOND, days.begin(day + _DAY) - MILLISECOND
-        total -= plain.count(max(after, begin), min(until, end))
-    moved = {at for at in days.moved(calendar, days.of(after), days.of(until)) if after < at <= until}
-    return total + sum(plain.next_after(at - MILLISECOND) != at for at in moved)
-
-
-def on_holidays(
-    schedule: Schedule, calendar: Calendar, after: datetime, until: datetime
-) -> Iterator[OnHoliday]:
-    """The occurrences after the one instant and up to the other that fall on holidays, in order."""
-    days, how = _Days(schedule), schedule.holidays or Holidays.SKIP
-    for day in calendar.between(days.of(after), days.of(until)):
-        for due in days.occurrences(day):
-            if after < due <= until:
-                moved = None if how is Holidays.SKIP else days.at(calendar.moved(day, how), due)
-                yield OnHoliday(due=due, holiday=calendar.days[day], moved_to=moved)
 
 
 class _Days:

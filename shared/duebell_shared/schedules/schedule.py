@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,9 +18,6 @@ from duebell_shared.quoting import quoted, shortened
 from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
 from .wall_clock import count_matches, instant_of, next_match
 from .zones import zone_of
-
-if TYPE_CHECKING:
-    from .calendars import Calendar, OnHoliday
 
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
 _AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
@@ -57,6 +54,23 @@ class Holidays(StrEnum):
     PREVIOUS = "previous"
 
 
+class OnHoliday(msgspec.Struct, frozen=True, kw_only=True):
+    """An occurrence that falls on a holiday: its time, the holiday, and when it runs instead, if at all."""
+
+    due: Instant
+    holiday: str
+    moved_to: Instant | None = None
+
+
+class HolidayCalendar(Protocol):
+    """The calendar of a schedule, as the schedule asks it. `Calendar` is one; few schedules have any."""
+
+    def check(self, schedule: "Schedule", now: datetime) -> None: ...
+    def next_after(self, schedule: "Schedule", after: datetime) -> datetime | None: ...
+    def count(self, schedule: "Schedule", after: datetime, until: datetime) -> int: ...
+    def on_holidays(self, schedule: "Schedule", after: datetime, until: datetime) -> Iterator[OnHoliday]: ...
+
+
 class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The times of something that recurs; made and checked by `make_schedule`. UTC, in whole milliseconds.
 
@@ -77,12 +91,12 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     calendar: str | UnsetType = UNSET
     holidays: Holidays | UnsetType = UNSET
 
-    def know(self, calendar: "Calendar | None") -> None:
+    def know(self, calendar: HolidayCalendar | None) -> None:
         """Give the schedule the calendar that it names; None if that does not exist."""
         self.__dict__["days"] = calendar
 
     @property
-    def days(self) -> "Calendar | None":
+    def days(self) -> HolidayCalendar | None:
         """The calendar that `know` has given it."""
         return self.__dict__.get("days")
 
@@ -110,9 +124,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if instant >= last:
             return None
         if days := self.days:
-            from .calendars import next_after  # noqa: PLC0415 (few schedules have a calendar)
-
-            return next_after(self, days, instant)
+            return days.next_after(self, instant)
         found = self._next_after(instant)
         return found if found is not None and found <= last else None
 
@@ -130,9 +142,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if after >= until:
             return 0
         if days := self.days:
-            from .calendars import count  # noqa: PLC0415
-
-            return count(self, days, after, until)
+            return days.count(self, after, until)
         meaning = _parse(self.expression)
         if isinstance(meaning, Cron):
             return count_matches(meaning, zone_of(self.timezone), after, until)
@@ -152,19 +162,24 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The next n occurrences."""
         return list(islice(self.occurrences(now), n))
 
-    def on_holidays(self, after: datetime, until: datetime, most: int) -> "tuple[OnHoliday, ...]":
+    def on_holidays(self, after: datetime, until: datetime, most: int) -> tuple[OnHoliday, ...]:
         """The first occurrences between these times that fall on holidays, and when they run instead."""
         if not (days := self.days):
             return ()
-        from .calendars import on_holidays  # noqa: PLC0415
-
-        return tuple(islice(on_holidays(self, days, *self._bounded(after, until)), most))
+        return tuple(islice(days.on_holidays(self, *self._bounded(after, until)), most))
 
     def describe(self) -> str:
         """The schedule in words: `every weekday at 09:00, Europe/Berlin`."""
         from .wording import words_for  # noqa: PLC0415 (for people: the worker never needs it)
 
-        return words_for(self)
+        return words_for(
+            self.expression,
+            self.timezone,
+            start=self.start,
+            end=self.end,
+            calendar=self.calendar or None,
+            holidays=self.holidays or Holidays.SKIP,
+        )
 
     def _next_after(self, instant: datetime) -> datetime | None:
         meaning = _parse(self.expression)
@@ -208,7 +223,7 @@ def make_schedule(
     end: datetime | None = None,
     calendar: str | UnsetType | None = None,
     holidays: Holidays | UnsetType | None = None,
-    calendars: "Callable[[str], Calendar] | None" = None,
+    calendars: Callable[[str], HolidayCalendar] | None = None,
     now: datetime,
 ) -> Schedule:
     """The schedule that a user asks for, checked. A rate without a start counts from `now`.
@@ -244,10 +259,8 @@ def make_schedule(
         since = max(now, schedule.start or now)
         raise _invalid(f"{shortened(expression)} in {schedule.timezone} {_NEVER_COMES}, counted from {since}")
     if calendar and calendars:
-        from .calendars import check_calendar  # noqa: PLC0415
-
         schedule.know(days := calendars(calendar))
-        check_calendar(schedule, days, now)
+        days.check(schedule, now)
     return schedule
 
 

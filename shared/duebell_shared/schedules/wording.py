@@ -6,42 +6,45 @@ Common shapes have words. Any other schedule shows its expression, which cannot 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from .cron import Cron, Days, parse_aws, parse_classic
-
-if TYPE_CHECKING:
-    from .schedule import Schedule
 
 
 class _NoWords(Exception):
     """The schedule has no common shape."""
 
 
-def words_for(schedule: "Schedule") -> str:
-    text = schedule.expression
+def words_for(
+    text: str,
+    timezone: str,
+    *,
+    start: datetime | None,
+    end: datetime | None,
+    calendar: str | None,
+    holidays: str,
+) -> str:
+    """The schedule with this expression in words; the arguments are the fields of `Schedule`."""
     if text.lower().startswith("rate"):
         number, unit = text[5:-1].split()
         words = _every(int(number), unit.lower().removesuffix("s"))
-        if schedule.start:
-            words += f", counted from {_moment(schedule.start)}"
+        if start:
+            words += f", counted from {_moment(start)}"
     elif text.lower().startswith("at"):
         at = datetime.fromisoformat(text[3:-1].strip())
-        words = f"once, on {at.date()} at {_clock(at)}, {schedule.timezone}"
+        words = f"once, on {at.date()} at {_clock(at)}, {timezone}"
     else:
         is_aws = text.lower().startswith("cron(")
         cron = parse_aws(text[5:-1]) if is_aws else parse_classic(text)
         try:
-            words = f"{_cron_words(cron)}, {schedule.timezone}"
+            words = f"{_cron_words(cron)}, {timezone}"
         except _NoWords:
-            words = f"by {text}, {schedule.timezone}"
-        if schedule.start:
-            words += f", from {_moment(schedule.start)}"
-    if schedule.calendar:
-        way = schedule.holidays or "skip"
-        said = "not on holidays" if way == "skip" else f"on holidays the {way} working day"
-        words += f", {said} ({schedule.calendar})"
-    return f"{words}, until {_moment(schedule.end)}" if schedule.end else words
+            words = f"by {text}, {timezone}"
+        if start:
+            words += f", from {_moment(start)}"
+    if calendar:
+        said = "not on holidays" if holidays == "skip" else f"on holidays the {holidays} working day"
+        words += f", {said} ({calendar})"
+    return f"{words}, until {_moment(end)}" if end else words
 
 
 def _cron_words(cron: Cron) -> str:

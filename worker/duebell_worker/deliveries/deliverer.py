@@ -14,8 +14,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duebell_shared.aws.aws_session import way_out
 from duebell_shared.aws.intake_queue import in_calls
 from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget
-from duebell_shared.deliveries.kinds import HTTPS, Answer
-from duebell_shared.deliveries.message import Message, message_of
+from duebell_shared.deliveries.kinds import HTTPS, Answer, Message
+from duebell_shared.deliveries.message import message_of
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.attempt import Undeliverable, Undelivered
 

@@ -23,7 +23,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from duebell_shared.deliveries.delivery import Delivery
-from duebell_shared.deliveries.message import Message
+from duebell_shared.deliveries.kinds import Message
 from duebell_worker.run.attempt import Retry, Undeliverable, Undelivered
 
 if TYPE_CHECKING:

@@ -49,20 +49,22 @@ class HeldTasks:
                 heapq.heappush(keys, queue_key(task))
 
     def __bool__(self) -> bool:
-        """True if this run knows tasks whose places are ahead; it finds the others in the queue."""
-        return bool(self._keys) and any(self._actions())
+        """True if this run knows tasks whose places have come since its last read, or are ahead."""
+        return any(self._keys.values())
 
-    def find(self, lanes: Iterable[int], died: Mapping[str, datetime], *, read_at: datetime) -> None:
+    def begin_read(self, now: datetime) -> None:
+        """Forget the tasks whose places have come: the read of the lanes that begins now finds them."""
+        for keys in self._keys.values():
+            while keys and keys[0].queued <= now:
+                heapq.heappop(keys)
+
+    def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
         """Read the next tasks of the lanes, if some of them may be started before their places.
 
-        Those whose places had come at `read_at`, when the lanes were read, are started already. After a
-        change of limits: the tasks that waited in line then, as long as this run knows none of them. Once
-        after each claim of lanes: the tasks that the runs which `died` left running. A task behind many of
-        other actions is not found, and starts at its place.
+        After a change of limits: the tasks that waited in line then, as long as this run knows none of them.
+        Once after each claim of lanes: the tasks that the runs which `died` left running. A task behind many
+        of other actions is not found, and starts at its place.
         """
-        for keys in self._keys.values():
-            while keys and keys[0].queued <= read_at:
-                heapq.heappop(keys)
         lines = self._limiter.lines()
         self._has_more = self._has_more and bool(lines)
         reads_lines = bool(lines) and not self and lines != self._looked_for
@@ -83,27 +85,21 @@ class HeldTasks:
             self._looked_for = {} if self else lines
 
     def take(self) -> Iterator[QueueKey]:
-        for action in self._actions():
-            keys = self._keys[action]
+        for action, keys in self._keys.items():
             for _ in range(min(self._limiter.free(action), len(keys))):
                 yield heapq.heappop(keys)
 
     def heads_with(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
         """These heads of lanes, but not later than when one of these tasks may be started by its rate."""
         earlier = dict(heads)
-        for action in self._actions():
+        for action, keys in self._keys.items():
             at = self._limiter.opens_at(action)
-            lanes = {key.lane for key in self._keys[action]} & heads.keys()
+            lanes = {key.lane for key in keys} & heads.keys()
             earlier |= {lane: min(earlier[lane], at) for lane in lanes}
         if self._has_more and not self:
             now = self._context.now()
             earlier |= {lane: min(at, now) for lane, at in heads.items()}
         return earlier
-
-    def _actions(self) -> Iterator[str]:
-        """The actions with such tasks; not those whose first task is due: the next read starts that first."""
-        now = self._context.now()
-        return (action for action, keys in self._keys.items() if keys and keys[0].queued > now)
 
 
 #: The shortest wait before a reserved task is read again, for which a run stays in any case; the longest.

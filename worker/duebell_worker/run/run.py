@@ -178,6 +178,7 @@ class _Run:
         known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_read()
+        self._held.begin_read(now)
         self._lanes.released = self._limiter.refresh(self._lease.seen)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
@@ -203,7 +204,7 @@ class _Run:
         # A task that is started before its time stands ahead, and would be taken for its lane's head.
         heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         self._lease.heads = None if parked or begun_ahead else heads
-        self._held.find(lanes, self._lease.died, read_at=now)
+        self._held.find(lanes, self._lease.died)
         self._start_held()
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 

@@ -73,7 +73,7 @@ def test_dead_letters_are_listed_with_their_reasons_and_stay(
 
 def test_messages_of_the_intake_go_back_to_it(duebell: Duebell, session: boto3.Session) -> None:
     fill(session)
-    assert duebell("dead-letters", "--redrive", "intake").out == "redriven: 1\n"
+    assert lines(duebell("dead-letters", "--redrive", "intake", "--json").out) == [{"redriven": 1}]
     assert bodies(session, INTAKE) == ['{"action": "x", "due": "soon"}']
     assert bodies(session, f"{INTAKE}-dead-letters") == []
 

@@ -111,8 +111,9 @@ def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
         ({"limits": {"mail": {"at_least": 1}}}, InvalidQuery, "limits: must be mappings with at_most"),
         ({"limits": {"mail": {"at_most": -1}}}, InvalidTask, "at_most: must be a whole number"),
         ({"pause": "mail"}, InvalidQuery, "pause: must be names"),
+        ({"memory": 64}, InvalidQuery, "memory: must be 128 to 10240, not 64"),
         ({"precision": "hour"}, InvalidQuery, "precision: must be one of minute"),
-        ({"add": [{"action": "mail"}]}, InvalidTask, r"add\[0\].due: is missing"),
+        ({"add": [{"action": "mail"}]}, InvalidTask, r"tasks\[0\].due: is missing"),
     ],
 )
 def test_wrong_arguments_are_refused(

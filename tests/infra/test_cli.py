@@ -32,6 +32,19 @@ def test_a_name_that_no_stack_can_have_is_refused_before_anything_is_asked(tmp_p
     assert "cannot be named 'my_queue': 3 to 30 letters" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--parameter", "MemorySize"], "--parameter 'MemorySize' is not NAME=VALUE"),
+        (["--env", "A=1", "--env", "A=2"], "--env A is given twice"),
+    ],
+)
+def test_a_wrong_option_is_named_as_it_was_given(tmp_path: Path, options: list[str], said: str) -> None:
+    done = duebell("deploy", *options, folder=tmp_path)
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {said}\n")
+
+
 def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

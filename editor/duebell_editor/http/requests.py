@@ -22,7 +22,14 @@ from starlette.exceptions import HTTPException
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
-from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
+from duebell_editor.simulation import (
+    CONCURRENCY,
+    LEAST_MEMORY,
+    LISTED_STARTS,
+    MEMORY,
+    MOST_CONCURRENCY,
+    MOST_MEMORY,
+)
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import (
     LEAST_PER_SECOND,
@@ -400,9 +407,19 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
         default=False, strict=True, description="Spread recurring tasks so that the peak halves, and say how"
     )
     concurrency: int = Field(
-        default=CONCURRENCY, strict=True, ge=1, description="Actions that a run has at a time"
+        default=CONCURRENCY,
+        strict=True,
+        ge=1,
+        le=MOST_CONCURRENCY,
+        description="Actions that a run has at a time",
     )
-    memory: int = Field(default=MEMORY, strict=True, ge=128, description="The worker's memory in MB")
+    memory: int = Field(
+        default=MEMORY,
+        strict=True,
+        ge=LEAST_MEMORY,
+        le=MOST_MEMORY,
+        description="The worker's memory in MB",
+    )
     most_starts: int = Field(
         default=LISTED_STARTS, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
     )

@@ -29,7 +29,14 @@ from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, timeline
-from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
+from duebell_editor.simulation import (
+    CONCURRENCY,
+    LEAST_MEMORY,
+    LISTED_STARTS,
+    MEMORY,
+    MOST_CONCURRENCY,
+    MOST_MEMORY,
+)
 from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
@@ -307,14 +314,14 @@ class Editor:
             self._backend,
             self.queue,
             until,
-            add=check_all(add, self._check, "add"),
+            add=check_all(add, self._check),
             limits=limits,
             pause=pause,
             spread=spread,
             precision=precision,
             flatten=flatten,
-            concurrency=check_limit(concurrency, field="concurrency", most=10_000),
-            memory=check_limit(memory, field="memory", most=10_240),
+            concurrency=check_limit(concurrency, field="concurrency", most=MOST_CONCURRENCY),
+            memory=check_limit(memory, field="memory", least=LEAST_MEMORY, most=MOST_MEMORY),
             most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
         )
 
@@ -409,8 +416,7 @@ class Editor:
                        to start; a century at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
-        tags           up to ten labels, such as `customer:42`, which lists can be filtered by: each 1 to 50
-                       letters of ASCII, digits or the characters _.:/=+@-
+        tags           up to ten labels to filter lists by: each 1 to 50 letters of ASCII, digits or _.:/=+@-
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
                        good: its payload is the failed task in JSON. It replaces the one that the action
                        declares; empty text is none
@@ -431,8 +437,7 @@ class Editor:
         rev            replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 
         Raises InvalidTask and InvalidSchedule before anything is written. Raises TaskExists, TaskChanged,
-        TaskNotFound for a batch that does not exist, TaskConflict for what cannot be replaced or pushed and
-        for a batch that is closed, NotArmed.
+        TaskNotFound for an unknown batch, TaskConflict if it is closed or the task is in use, and NotArmed.
         """
         given = NewTask(action=action, **fields)
         return self.add_one(given, if_exists=if_exists, max_wait=max_wait, rev=rev).task
@@ -831,9 +836,7 @@ class Editor:
         return count
 
     def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] | None = None) -> int:
-        """Delete messages of a dead-letter queue; return how many.
-
-        ids  only these messages, by SQS's ids; None: all, 1,000 at most
+        """Delete messages of a dead-letter queue, these or 1,000 at most; return how many.
 
         Raises InvalidInput, AwsRefused.
         """

@@ -80,20 +80,10 @@ class FilterFields(TypedDict, total=False):
     ]
     tag: Annotated[str | None, Field(kind=_SEARCH, title="Tag is", means="Only tasks with this tag")]
     after: Annotated[
-        datetime | None,
-        Field(
-            kind=FIELDS["start"].kind,
-            title="After",
-            means="Only tasks that run next, or have ended, at this time or later",
-        ),
+        datetime | None, Field(kind=FIELDS["start"].kind, title="After", means="Due or ended not before this")
     ]
     before: Annotated[
-        datetime | None,
-        Field(
-            kind=FIELDS["end"].kind,
-            title="Before",
-            means="Only tasks that run next, or have ended, at this time or earlier",
-        ),
+        datetime | None, Field(kind=FIELDS["end"].kind, title="Before", means="Due or ended not after this")
     ]
 
 
@@ -217,10 +207,10 @@ def check_ids(given: object, field: str = "ids") -> tuple[str, ...]:
         raise InvalidQuery(error.field, error.reason) from None
 
 
-def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_LIMIT) -> int:
-    """A whole number from 1 to `most`. Raises InvalidQuery."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= (most or given):
-        allowed = "1 or more" if most is None else f"1 to {most}"
+def check_limit(given: object, *, field: str = "limit", least: int = 1, most: int | None = MAX_LIMIT) -> int:
+    """A whole number from `least` to `most`. Raises InvalidQuery."""
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= (most or given):
+        allowed = f"{least} or more" if most is None else f"{least} to {most}"
         raise InvalidQuery(field, f"must be {allowed}, not {quoted(given)}")
     return given
 

@@ -65,7 +65,8 @@ class SharedReadings:
     def _drop_old(self, now: float) -> None:
         for what in [what for what, one in self._readings.items() if now - one.at > _KEPT]:
             del self._readings[what]
-            self._locks.pop(what, None)
+            if not self._locks[what].locked():  # nobody waits for it
+                del self._locks[what]
 
 
 def _outcome(read: Callable[[], _T]) -> _T | DuebellError:

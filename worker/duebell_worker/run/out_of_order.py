@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from duebell_shared.bell.run_rules import MOST_HELD
+from duebell_shared.bell.run_rules import MOST_HELD, WATCH
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
@@ -88,6 +88,15 @@ class HeldTasks:
         for action, keys in self._keys.items():
             for _ in range(min(self._limiter.free(action), len(keys))):
                 yield heapq.heappop(keys)
+
+    def next_start(self) -> datetime:
+        """The next time that a rate lets one of these tasks start, but not within a moment."""
+        at = (
+            min(keys[0].queued, self._limiter.opens_at(action))
+            for action, keys in self._keys.items()
+            if keys and self._limiter.limit_of(action).per_second and self._attempts.has_place
+        )
+        return max(min(at, default=NEVER), self._context.now() + WATCH)
 
     def heads_with(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
         """These heads of lanes, but not later than when one of these tasks may be started by its rate."""

@@ -110,7 +110,12 @@ class _Run:
         self._unclaimed = Unclaimed(context, self._lanes, self._attempts)
         self._shares = Shares(context, lease, self._lanes, self._attempts)
         self._waits = Waits(
-            context, lease, self._attempts, go_on_with=self._go_on_with, start_held=self._start_held
+            context,
+            lease,
+            self._attempts,
+            go_on_with=self._go_on_with,
+            start_held=self._start_held,
+            next_start=self._held.next_start,
         )
         self._is_full = False
         self._began = context.now()

@@ -252,8 +252,8 @@ class Editor:
     def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
         """The state of the scheduler, with its problems; failed tasks are one.
 
-        thorough  also report tasks in lanes that no run reads, tasks whose action the worker does not have,
-                  among the 500 that run next, and a worker with other time zones
+        thorough  also report tasks in lanes that no run reads, and a worker with other time zones. Of the
+                  500 tasks that run next, report those whose action the worker does not have
         timezone  tonight ends at the next 06:00 there, an IANA name
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
@@ -410,8 +410,8 @@ class Editor:
         missed         the policy for occurrences that passed while nothing could run: make up for them once
                        (the default), for all, or skip them: see Missed
         max_runs       the number of occurrences after which the schedule ends
-        spread         delay the task by up to this long, the same each time for the same id, so that many
-                       tasks of one time do not all run at once; at most a day
+        spread         delay the task by up to this long, at most a day, so that tasks of one time do not all
+                       run at once. The delay of an id is the same each time
         expires_after  a task that runs once expires if an attempt cannot start within this time after it was
                        to start; a century at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too

@@ -216,7 +216,7 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
         if thing is duebell.Settings:
             yield "| attribute | variable | what it means |\n|---|---|---|"
             yield "".join(f"| `{one}` | `{row.variable}` | {row.means} |\n" for one, row in SETTINGS.items())
-        yield _prose(thing.__dict__.get("__init__"))
+        yield _prose(thing.__dict__.get("__init__") if name in MADE else None)
         yield from _members(name, thing)
 
 

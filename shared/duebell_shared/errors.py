@@ -47,6 +47,10 @@ class DuebellError(Exception):
         """The kind of error, for programs: `task-not-found` of TaskNotFound."""
         return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it without its constructor, which takes other arguments: pools of processes do so."""
+        return Exception.__new__, (type(self), *self.args), self.__dict__
+
 
 class InvalidInput(DuebellError):
     """Something given cannot be right. Nothing was written.

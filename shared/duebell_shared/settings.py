@@ -295,10 +295,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field, row in SETTINGS.items():
             if (value := getattr(self, field)) is not None:
-                if not isinstance(value, row.kind.of):
-                    raise InvalidSettings(
-                        row.variable, f"must be of the type {row.kind.of.__name__}, not {quoted(value)}"
-                    )
+                if not isinstance(value, of := row.kind.of):
+                    raise InvalidSettings(row.variable, f"must be of type {of.__name__}, not {quoted(value)}")
                 _called(row, row.kind.check, value)
 
     @property

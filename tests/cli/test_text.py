@@ -120,6 +120,13 @@ def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell
     assert gone.endswith("2026-11-21 12:00")
 
 
+def test_a_long_id_leaves_the_other_columns_in_sight(editor: Editor) -> None:
+    id = "customer-42/" * 9
+    lines = drawn(tasks_table([editor.add("charge", due=timedelta(hours=1), id=id)], NOON, width=80), 80)
+    assert "".join(line.split()[0] for line in lines[1:]) == id
+    assert lines[1].split()[1:] == ["scheduled", "charge", "2026-11-21", "13:00", "in", "1", "h"]
+
+
 def test_a_way_out_is_indented_on_each_of_its_lines() -> None:
     lines = drawn(indented("deploy a worker that has it, or give the tasks another action"), 40)
     assert lines == ["  deploy a worker that has it, or give", "  the tasks another action"]

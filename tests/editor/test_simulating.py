@@ -113,7 +113,7 @@ def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
         ({"pause": "mail"}, InvalidQuery, "pause: must be names"),
         ({"memory": 64}, InvalidQuery, "memory: must be 128 to 10240, not 64"),
         ({"precision": "hour"}, InvalidQuery, "precision: must be one of minute"),
-        ({"add": [{"action": "mail"}]}, InvalidTask, r"add\[0\].due: is missing"),
+        ({"add": [{"action": "mail"}]}, InvalidTask, r"tasks\[0\].due: is missing"),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -40,7 +40,7 @@ def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
     problem = found(editor)
     assert problem
     assert problem.what == (
-        "the worker does not have the action of waiting tasks: 'gone' of 2 tasks, the first 'a', "
+        "tasks wait whose action the worker does not have: 'gone' of 2 tasks, the first 'a', "
         "'sell' of the task 'c'"
     )
     assert "`duebell update ID --action NAME`" in problem.way_out

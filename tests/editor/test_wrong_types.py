@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import pickle
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -149,3 +150,20 @@ def test_a_value_of_any_kind_is_taken_or_refused_by_name(
                 assert scheduler.snapshot() == before
                 assert len(str(error)) < 600
                 assert "y" * (MOST_QUOTED + 1) not in str(error)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda editor: editor.add_many([{"action": "act", "due": 1}, {"action": 1}]),
+        lambda editor: editor.add("act", due=HOUR, id="one"),
+        lambda editor: editor.get("none"),
+        lambda editor: editor.cancel("one", rev=9),
+    ],
+)
+def test_an_error_comes_whole_from_another_process(
+    scheduler: Scheduler, call: Callable[[Editor], object]
+) -> None:
+    [error] = refusals(partial(call, scheduler.editor))
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), repr(vars(again))) == (type(error), str(error), repr(vars(error)))

@@ -57,10 +57,10 @@ def test_settings_given_in_code_are_checked_too() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"precision": "second"}, "DUEBELL_PRECISION: must be of the type Precision, not 'second'"),
-        ({"retention": 14}, "DUEBELL_RETENTION_DAYS: must be of the type timedelta, not 14"),
-        ({"lanes": "4"}, "DUEBELL_LANES: must be of the type int, not '4'"),
-        ({"intake_actions": "remind"}, "DUEBELL_INTAKE_ACTIONS: must be of the type tuple, not 'remind'"),
+        ({"precision": "second"}, "DUEBELL_PRECISION: must be of type Precision, not 'second'"),
+        ({"retention": 14}, "DUEBELL_RETENTION_DAYS: must be of type timedelta, not 14"),
+        ({"lanes": "4"}, "DUEBELL_LANES: must be of type int, not '4'"),
+        ({"intake_actions": "remind"}, "DUEBELL_INTAKE_ACTIONS: must be of type tuple, not 'remind'"),
     ],
 )
 def test_a_setting_in_code_has_its_type(given: dict[str, Any], reason: str) -> None:

@@ -73,11 +73,11 @@ def test_a_name_that_no_task_could_have_is_refused(worker: Worker, name: Any, re
         worker.action(name)(act)
 
 
-@pytest.mark.parametrize("attempts", [0, -1, "3", 2.5])
-def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: Any) -> None:
+@pytest.mark.parametrize("attempts", [0, -1])
+def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> None:
     def act() -> None: ...
 
-    with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts!r}"):
+    with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts}"):
         worker.action("act", attempts=attempts)(act)
 
 

@@ -350,6 +350,36 @@ def test_a_rate_is_kept_in_order_however_long_the_attempts_take(
     assert [at for _, at in starts] == [NOON, *(NOON + n * SECOND / 2 for n in range(19))]
 
 
+def test_a_raised_rate_is_used_while_attempts_are_under_way(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given a line of minutes, and an attempt that takes as long
+    worker = Worker(backend=backend, pool=stage, concurrency=32)
+    starts: list[tuple[str, datetime]] = []
+
+    @worker.action("mail", per_second=0.1)
+    def mail(payload: object, task: Task) -> None:
+        starts.append((task.id, clock.now))
+        stage.sleep(20)
+
+    @worker.action("act")
+    def act() -> None:
+        stage.sleep(30)
+        editor.limit("mail", per_second=5)
+        stage.sleep(300)
+
+    editor.add("act", due=NOON)
+    add(editor, 10)
+    for number in range(10, 30):
+        editor.add("mail", due=NOON + timedelta(milliseconds=number), id=f"mail-{number}")
+    clock.advance(SECOND)
+    worker.run(time_left=10 * MINUTE)
+
+    # Then the others start at the new rate within a minute, in their order
+    assert [id for id, _ in starts] == [f"mail-{n}" for n in range(30)]
+    assert starts[-1][1] < NOON + MINUTE + 7 * SECOND
+
+
 def test_tasks_that_wait_are_started_while_the_run_is_busy_with_others(
     editor: Editor, backend: Backend, clock: Clock, stage: Stage
 ) -> None:
@@ -474,6 +504,24 @@ def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
 
     # And the next run does it
     assert worker.run(time_left=MINUTE).done == 1
+
+
+def test_a_run_that_leaves_for_more_lanes_starts_none_that_waits_in_it(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given a task that waits in the run for another one, while the queue is to get more lanes
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+
+    @worker.action("mail", at_most=1)
+    def mail() -> None:
+        backend.armer.change(lambda record: record.relaning("relaner", until=clock.now + HOUR))
+        stage.sleep(90)
+
+    # Then the run leaves once that other one has ended
+    add(editor, 2)
+    assert worker.run(time_left=10 * MINUTE).done == 1
+    assert clock.now == NOON + 90 * SECOND
+    assert [task.attempt for task in editor.list(status="scheduled").tasks] == [0]
 
 
 def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(

@@ -32,6 +32,9 @@ _SHOWN = 20
 #: The columns of the screen that the last column of a table needs for texts that are longer.
 _LAST = 20
 
+#: The first column of a table is not wrapped up to this width. Longer ids would leave the others no space.
+_WHOLE = 40
+
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -206,10 +209,12 @@ COLORS = {
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows of cells under their headings. Cells that do not fit are wrapped, except in the first column."""
+    """Rows of cells under their headings. Cells that do not fit are wrapped, but not a short first one."""
+    rows = list(rows)
+    is_short = all(len(first) <= _WHOLE for first, *_ in rows)
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
     for number, heading in enumerate(headings):
-        made.add_column(heading, no_wrap=number == 0, overflow="fold")
+        made.add_column(heading, no_wrap=number == 0 and is_short, overflow="fold")
     for row in rows:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made

@@ -177,24 +177,22 @@ class Adder:
         return failed
 
 
-def check_all(
-    tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task], field: str = "tasks"
-) -> list[Task]:
+def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
     """All the tasks, each made by `make`. Raises InvalidTask, naming the first bad one."""
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
     if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
-        raise InvalidTask(field, f"must be tasks, in a list for example, not {type(tasks).__name__}")
+        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
             task = make(fields_of(NewTask, given))
         except InvalidTask as error:
-            bad.append(type(error)(f"{field}[{index}].{error.field}", error.reason))
+            bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue
         if (place := places.setdefault(task.id, index)) != index:
             bad.append(
-                InvalidTask(f"{field}[{index}].id", f"{quoted(task.id)} is the id of {field}[{place}] too")
+                InvalidTask(f"tasks[{index}].id", f"{quoted(task.id)} is the id of tasks[{place}] too")
             )
         checked.append(task)
     if bad:

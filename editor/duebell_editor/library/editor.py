@@ -252,8 +252,8 @@ class Editor:
     def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
         """The state of the scheduler, with its problems; failed tasks are one.
 
-        thorough  also report tasks in lanes that no run reads, tasks whose action the worker does not have,
-                  among the 500 that run next, and a worker with other time zones
+        thorough  also report tasks in lanes that no run reads, and a worker with other time zones. Of the
+                  500 tasks that run next, report those whose action the worker does not have
         timezone  tonight ends at the next 06:00 there, an IANA name
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
@@ -314,7 +314,7 @@ class Editor:
             self._backend,
             self.queue,
             until,
-            add=check_all(add, self._check, "add"),
+            add=check_all(add, self._check),
             limits=limits,
             pause=pause,
             spread=spread,
@@ -410,14 +410,13 @@ class Editor:
         missed         the policy for occurrences that passed while nothing could run: make up for them once
                        (the default), for all, or skip them: see Missed
         max_runs       the number of occurrences after which the schedule ends
-        spread         delay the task by up to this long, the same each time for the same id, so that many
-                       tasks of one time do not all run at once; at most a day
+        spread         delay the task by up to this long, at most a day, so that tasks of one time do not all
+                       run at once. The delay of an id is the same each time
         expires_after  a task that runs once expires if an attempt cannot start within this time after it was
                        to start; a century at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
-        tags           up to ten labels, such as `customer:42`, to filter lists by: each 1 to 50
-                       letters of ASCII, digits or the characters _.:/=+@-
+        tags           up to ten labels to filter lists by: each 1 to 50 letters of ASCII, digits or _.:/=+@-
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
                        good: its payload is the failed task in JSON. It replaces the one that the action
                        declares; empty text is none
@@ -438,8 +437,7 @@ class Editor:
         rev            replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 
         Raises InvalidTask and InvalidSchedule before anything is written. Raises TaskExists, TaskChanged,
-        TaskNotFound for a batch that does not exist, TaskConflict for what cannot be replaced or pushed and
-        for a batch that is closed, NotArmed.
+        TaskNotFound for an unknown batch, TaskConflict if it is closed or the task is in use, and NotArmed.
         """
         given = NewTask(action=action, **fields)
         return self.add_one(given, if_exists=if_exists, max_wait=max_wait, rev=rev).task
@@ -838,9 +836,7 @@ class Editor:
         return count
 
     def delete_dead_letters(self, queue: DeadLetters | str, ids: Iterable[str] | None = None) -> int:
-        """Delete messages of a dead-letter queue; return how many.
-
-        ids  only these messages, by SQS's ids; None: all, 1,000 at most
+        """Delete messages of a dead-letter queue, these or 1,000 at most; return how many.
 
         Raises InvalidInput, AwsRefused.
         """

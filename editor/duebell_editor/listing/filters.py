@@ -80,20 +80,10 @@ class FilterFields(TypedDict, total=False):
     ]
     tag: Annotated[str | None, Field(kind=_SEARCH, title="Tag is", means="Only tasks with this tag")]
     after: Annotated[
-        datetime | None,
-        Field(
-            kind=FIELDS["start"].kind,
-            title="After",
-            means="Only tasks that run next, or have ended, at this time or later",
-        ),
+        datetime | None, Field(kind=FIELDS["start"].kind, title="After", means="Due or ended not before this")
     ]
     before: Annotated[
-        datetime | None,
-        Field(
-            kind=FIELDS["end"].kind,
-            title="Before",
-            means="Only tasks that run next, or have ended, at this time or earlier",
-        ),
+        datetime | None, Field(kind=FIELDS["end"].kind, title="Before", means="Due or ended not after this")
     ]
 
 

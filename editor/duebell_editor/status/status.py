@@ -486,7 +486,7 @@ def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Iterator[Proble
     bound = f" (of the {_MOST_READ:,} tasks that run next; later ones were not read)" if page.cursor else ""
     yield Problem(
         kind=ProblemKind.UNKNOWN_ACTIONS,
-        what=f"the worker does not have the action of waiting tasks: {', '.join(named)}{more}{bound}",
+        what=f"tasks wait whose action the worker does not have: {', '.join(named)}{more}{bound}",
         way_out="deploy a worker that has it, or `duebell cancel` the tasks, or give each another action: "
         "`duebell update ID --action NAME`",
     )

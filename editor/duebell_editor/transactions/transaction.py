@@ -31,10 +31,10 @@ class Transaction:
     Nothing is written before the end of the block, and nothing at all if it raises. A task that is added is
     run if and only if the transaction is committed. The tables must be in the queue's account and region.
 
-    The end of the block raises TransactionCancelled if a condition does not hold, TransactionUnknown if
-    DynamoDB does not answer, and InvalidTransaction for more than 100 writes. For tasks that are added it
-    raises TaskExists, QueueFull and NotArmed. It raises AwsRefused, if a permission is missing for example:
-    see docs/how-to/transactions.md. Except after TransactionUnknown, nothing is written then.
+    The end of the block raises TransactionCancelled if a condition does not hold, and TransactionUnknown if
+    DynamoDB does not answer. It raises InvalidTransaction for more than 100 writes; for tasks that are added,
+    TaskExists, QueueFull and NotArmed; and AwsRefused, if a permission is missing for example. See
+    docs/how-to/transactions.md. Nothing is written then, except after TransactionUnknown.
 
     tasks  the tasks that it added or changed, in their order, as the commit has left them; none before it
     """

@@ -147,6 +147,7 @@ class Scheduler(Construct):
         folder        where the actions are looked for first; the current one if not given
         requirements  a requirements file or a pyproject.toml, with what the actions need
         python        Lambda's Python, such as `3.13`; that which runs this, if Lambda has it
+        architecture  Lambda's processor, arm64 or x86_64
         environment   what the actions find in their environment; tokens may be in it
         parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
 

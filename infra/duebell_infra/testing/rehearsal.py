@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
     from duebell_shared.deliveries.kinds import Message
 
-#: The time of a run, as of a Lambda by default. Without it, a run would stay for all that waits for a limit.
-_RUN_LIMIT = timedelta(minutes=5)
-
 
 class Bell:
     """EventBridge in memory: one rule, enabled, with one target."""
@@ -97,10 +94,7 @@ class Rehearsal:
     """
 
     def __init__(self, worker: Worker, *, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        """`worker` is yours, with your actions; of it, only its editor is changed. `now` is aware.
-
-        Raises InvalidQuery for another `now`.
-        """
+        """`worker` is yours; only its editor is changed. Raises InvalidQuery if `now` has no time zone."""
         self.now = check_instant("now", now)
         self.reports: list[RunReport] = []
         self.delivered: list[Message] = []
@@ -152,8 +146,9 @@ class Rehearsal:
         with self._adding_here():
             while (minute := next_ring(self._bell.expression, self.now)) and minute <= until:
                 self._set(minute)
-                left = max(until - minute, timedelta(minutes=1))
-                self.reports.append(self._worker.run(time_left=min(left, _RUN_LIMIT)))
+                # As in a Lambda: without an end, a run would stay for all that waits for a limit.
+                left = min(max(until - minute, timedelta(minutes=1)), timedelta(minutes=5))
+                self.reports.append(self._worker.run(time_left=left))
         self._set(max(self.now, until))
         return self.reports[first:]
 

@@ -81,8 +81,7 @@ def _encode(payload: object) -> str:
     pydantics = getattr(type(payload), "__pydantic_serializer__", None)  # a model's, or a dataclass's
     plain = payload
     try:
-        if pydantics:
-            plain = pydantics.to_python(payload, mode="json", by_alias=True)  # the names that it is read by
+        plain = pydantics.to_python(payload, mode="json", by_alias=True) if pydantics else payload
         plain = msgspec.to_builtins(plain, enc_hook=_plain)
         if _is_too_deep(plain):
             raise InvalidTask("payload", _TOO_DEEP)

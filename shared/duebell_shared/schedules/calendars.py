@@ -131,8 +131,7 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         others = {one: known for one, known in self.calendars.items() if one != name}
         new = replace(self, calendars={**others, name: calendar} if calendar else others)
         try:
-            stored = to_json(new)
-            new = msgspec.json.decode(stored, type=type(self))
+            new = msgspec.json.decode(stored := to_json(new), type=type(self))
         except (TypeError, ValueError) as error:  # stored, it would make all calendars unreadable
             raise InvalidInput("calendar", f"must have dates and their names: {error}") from None
         if (size := len(stored)) > MOST_BYTES:

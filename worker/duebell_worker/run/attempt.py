@@ -245,8 +245,8 @@ STOPPING: ContextVar[threading.Event | None] = ContextVar("duebell_stopping", de
 def stopping() -> threading.Event:
     """The event that is set when the running action is to stop; for actions with `stoppable=True`.
 
-    It is set when the task is cancelled, moved or replaced, at the time-out, when the lease is lost, and when
-    the process is to end. Raises RuntimeError outside of such an action.
+    It is set when the task is cancelled, moved or replaced, and at the time-out. It is also set when the
+    lease is lost, and when the process is to end. Raises RuntimeError outside of such an action.
     """
     event = STOPPING.get()
     if event is None:

@@ -51,7 +51,6 @@ class Limiter:
     """Takes the attempts of limited actions from their claim on.
 
     is_any    whether an action has limits, or had some
-    next_place  the first time that a rate lets a task start which was put back since the queue was read
     start     is called with the attempts that may start
     put_back  is called with the attempts that have ended because of a limit
     skip      is called with the key of a task that is not due; this run does not claim it before it is
@@ -79,7 +78,6 @@ class Limiter:
         self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
         self._mean_times: dict[str, timedelta] = {}  # of attempts; the latest ones count most
-        self.next_place = NEVER
         self._last_place = FIRST
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
@@ -104,7 +102,6 @@ class Limiter:
                 if self._limits is None:
                     raise
                 self._context.warn("limits_not_read", error)
-        self.next_place = NEVER
         if self._limits:
             self.is_any = self.is_any or bool(self._limits.overrides)
             self._released = self._limits.released(self._context.now())
@@ -120,7 +117,7 @@ class Limiter:
 
     def free(self, action: str) -> int:
         """Return the number of waiting tasks of this action that may be claimed, as far as this run knows."""
-        limit, semaphore = self._limit_of(action), self._semaphores.get(action)
+        limit, semaphore = self.limit_of(action), self._semaphores.get(action)
         if not limit.is_any:
             return MOST_AT_A_TIME
         if limit.is_paused or not semaphore or limit.closed_until(self._context.now()):
@@ -134,7 +131,7 @@ class Limiter:
 
     def opens_at(self, action: str) -> datetime:
         """The time when the rate lets a task that waits start; never if attempts must end first."""
-        limit, semaphore, now = self._limit_of(action), self._semaphores.get(action), self._context.now()
+        limit, semaphore, now = self.limit_of(action), self._semaphores.get(action), self._context.now()
         if not semaphore or limit.at_most is not None or not limit.per_second or limit.closed_until(now):
             return NEVER
         return max(semaphore.opens_at(limit, now), now)
@@ -166,7 +163,7 @@ class Limiter:
                     self._put_back([attempt])
                 elif (since := attempt.stored[-1].limited_since) and since > self._context.now():
                     self._hold(action, [attempt], [since])  # it was parked by a run whose clock is ahead
-                elif self._limit_of(action).is_any and not self._is_over(attempt):
+                elif self.limit_of(action).is_any and not self._is_over(attempt):
                     limited[action].append(attempt)
                 else:
                     free.append(attempt)
@@ -180,7 +177,7 @@ class Limiter:
             self._renewed_for = self._lease.until
             # Other threads may add an action meanwhile.
             for action in [action for action, attempts in list(self._under_way.items()) if attempts]:
-                if self._limit_of(action).at_most is not None:
+                if self.limit_of(action).at_most is not None:
                     self._change(action, None)
 
     def close(self) -> None:
@@ -205,7 +202,7 @@ class Limiter:
         now, keep = self._context.now(), self._context.backend.settings.retention_policy
         return without_attempt(as_run(attempt), self._context.actions, now=now, keep=keep) is not None
 
-    def _limit_of(self, action: str) -> Limit:
+    def limit_of(self, action: str) -> Limit:
         known = self._context.actions.get(action)
         declared = known.limit if known else Limit()
         return self._limits.of(action, declared) if self._limits else declared
@@ -238,12 +235,12 @@ class Limiter:
                     attempt.set_over(error)
 
     def _take(self, action: str, attempts: list[Attempt]) -> None:
-        limit, now = self._limit_of(action), self._context.now()
+        limit, now = self.limit_of(action), self._context.now()
         if limit.is_paused:
             self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
             return
         opens = limit.closed_until(now)
-        if opens or self._context.is_out_of_time:  # what has waited here is then for the next run
+        if opens or self._context.is_out_of_time or self._lease.must_leave:  # then it is for the next run
             at = reopening(action, opens, now) if opens else now
             self._hold(action, attempts, [at] * len(attempts))
             if limit.at_most is None:
@@ -265,8 +262,6 @@ class Limiter:
             self._waiting[action] += [attempt for attempt, _ in over[:stays]]
         self._go(action, going)
         rest = over[stays:]
-        if limit.per_second:
-            self.next_place = min([self.next_place, *(at for _, at in rest)])
         self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
 
     def _unchanged(self, action: str, attempts: _Attempts) -> _Attempts:
@@ -345,7 +340,7 @@ class Limiter:
                 self._mean_times[action] = mean + (took - mean) * WEIGHT
         if self._waiting[action]:
             self._change(action, None)
-        elif self._limit_of(action).at_most is not None:
+        elif self.limit_of(action).at_most is not None:
             with self._counting:
                 self._to_free.add(action)  # with the next read of the queue
 

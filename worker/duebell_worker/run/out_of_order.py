@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from duebell_shared.bell.run_rules import MOST_HELD
+from duebell_shared.bell.run_rules import MOST_HELD, WATCH
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
@@ -89,6 +89,15 @@ class HeldTasks:
             for _ in range(min(self._limiter.free(action), len(keys))):
                 yield heapq.heappop(keys)
 
+    def next_start(self) -> datetime:
+        """The next time that a rate lets one of these tasks start, but not within a moment."""
+        at = (
+            min(keys[0].queued, self._limiter.opens_at(action))
+            for action, keys in self._keys.items()
+            if keys and self._limiter.limit_of(action).per_second and self._attempts.has_place
+        )
+        return max(min(at, default=NEVER), self._context.now() + WATCH)
+
     def heads_with(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
         """These heads of lanes, but not later than when one of these tasks may be started by its rate."""
         earlier = dict(heads)
@@ -140,7 +149,8 @@ class Unclaimed:
             if self._keys[1:] and self.settle():
                 continue
             key = min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))
-            self._remove(key)
+            self._keys.remove(key)
+            self._left_running.pop(key, None)
             if may_start(key):
                 self._started = key
                 self._next_at = self._context.now() + _ALONE_FOR
@@ -153,7 +163,8 @@ class Unclaimed:
         key, self._started = self._started, None
         if key is None or key not in self._keys:
             return
-        self._remove(key)
+        self._keys.remove(key)
+        self._left_running.pop(key, None)
         if not self._settled(self._lanes.tasks_of([key])):
             self._context.log("passed_over", level=logging.WARNING, id=key.id)
             self._lanes.trouble.skip(key)
@@ -194,10 +205,6 @@ class Unclaimed:
                 self._context.log("reservation_dropped", id=task.id, action=task.action)
             else:
                 self._lanes.trouble.skip(key, until=self._context.now() + _SHORTEST)
-
-    def _remove(self, key: QueueKey) -> None:
-        self._keys.remove(key)
-        self._left_running.pop(key, None)
 
 
 def _again_at(task: Task, now: datetime) -> datetime:

@@ -113,17 +113,20 @@ class Waits:
         *,
         go_on_with: Callable[[Task], None],
         start_held: Callable[[], None],
+        next_start: Callable[[], datetime],
     ) -> None:
-        """Both are called after attempts have ended.
+        """The first two are called after attempts have ended.
 
         go_on_with  with each task that is in the queue again
         start_held  to start tasks that waited for them
+        next_start  returns when the next of these may start without that
         """
         self._context = context
         self._lease = lease
         self._attempts = attempts
         self._go_on_with = go_on_with
         self._start_held = start_held
+        self._next_start = next_start
         self._renew_at = lease.renew_at
         self._watch_at = context.now()
         self._watch_every = context.host.look_every if context.host else WATCH
@@ -140,9 +143,8 @@ class Waits:
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`, or a task is due before."""
-        limiter = self._attempts.limiter
-        next_place = (lambda: NEVER) if by == NEVER else (lambda: limiter.next_place)
-        return self._wait(lambda: not self._attempts, by, next_place=next_place)
+        next_start = (lambda: NEVER) if by == NEVER else self._next_start
+        return self._wait(lambda: not self._attempts, by, next_start=next_start)
 
     def wait_for_due(self, due: datetime) -> None:
         """Wait for this due date with nothing under way, at most until the run's time is over.
@@ -166,7 +168,7 @@ class Waits:
         *,
         is_idle: bool = False,
         watches: bool = True,
-        next_place: Callable[[], datetime] = lambda: NEVER,
+        next_start: Callable[[], datetime] = lambda: NEVER,
     ) -> bool:
         watches = watches and self._context.waits_for_due and by != NEVER
         host = self._context.host
@@ -180,7 +182,7 @@ class Waits:
                 return True
             if self._attempts.claim():
                 continue
-            by = min(by, next_place())
+            by = min(by, next_start())
             if self._attempts and (now >= leave_at or self._attempts.has_lost_all):
                 self._attempts.leave()
                 return True

@@ -1,7 +1,7 @@
 """The commands `status`, `doctor` and `failures`: what they say, and their exit statuses."""
 
-import re
 import json
+import re
 import shlex
 from datetime import timedelta
 from typing import Any

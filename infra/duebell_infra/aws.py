@@ -6,6 +6,8 @@ from typing import ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duebell_shared.aws.aws_session import way_out
+
 from .errors import DeployFailed
 
 P = ParamSpec("P")
@@ -33,4 +35,4 @@ def aws_calls(purpose: str) -> Iterator[None]:
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise DeployFailed(f"{purpose}: {error}") from error
+        raise DeployFailed(f"{purpose}: {error}{way_out(error)}") from error

@@ -6,9 +6,11 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
 from duebell import AwsRefused, AwsUnavailable, Editor, InvalidSettings, NotArmed, NotDeployed, Settings
+from duebell_infra.aws import aws_calls
+from duebell_infra.errors import DeployFailed
 from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT
@@ -57,6 +59,16 @@ def test_elsewhere_it_is_not() -> None:
     assert way_out(EndpointConnectionError(endpoint_url="https://10.0.0.1:4566")) == ""
     assert way_out(EndpointConnectionError(endpoint_url="http://[::1]:4566")) != ""
     assert way_out(None) == ""
+
+
+def test_without_credentials_it_is_said_where_to_give_them() -> None:
+    with (
+        pytest.raises(
+            DeployFailed, match="Unable to locate credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID"
+        ),
+        aws_calls("AWS cannot be used"),
+    ):
+        raise NoCredentialsError
 
 
 @EVERY_CALL

@@ -506,6 +506,24 @@ def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
     assert worker.run(time_left=MINUTE).done == 1
 
 
+def test_a_run_that_leaves_for_more_lanes_starts_none_that_waits_in_it(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given a task that waits in the run for another one, while the queue is to get more lanes
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+
+    @worker.action("mail", at_most=1)
+    def mail() -> None:
+        backend.armer.change(lambda record: record.relaning("relaner", until=clock.now + HOUR))
+        stage.sleep(90)
+
+    # Then the run leaves once that other one has ended
+    add(editor, 2)
+    assert worker.run(time_left=10 * MINUTE).done == 1
+    assert clock.now == NOON + 90 * SECOND
+    assert [task.attempt for task in editor.list(status="scheduled").tasks] == [0]
+
+
 def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(
     editor: Editor, backend: Backend, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import botocore.session
 import msgspec
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, NoCredentialsError
 from botocore.loaders import JSONFileLoader, Loader
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ def _content(path: str) -> bytes | None:
 
 
 def way_out(failure: object) -> str:
-    """A hint to put after an error of the SDK: empty, unless the call went to this machine."""
+    """A hint to put after an error of the SDK: without credentials, or if the call went to this machine."""
+    if isinstance(failure, NoCredentialsError):
+        return ": set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
     url = failure.kwargs.get("endpoint_url") if isinstance(failure, BotoCoreError) else None
     return "; is `duebell local` running?" if url and is_here(str(url)) else ""
 

@@ -13,7 +13,7 @@ from typing import Self
 import msgspec
 
 from duebell_shared.bell.armer import Armer, new_applier
-from duebell_shared.bell.arming import ArmingRecord, Lane, LastRun, RestingLane
+from duebell_shared.bell.arming import ArmingRecord, Lane, LastRun
 from duebell_shared.bell.run_rules import LEASE
 
 
@@ -170,9 +170,6 @@ class Lease(msgspec.Struct, eq=False):
         record = self.armer.read()
         self._check(record)
         return min(record.lanes[lane].due for lane in self.lanes)
-
-    def resting(self) -> tuple[RestingLane, ...]:
-        return self.seen.last_run.resting if self.seen.last_run else ()
 
     @property
     def must_leave(self) -> bool:

@@ -149,7 +149,8 @@ class Unclaimed:
             if self._keys[1:] and self.settle():
                 continue
             key = min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))
-            self._remove(key)
+            self._keys.remove(key)
+            self._left_running.pop(key, None)
             if may_start(key):
                 self._started = key
                 self._next_at = self._context.now() + _ALONE_FOR
@@ -162,7 +163,8 @@ class Unclaimed:
         key, self._started = self._started, None
         if key is None or key not in self._keys:
             return
-        self._remove(key)
+        self._keys.remove(key)
+        self._left_running.pop(key, None)
         if not self._settled(self._lanes.tasks_of([key])):
             self._context.log("passed_over", level=logging.WARNING, id=key.id)
             self._lanes.trouble.skip(key)
@@ -203,10 +205,6 @@ class Unclaimed:
                 self._context.log("reservation_dropped", id=task.id, action=task.action)
             else:
                 self._lanes.trouble.skip(key, until=self._context.now() + _SHORTEST)
-
-    def _remove(self, key: QueueKey) -> None:
-        self._keys.remove(key)
-        self._left_running.pop(key, None)
 
 
 def _again_at(task: Task, now: datetime) -> datetime:

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_shared.bell.arming import LastRun
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_rules import MOMENT, READ_AGAIN
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
@@ -328,12 +327,15 @@ class _Run:
             stays_for = MOMENT if is_long else self._lease.seen.head_start + AHEAD + LEAD
         elif self._context.stop_at:
             stays_for = max(stays_for, self._limiter.stays_for())
+        last = self._lease.seen.last_run
+        of_others = [one for one in (last.resting if last else ()) if one.lane not in self._lease.lanes]
+        resting = (*self._trouble.resting(self._lease.lanes), *of_others)
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop else stays_for,
             unless_added=unless_added,
             to_taker=waits and not self._is_full,
-            run=self._last_run(),
+            run=self._attempts.tally.last_run(self._context.id, self._context.now(), resting),
             sizes=self._sizes if self._measures else None,
         )
         if self._lease.counts:
@@ -341,9 +343,3 @@ class _Run:
                 self._lanes.counts, self._lease.seen, heads=heads, sizes=self._sizes, now=self._context.now()
             )
         return next_due
-
-    def _last_run(self) -> LastRun:
-        """Return the note on this run for the record, with resting lanes that other runs noted."""
-        of_others = [each for each in self._lease.resting() if each.lane not in self._lease.lanes]
-        resting = (*self._trouble.resting(self._lease.lanes), *of_others)
-        return self._attempts.tally.last_run(self._context.id, self._context.now(), resting)

@@ -323,6 +323,11 @@ def test_at_most_alone_leaves_no_permit_unused_while_tasks_wait(
     assert report.done == TASKS
     assert clock.now == NOON + TASKS / 4 * 2 * SECOND
     assert report.limited <= TASKS * 3
+    # And each attempt is told to have begun when it did, not when the run claimed its task
+    done = editor.list(status="done").tasks
+    assert {task.finished_at - task.started_at for task in done if task.finished_at and task.started_at} == {
+        2 * SECOND
+    }
 
 
 @pytest.mark.parametrize("takes", [0.1, 2, 60])
@@ -504,6 +509,24 @@ def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
 
     # And the next run does it
     assert worker.run(time_left=MINUTE).done == 1
+
+
+def test_a_run_that_leaves_for_more_lanes_starts_none_that_waits_in_it(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    # Given a task that waits in the run for another one, while the queue is to get more lanes
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+
+    @worker.action("mail", at_most=1)
+    def mail() -> None:
+        backend.armer.change(lambda record: record.relaning("relaner", until=clock.now + HOUR))
+        stage.sleep(90)
+
+    # Then the run leaves once that other one has ended
+    add(editor, 2)
+    assert worker.run(time_left=10 * MINUTE).done == 1
+    assert clock.now == NOON + 90 * SECOND
+    assert [task.attempt for task in editor.list(status="scheduled").tasks] == [0]
 
 
 def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(

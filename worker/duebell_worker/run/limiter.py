@@ -240,7 +240,7 @@ class Limiter:
             self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
             return
         opens = limit.closed_until(now)
-        if opens or self._context.is_out_of_time:  # what has waited here is then for the next run
+        if opens or self._context.is_out_of_time or self._lease.must_leave:  # then it is for the next run
             at = reopening(action, opens, now) if opens else now
             self._hold(action, attempts, [at] * len(attempts))
             if limit.at_most is None:

@@ -101,7 +101,7 @@ reference: $(READY) ## Write docs/reference.md, docs/commands.md, and what the t
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_settings.py
 
-format: $(READY) ## Format the code and mend what the linter can mend
+format: $(READY) ## Format the code and fix what the linter can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -53,7 +53,7 @@ variable "other_bell" {
 }
 
 variable "heartbeat" {
-  description = "How often a second rule, which nobody changes, wakes the worker to check the one rule. With alarms, one goes off when it does not."
+  description = "How often a second rule, which nobody changes, wakes the worker to check the one rule. With alarms, an alarm goes off when it does not."
   type        = string
   default     = "off"
   validation {
@@ -179,7 +179,7 @@ variable "precision" {
 }
 
 variable "parallel_runs" {
-  description = "How many runs share what one cannot do in time. At most one for each lane."
+  description = "How many runs share the tasks that one cannot do in time. At most one for each lane."
   type        = number
   default     = 4
   validation {

@@ -11,7 +11,7 @@ DuebellError
 ├── TaskExists              the id is taken
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
 │   └── TaskChanged         its rev is not the expected one any more
-├── QueueFull               the task's lane holds as much as DynamoDB lets it hold
+├── QueueFull               the task's lane holds as much as DynamoDB allows
 ├── UnreadableTask          this version cannot read an item of the table
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
@@ -158,8 +158,7 @@ class QueueFull(DuebellError):
 
     def __init__(self, id: str, lane: int) -> None:
         super().__init__(
-            f"task {quoted(id)} does not fit: its lane, {lane}, takes no more, as it holds nearly 10 GB, all "
-            f"that DynamoDB lets it hold; "
+            f"task {quoted(id)} does not fit: its lane {lane} holds nearly 10 GB, the most DynamoDB allows; "
             f"give the queue more lanes with `duebell relane`, or keep less: fewer DUEBELL_RETENTION_DAYS, "
             f"DUEBELL_HISTORY=none, smaller payloads"
         )
@@ -182,7 +181,7 @@ class NotArmed(DuebellError):
 
     `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` sets the rule.
 
-    what     the message without the way out
+    what     the message without the next step
     way_out  the next step of the user, in terms of the library
     task     the Task as it is stored, after a change of one task
     report   the AddReport of `add_many`: the tasks that are stored, and those that are not
@@ -258,7 +257,7 @@ class WorkerNotStarted(DuebellError):
     """The worker is not known, or could not start, so what its code declares is not known either."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: deploy one that starts, and have its function invoked once")
+        super().__init__(f"{what}: deploy a worker that starts, and invoke its function once")
 
 
 class AwsError(DuebellError):

@@ -179,7 +179,7 @@ class Setting(msgspec.Struct, frozen=True):
 #: All settings, by their attributes.
 SETTINGS = {
     "name": Setting(
-        "DUEBELL_NAME", _TEXT, "The scheduler's name. Table, rule and function have it unless they are given."
+        "DUEBELL_NAME", _TEXT, "The scheduler's name. Table, rule and function have it unless they are named."
     ),
     "table": Setting("DUEBELL_TABLE", _NAME, "Name of the DynamoDB table."),
     "rule": Setting("DUEBELL_RULE", _NAME, "Name of the EventBridge rule, or of the schedule."),
@@ -213,7 +213,7 @@ SETTINGS = {
     ),
     "parallel_runs": Setting(
         "DUEBELL_PARALLEL_RUNS", _number(1, MAX_PARALLEL_RUNS),
-        "How many runs share what one cannot do in time. At most one for each lane.", of="worker",
+        "How many runs share the tasks that one cannot do in time. At most one for each lane.", of="worker",
     ),
     "metrics": Setting(
         "DUEBELL_METRICS", _SWITCH,
@@ -245,15 +245,15 @@ SETTINGS = {
     ),
     "intake_actions": Setting(
         "DUEBELL_INTAKE_ACTIONS", Kind(read=_read_several, of=tuple),
-        "The only actions whose tasks messages add and change, with commas.", of="worker",
+        "The only actions whose tasks messages may add and change, separated by commas.", of="worker",
     ),
     "intake_verbs": Setting(
         "DUEBELL_INTAKE_VERBS", Kind(read=_read_several, check=_check_verbs, of=tuple),
-        f"The only values of `do` that messages have, with commas: {', '.join(INTAKE_VERBS)}.", of="worker",
+        f"The only values of `do` in messages, separated by commas: {', '.join(INTAKE_VERBS)}.", of="worker",
     ),
     "intake_prefixes": Setting(
         "DUEBELL_INTAKE_PREFIXES", Kind(read=_read_several, of=tuple),
-        "The only beginnings of ids that messages have, with commas.", of="worker",
+        "The only beginnings of ids in messages, separated by commas.", of="worker",
     ),
 }  # fmt: skip
 

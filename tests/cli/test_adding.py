@@ -111,7 +111,7 @@ def test_a_push_puts_a_task_off_for_its_longest_wait(
     assert duebell(*push, "--in", "2h").status == 0
     assert editor.get("one").due == due + timedelta(minutes=5)
     refused = duebell("add", "index", "--in", "1h", "--max-wait", "15m")
-    assert (refused.status, "max-wait: goes with" in refused.err) == (2, True)
+    assert (refused.status, "max-wait: needs" in refused.err) == (2, True)
     file = tmp_path / "tasks.jsonl"
     file.write_text('{"action": "index", "in": 7200, "id": "one", "payload": 3}\n')
     assert duebell("add", "--from", str(file), "--if-exists", "push", "--max-wait", "15m").status == 0
@@ -156,7 +156,7 @@ def test_lines_that_cannot_be_right_are_told_and_nothing_is_added(
         "oops": "task: is not JSON",
         "[]": "task: must be a JSON object with the arguments of a task",
         '{"action": "x", "due": "2026-12-31T09:00"}': "due: ",
-        '{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}': "in: goes without a due date",
+        '{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}': "in: cannot be combined with a due date",
         '{"action": "x", "when": 1}': "when: is not a field of a task; the fields are action, payload, due",
         line("first"): "id: 'first' is the id of line 1 too",
     }
@@ -280,7 +280,7 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path
     assert document == {"added": 1, "there_already": 4, "failures": []}
     # And what stands in the lines is not given beside them
     status, _, err = duebell(*add, "--in", "1h")
-    assert (status, err) == (2, "error: --from goes without --in: that stands in its lines\n")
+    assert (status, err) == (2, "error: --from cannot be combined with --in: its lines have these fields\n")
 
 
 def test_a_due_date_long_past_is_warned_of(duebell: Duebell) -> None:

@@ -209,7 +209,7 @@ def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
     assert (task.payload, render(task.due)) == ({"n": 2}, "2026-11-21T14:00:00.000Z")
     assert "due 2026-11-21 13:00" in duebell("update", "r", "--schedule", "0 13 * * *", "--action", "y").out
     status, _, err = duebell("update", "r")
-    assert (status, "nothing is given to change" in err) == (2, True)
+    assert (status, "give something to change" in err) == (2, True)
 
 
 def test_optional_fields_can_be_unset(duebell: Duebell, editor: Editor) -> None:

@@ -86,7 +86,7 @@ def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
     status, out, _ = duebell("doctor", "--fix")
     assert status == 0
     mended, healthy, *_ = out.splitlines()
-    assert mended.startswith("mended: the rule is at cron(0 1 1 1 ? 2030)")
+    assert mended.startswith("repaired: the rule is at cron(0 1 1 1 ? 2030)")
     assert healthy == "healthy: nothing is wrong"
     # And there is nothing to mend then
     [document] = lines(duebell("doctor", "--fix", "--json").out)
@@ -101,7 +101,7 @@ def test_doctor_says_what_did_not_get_better(duebell: Duebell, clock: Clock) -> 
     status, out, _ = duebell("doctor", "--fix")
     assert status == 6
     mended, left, way_out = " ".join(out.split()).partition("tasks are overdue")
-    assert mended.startswith("mended: the rule should have rung at")
+    assert mended.startswith("repaired: the rule should have rung at")
     assert left
     assert "the rule is set to ring at" in way_out
     assert "--fix" not in way_out

@@ -117,7 +117,7 @@ def test_a_sync_that_could_not_do_all_says_what(duebell: Duebell, editor: Editor
 def test_sync_without_a_worker_says_what_to_do(duebell: Duebell) -> None:
     status, _, err = duebell("sync")
     assert status == 6
-    assert err.startswith("error: no worker has made itself known in this queue")
+    assert err.startswith("error: no worker has started in this queue")
 
 
 def test_add_warns_of_an_action_that_no_worker_has(duebell: Duebell, worker: Worker) -> None:

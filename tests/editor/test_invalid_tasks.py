@@ -38,11 +38,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"payload": "x" * 358_399}, "payload", "is 358,401 bytes as JSON, at most 358,400 are allowed"),
     ({"id": "a\nb"}, "id", "'a\\nb' has '\\n' in it: only printable characters are allowed"),
     ({**HOURLY, "schedule": "soon"}, "schedule", "'soon' is no schedule"),
-    ({**HOURLY, "due": NOON}, "due", "goes without a schedule"),
+    ({**HOURLY, "due": NOON}, "due", "cannot be combined with a schedule"),
     ({**HOURLY, "timezone": "Mars"}, "timezone", "'Mars' is no IANA"),
-    ({**HOURLY, "expires_after": HOUR}, "expires_after", "goes without a schedule"),
-    ({"timezone": "UTC"}, "timezone", "goes with a schedule, and none is given"),
-    ({"max_runs": 1}, "max_runs", "goes with a schedule"),
+    ({**HOURLY, "expires_after": HOUR}, "expires_after", "cannot be combined with a schedule"),
+    ({"timezone": "UTC"}, "timezone", "needs a schedule, and none is given"),
+    ({"max_runs": 1}, "max_runs", "needs a schedule"),
 ]
 
 

@@ -52,13 +52,13 @@ def test_a_task_that_runs_once_can_become_one_that_recurs(scheduler: Scheduler) 
     scheduler.editor.add("report", due=9 * HOUR, id="r")
     assert scheduler.editor.update("r", schedule="rate(2 hours)").due == NOON + 2 * HOUR
     scheduler.editor.add("report", due=9 * HOUR, id="once")
-    with pytest.raises(InvalidTask, match="timezone: goes with a schedule, and none is given"):
+    with pytest.raises(InvalidTask, match="timezone: needs a schedule, and none is given"):
         scheduler.editor.update("once", timezone="UTC")
 
 
 def test_a_due_date_and_a_schedule_do_not_go_together(scheduler: Scheduler) -> None:
     scheduler.editor.add("report", schedule="rate(5 hours)", id="r")
-    with pytest.raises(InvalidTask, match="due: goes without a schedule"):
+    with pytest.raises(InvalidTask, match="due: cannot be combined with a schedule"):
         scheduler.editor.update("r", schedule="rate(1 hour)", due=HOUR)
     assert scheduler.editor.update("r", due=HOUR).due == NOON + HOUR
 

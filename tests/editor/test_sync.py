@@ -189,7 +189,7 @@ def test_a_task_that_runs_is_changed_by_the_next_sync(
 def test_nothing_is_known_of_what_is_declared_without_a_worker(
     editor: Editor, deploy: Callable[..., Worker], backend: Backend
 ) -> None:
-    with pytest.raises(WorkerNotStarted, match=r"no worker has made itself known .*: deploy one"):
+    with pytest.raises(WorkerNotStarted, match=r"no worker has started .*: deploy a worker"):
         editor.sync()
     deploy(a={})
     editor.sync()

@@ -80,7 +80,7 @@ def test_what_happens_to_the_second_is_as_if_its_id_were_given(scheduler: Schedu
     [
         ({"item": 1}, {"unique": ["item", "order"]}, "unique: names 'order', which the payload lacks"),
         ([1], {"unique": ["item"]}, "unique: names fields, and the payload is no object"),
-        ({}, {"unique": True, "id": "a"}, "id: goes without `unique`"),
+        ({}, {"unique": True, "id": "a"}, "id: cannot be combined with `unique`"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_unique_is_refused_with_the_reason(

@@ -89,7 +89,7 @@ def test_a_limit_that_is_taken_away_is_gone(editor: Editor) -> None:
     task = editor.update("r", max_runs=None, end=end)
     assert task.recurrence
     assert (task.recurrence.schedule.end, task.recurrence.max_runs) == (end, None)
-    with pytest.raises(InvalidTask, match="goes without a schedule"):
+    with pytest.raises(InvalidTask, match="cannot be combined with a schedule"):
         editor.update("r", expires_after=timedelta(hours=1))
     with pytest.raises(InvalidTask, match="schedule: cannot be taken away"):
         editor.update("r", schedule=None)  # type: ignore[arg-type]

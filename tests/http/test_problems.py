@@ -54,7 +54,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "due": DUE, "id": ".."}, "id", "cannot be named in an address"),
         ({"action": "x", "due": DUE, "payload": float("nan")}, "payload", ""),
         ({"action": "x", "due": DUE, "payload": ["\ud800"]}, "payload", "has no JSON form"),
-        ({"action": "x", "in": 1, "due": DUE}, "in", "goes without a due date"),
+        ({"action": "x", "in": 1, "due": DUE}, "in", "cannot be combined with a due date"),
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
     ],
 )

@@ -130,7 +130,7 @@ WRONG = {
     "a backfill of more": (
         {"do": "backfill", "id": "a", "start": DUE["due"], "end": DUE["due"], "payload": 1},
         "payload",
-        "does not go with do 'backfill'",
+        "is no field for do 'backfill'",
     ),
     "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, payload, due"),
     "no due date": ({"action": "a"}, "due", "is missing: give a time or a length"),
@@ -141,7 +141,7 @@ WRONG = {
     "pushing what recurs": (
         {"action": "a", **PUSH, "id": "a", "schedule": "rate(1 day)"},
         "schedule",
-        "not put off",
+        "cannot be pushed",
     ),
     "a limit of another type": (
         {"action": "a", **PUSH, "id": "a", "max_wait": "1h", **DUE},
@@ -153,7 +153,7 @@ WRONG = {
         "max_wait",
         "a millisecond or more",
     ),
-    "a limit without a push": ({"action": "a", "id": "a", "max_wait": 60, **DUE}, "max_wait", "goes with"),
+    "a limit without a push": ({"action": "a", "id": "a", "max_wait": 60, **DUE}, "max_wait", "needs if_"),
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),
     "a move of more": ({"do": "move", "id": "a", **DUE, "payload": 1}, "payload", "takes id, due, in"),

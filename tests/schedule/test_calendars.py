@@ -87,7 +87,7 @@ def test_a_schedule_tells_what_falls_on_holidays_and_why() -> None:
         ("0 9 25 12 *", {}, "falls on a holiday each time until 2027-12-31"),
         ("*/5 * * * *", {"holidays": "next"}, "'next' moves times of day, and \\*/5"),
         ("rate(2 hours)", {"holidays": "previous"}, "give skip"),
-        ("0 9 * * *", {"holidays": "next", "calendar": None}, "goes with a calendar, and none is given"),
+        ("0 9 * * *", {"holidays": "next", "calendar": None}, "needs a calendar, and none is given"),
     ],
 )
 def test_what_cannot_be_is_refused(expression: str, given: dict[str, str], reason: str) -> None:

@@ -271,7 +271,7 @@ def test_what_cannot_be_a_batch_or_in_one_is_refused(scene: Scene) -> None:
         (
             lambda: editor.add("work", schedule="rate(1 hour)", batch="b"),
             InvalidTask,
-            "batch: goes without a sch",
+            "batch: cannot be combined with a sch",
         ),
         (
             lambda: editor.add(**scene.task(id="m"), if_exists="replace"),
@@ -294,7 +294,7 @@ def test_what_cannot_be_a_batch_or_in_one_is_refused(scene: Scene) -> None:
             InvalidTask,
             r"tasks\[1\].dew: is not a field",
         ),
-        (lambda: editor.reserve(**scene.task(batch="b")), InvalidTask, "batch: goes without a reservation"),
+        (lambda: editor.reserve(**scene.task(batch="b")), InvalidTask, "batch: cannot be combined with"),
         (lambda: editor.resume("b"), TaskConflict, "it is blocked"),
     ):
         with pytest.raises(error, match=words):

@@ -108,7 +108,7 @@ def test_a_task_whose_lane_takes_no_follow_up_ends_and_says_so(
         task = editor.get(id)
         assert task.status is (Status.DONE if id == "done" else Status.FAILED)
         assert task.owes is None
-        assert "takes no more" in (task.follow_up_error or "")
+        assert "holds nearly 10 GB" in (task.follow_up_error or "")
 
 
 def test_a_snooze_whose_payload_a_full_lane_does_not_take_is_a_failure_and_says_so(

@@ -209,7 +209,7 @@ def test_what_cannot_be_passed_on_is_refused_when_it_is_added_or_declared(
         then=Then("invoice", order, result_as="total"),
         on_failed="plain",
     )
-    with pytest.raises(InvalidTask, match=r"then.result_as: goes without a batch"):
+    with pytest.raises(InvalidTask, match=r"then.result_as: cannot be combined with a batch"):
         editor.batch(then=Then("invoice", order, result_as="total"))
     with pytest.raises(InvalidTask, match="'other' keeps none: declare it with keep_result=True"):
         keeping.recurring("rate(1 hour)", id="r", payload={"returns": 1}, then=Then("b", result_as="c"))(

@@ -45,7 +45,7 @@ METRICS = {
     **{
         f"Lateness{part.capitalize()}": (
             "Milliseconds",
-            f"the part `{part}` of that, of attempts a second late; written only if there is some",
+            f"the part `{part}` of the lateness of attempts that start a second late or later",
         )
         for part in PARTS
     },

@@ -86,7 +86,7 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     policy  `if_exists` and `max_wait` of the library, the same for all lines
     """
     if others := context.given_besides("from_", *policy):
-        raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
+        raise WrongUsage(f"--from cannot be combined with {', '.join(others)}: its lines have these fields")
     out, tally = context.out, _Tally()
     with opened(file) as stream:
         tasks, wrong = read_tasks(stream, context.now())

@@ -57,7 +57,7 @@ def calendar(
     It also plans the tasks that use the calendar anew. The exit status is 7 if some could not be.
     """
     if bool(id) == (verb is CalendarVerb.LIST):
-        raise InvalidInput("NAME", "goes without list" if id else f"is missing: {verb} needs it")
+        raise InvalidInput("NAME", "cannot be combined with list" if id else f"is missing: {verb} needs it")
     if verb is CalendarVerb.IMPORT:
         if bool(country) == bool(file):
             raise InvalidInput("calendar", "needs --country with --years, or --file")

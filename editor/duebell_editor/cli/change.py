@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection
 from duebell_editor.library.editor import Editor
@@ -17,7 +18,7 @@ from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.fields import TaskChange, names_of
+from duebell_shared.tasks.fields import FIELDS, TaskChange, names_of
 from duebell_shared.tasks.status import Status, Verb
 
 from . import options
@@ -131,6 +132,17 @@ def backfill(
         raise typer.Exit(Exit.SOME_FAILED)
 
 
+#: The follow-ups of a batch.
+_OF_BATCH = {
+    "then": replace(FIELDS["then"], means="The task to add when all tasks of the batch have ended"),
+    "on_failed": replace(
+        FIELDS["on_failed"],
+        means="The action of the task to add instead if one failed",
+        unset="--then",
+    ),
+}
+
+
 @app.command(
     epilog=examples(
         "batch import-7 --then report --on-failed alarm",
@@ -140,7 +152,7 @@ def backfill(
     )
 )
 @with_json()
-@with_fields("then", "on_failed")
+@with_fields("then", "on_failed", of=_OF_BATCH)
 def batch(
     context: Context,
     id: Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")],
@@ -154,8 +166,8 @@ def batch(
     """Without an option, it shows how many tasks of the batch have ended.
 
     With --then or --on-failed it makes an open batch, which `add --batch` adds tasks to. When it is closed
-    and all of them have ended, one task of the action is added, with the counts in its payload. If any has
-    failed, it is one of --on-failed instead. With --wait-for the batch is made of these tasks, and closed.
+    and all of its tasks have ended, one follow-up is added, with the counts in its payload. With --wait-for
+    the batch is made of these tasks, and closed.
     """
     editor, fields = context.editor(), options.fields_from(given)
     fields |= {"wait_for": wait_for} if wait_for else {}

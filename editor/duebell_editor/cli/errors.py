@@ -155,7 +155,7 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
             is_there = not isinstance(error.__cause__, NotDeployed)
             return f"{error.what}; `duebell doctor --fix` sets it right" if is_there else error.what
         case InvalidInput(field="change"):
-            return "nothing is given to change"
+            return "give something to change, such as --payload"
         case InvalidInput():
             return f"{option_of(error.field)}: {error.reason}"
     return str(error)

@@ -160,7 +160,7 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
     if due is not None and in_ is not None:
         raise WrongUsage("give --due or --in, not both")
     if in_ is not None and timezone is not None:
-        raise WrongUsage("--timezone goes with --due, not with --in")
+        raise WrongUsage("--timezone needs --due, not --in")
     when = in_ if due is None else due
     if when is None:
         raise WrongUsage("give --due, a date and time, or --in, a time from now")

@@ -90,9 +90,9 @@ def dead_letters(
     """A call handles 1,000 messages of a queue at most. SQS hides those that are listed for a moment."""
     editor = context.editor()
     if redriven and deleted:
-        raise InvalidInput("--redrive", "goes without --delete")
+        raise InvalidInput("--redrive", "cannot be combined with --delete")
     if ids and not deleted:
-        raise InvalidInput("--id", "goes with --delete")
+        raise InvalidInput("--id", "needs --delete")
     if queue := redriven or deleted:
         count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or None)
         word = "redriven" if redriven else "deleted"

@@ -173,7 +173,7 @@ def doctor(
         context.answer({**status_fields(found), **more, "advice": advice})
     else:
         for problem in mended:
-            console().print(Text(f"mended: {problem.what}", style="green"))
+            console().print(Text(f"repaired: {problem.what}", style="green"))
         _print_verdict(found)
         _print_problems(context, found.problems, style="red")
         _print_problems(context, diagnosis.advice, style="yellow")

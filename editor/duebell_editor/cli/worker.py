@@ -56,7 +56,7 @@ def limit(
     limits: dict[str, Any] = {"at_most": at_most, "per_second": per_second, "closed": hours}
     given = {name: value for name, value in limits.items() if value is not None}
     if as_declared and given:
-        raise InvalidTask("--as-declared", "goes without other limits")
+        raise InvalidTask("--as-declared", "cannot be combined with other limits")
     if not as_declared and not given:
         raise InvalidTask("limit", "is missing: give --at-most, --per-second, --closed or --as-declared")
     now = context.editor().limit(action, **(limits if as_declared else given))
@@ -96,7 +96,7 @@ def actions(context: Context) -> None:
     if context.out.as_json:
         context.answer({"worker": plain_values(worker), "limits": plain_values(limits)})
     elif worker is None:
-        print("no worker has made itself known yet: it does so when it is first started")
+        print("no worker has started in this queue yet: its first start stores its actions")
     else:
         said = {one.action: _state_of(one) for one in limits}
         described = [

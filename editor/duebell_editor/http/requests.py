@@ -91,7 +91,7 @@ class _Timed(Given):
         if in_ is None:
             return given
         if given.get("due") is not None:
-            raise InvalidTask("in", "goes without a due date")
+            raise InvalidTask("in", "cannot be combined with a due date")
         return {**given, "due": in_}
 
 

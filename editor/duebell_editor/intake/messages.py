@@ -209,7 +209,7 @@ def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict
     if not isinstance(detail, Mapping):
         raise InvalidTask("detail", f"must be an object with the fields of a task, not {quoted(detail)}")
     if "do" in detail:
-        raise InvalidTask("do", "goes without a detail-type, which says what to do: leave it out")
+        raise InvalidTask("do", "cannot be combined with a detail-type, which says what to do: leave it out")
     id = event.get("id")
     source = id if isinstance(id, str) and _UUID.fullmatch(id) else message.id
     return source, {**detail, "do": kind.removeprefix("duebell.")}
@@ -223,7 +223,7 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
             f"and change a task that is there by do 'update'",
         )
     if "max_wait" in fields:
-        raise InvalidTask("max_wait", "goes with if_exists 'push'")
+        raise InvalidTask("max_wait", "needs if_exists 'push'")
     task = fields_of_json(NewTask, fields)
     task["id"] = check_name("id", id if task.get("id") is None else task["id"])
     return _counted_from(sent, task)
@@ -259,7 +259,7 @@ def _change(do: str, fields: dict[str, Any], sent: datetime, *, mark: IntakeMark
     for name in fields:
         if name not in takes:
             names = ", ".join(("id", *takes))
-            raise InvalidTask(shortened(name), f"does not go with do {quoted(do)}, which takes {names}")
+            raise InvalidTask(shortened(name), f"is no field for do {quoted(do)}, which takes {names}")
     given: Mapping[str, Any] = {}
     if do == _BACKFILL:
         for name in ("start", "end"):

@@ -46,7 +46,7 @@ def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datet
     if on_failed is not None:
         check_name("on_failed", on_failed)
     if follow_up and follow_up.result_as:
-        raise InvalidTask("then.result_as", "goes without a batch, whose tasks have a result each")
+        raise InvalidTask("then.result_as", "cannot be combined with a batch: each of its tasks has a result")
     payload = follow_up.payload if follow_up else {}
     if not isinstance(payload, dict) or "batch" in payload:
         raise InvalidTask("then.payload", "must be an object without `batch`: the counts are put in there")

@@ -223,7 +223,7 @@ class Editor:
     ) -> Selection:
         """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
 
-        ids    these tasks; goes without a filter
+        ids    these tasks; cannot be combined with a filter
         limit  at most this many
 
         Raises InvalidQuery.
@@ -231,7 +231,7 @@ class Editor:
         verb = check_verb(verb)
         if ids is not None:
             if filters:
-                raise InvalidQuery("ids", f"goes without a filter: leave {min(filters)} out")
+                raise InvalidQuery("ids", f"cannot be combined with a filter: leave {min(filters)} out")
             return select_named(self.queue, verb, check_ids(ids))
         most = min(check_limit(limit, most=None), MAX_LIMIT)
         which = make_filter(limit=most, **filters)
@@ -930,7 +930,7 @@ class Editor:
     def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
         if task.batch is not None:
-            raise InvalidTask("batch", "goes without a reservation: add the task itself")
+            raise InvalidTask("batch", "cannot be combined with a reservation: add the task itself")
         reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
         return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 

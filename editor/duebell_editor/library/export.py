@@ -103,7 +103,7 @@ def _check_what(task: Task) -> None:
     if task.owes and task.owes.action:
         check_name("owes.action", task.owes.action)
     if task.occurrences and task.recurrence is None:
-        raise InvalidTask("occurrences", "goes with a recurrence, and there is none")
+        raise InvalidTask("occurrences", "needs a recurrence, and there is none")
 
 
 def _check_when(task: Task) -> None:
@@ -121,7 +121,7 @@ def _check_when(task: Task) -> None:
         if is_due and getattr(task, field) is None:
             raise InvalidTask(field, f"is missing: the task is {task.status}")
         if not is_due and getattr(task, field) is not None:
-            raise InvalidTask(field, f"goes without: the task is {task.status}")
+            raise InvalidTask(field, f"must be missing: the task is {task.status}")
     if task.owes:
         _check_owes(task, task.owes)
 
@@ -129,9 +129,9 @@ def _check_when(task: Task) -> None:
 def _check_owes(task: Task, owed: Owed) -> None:
     """Raise InvalidTask unless the task has ended so, and goes on as it says once it has its follow-up."""
     if task.status not in ({Status.DONE, Status.FAILED} if owed.action else _ENDED):
-        raise InvalidTask("owes", f"goes with a task that is done or has failed: it is {task.status}")
+        raise InvalidTask("owes", f"needs a task that is done or has failed: it is {task.status}")
     if owed.queued is not None and task.recurrence is None:
-        raise InvalidTask("owes.queued", "goes with a recurrence, and there is none")
+        raise InvalidTask("owes.queued", "needs a recurrence, and there is none")
     if owed.queued is None and owed.expires_at is None:
         raise InvalidTask("owes.expires_at", f"is missing: the task is {task.status}")
 

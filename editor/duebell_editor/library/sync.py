@@ -107,7 +107,7 @@ class Syncer(NamedTuple):
             raise WorkerNotStarted(
                 f"the worker cannot start: {known.error}"
                 if known and known.error
-                else "no worker has made itself known in this queue, or a new one is starting"
+                else "no worker has started in this queue yet, or a new one is starting"
             )
         declared = {task.id: task for task in record.declared}
         there = self.queue.get_many({*declared, *record.synced})

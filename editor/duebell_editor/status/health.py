@@ -131,7 +131,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     intake_dead_letters  messages of its dead-letter queue, as intake_waiting
     lost_rings   messages of the queue for rings that did not reach the worker; None if not known
     failed_runs  messages of the queue for runs that failed to the last of Lambda's tries; None likewise
-    problems     each with what is wrong and the way out; empty when all is well
+    problems     each with what is wrong and what to do; empty when all is well
     """
 
     table: str

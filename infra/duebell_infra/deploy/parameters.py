@@ -107,7 +107,7 @@ PARAMETERS = {
     ),
     "Heartbeat": Parameter(
         "How often a second rule, which nobody changes, wakes the worker to check the one rule. With alarms, "
-        "one goes off when it does not.",
+        "an alarm goes off when it does not.",
         default="off", values=("off", "daily", "hourly"),
     ),
     "Lanes": _same("lanes", option="--lanes"),

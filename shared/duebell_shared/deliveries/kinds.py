@@ -427,11 +427,11 @@ KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _
 SECRETS = {
     "secretsmanager": Needed(
         "secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "ReadsSecrets",
-        "secret_arn", "what deliveries by HTTPS are signed with, in secretsmanager",
+        "secret_arn", "the secrets in Secrets Manager that sign deliveries by HTTPS",
     ),
     "ssm": Needed(
         "ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "ReadsParameters",
-        "parameter_arn", "what deliveries by HTTPS are signed with, in ssm",
+        "parameter_arn", "the SSM parameters that sign deliveries by HTTPS",
     ),
 }  # fmt: skip
 

@@ -389,7 +389,7 @@ class DynamoTable:
         return self._write(self._client.delete_item if deletes else self._client.update_item, change.call())
 
     def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Made:
-        """Write with the client itself: pynamodb takes as long to build the call as the client to make it."""
+        """Write with the client and measure the lane."""
         made = try_write(lambda: write(TableName=self.name, **arguments, **MEASURED))
         if made:
             self._sizes.note(made.answer)

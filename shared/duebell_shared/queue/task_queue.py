@@ -239,9 +239,9 @@ class Policy(NamedTuple):
         """The policy of these arguments of `Editor.add`. Raises InvalidTask."""
         policy = checked("if_exists", if_exists)
         if max_wait is not None and policy is not IfExists.PUSH:
-            raise InvalidTask("max_wait", "goes with if_exists='push'")
+            raise InvalidTask("max_wait", "needs if_exists='push'")
         if rev is not None and policy is not IfExists.REPLACE:
-            raise InvalidTask("rev", "goes with if_exists='replace'")
+            raise InvalidTask("rev", "needs if_exists='replace'")
         limit = None if max_wait is None else checked("max_wait", max_wait)
         return cls(policy, limit, None if rev is None else checked("rev", rev))
 
@@ -262,7 +262,7 @@ class Policy(NamedTuple):
 def check_not_recurring(schedule: object) -> None:
     """Raise InvalidTask if there is a schedule, with which no task can be added by `if_exists="push"`."""
     if schedule:
-        raise InvalidTask("schedule", "goes without if_exists='push': a recurring task is not put off")
+        raise InvalidTask("schedule", "a recurring task cannot be pushed: choose another if_exists")
 
 
 def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:

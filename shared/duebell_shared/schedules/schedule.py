@@ -250,7 +250,7 @@ def make_schedule(
         holidays=holidays or UNSET,
     )
     if holidays and not calendar:
-        raise InvalidSchedule("holidays", "goes with a calendar, and none is given")
+        raise InvalidSchedule("holidays", "needs a calendar, and none is given")
     if schedule.next_after(now) is None:
         if end and (first := msgspec.structs.replace(schedule, end=None).next_after(now)):
             raise InvalidSchedule("end", f"{end} is before the first time, {first}")

@@ -275,7 +275,7 @@ class _AllFields(TypedDict, total=False):
     )]
     missed: Annotated[_Missed | None, Field(
         kind=_choice(Missed), title="Missed runs",
-        means="Occurrences that were missed are made up for once, all of them, or skipped", unset="once",
+        means="Missed occurrences: run one for all of them, run each, or skip them", unset="once",
         default=Missed.ONCE, stored="recurrence", goes="recurring",
     )]
     spread: Annotated[timedelta | None, Field(
@@ -285,7 +285,7 @@ class _AllFields(TypedDict, total=False):
     )]
     priority: Annotated[int | None, Field(
         kind=_number(0, MAX_PRIORITY), title="Priority",
-        means=f"0 to {MAX_PRIORITY}: of what waits, higher ones go first", unset="0", default=0,
+        means=f"0 to {MAX_PRIORITY}: waiting tasks of a higher priority start first", unset="0", default=0,
         stored="task",
     )]
     on_failed: Annotated[str | None, Field(
@@ -294,7 +294,7 @@ class _AllFields(TypedDict, total=False):
         unset="that of its action", stored="task",
     )]
     tags: Annotated[Iterable[str] | None, Field(
-        kind=_TAGS, title="Tags", means=f"Up to {MAX_TAGS} short labels, which lists can be filtered by",
+        kind=_TAGS, title="Tags", means=f"Up to {MAX_TAGS} short labels, to filter lists by",
         unset="none", default=(), stored="task",
     )]
     then: Annotated[Then | Mapping[str, Any] | None, Field(
@@ -383,7 +383,7 @@ class AddFields(_NewFields, total=False):
     if_exists: Annotated[IfExists | Literal["fail", "keep", "replace", "push"], Field(
         kind=_choice(IfExists), title="If it exists", default=NODEFAULT,
         means="When the id is taken: fail, keep the task that is there, replace it, or push it, which gives "
-        "one that waits the new due date and payload",
+        "a waiting task the new due date and payload",
     )]
     max_wait: Annotated[timedelta | None, Field(
         kind=_duration(_CENTURY), title="Put off at most",
@@ -453,7 +453,7 @@ def fields_of(kind: type[_F], given: object) -> _F:
     values = {name: value for name, value in given.items() if name != "unique"}
     if names := checked("unique", given["unique"]):
         if values.get("id") is not None:
-            raise InvalidTask("id", "goes without `unique`, which makes the id: leave one of them out")
+            raise InvalidTask("id", "cannot be combined with `unique`, which makes the id: leave one out")
         action = check_name("action", values["action"])
         values["id"] = _unique_id(action, payloads.of_task(values.get("payload")), names)
     return kind(**values)
@@ -510,6 +510,6 @@ def _without_in(given: object) -> tuple[object, timedelta | None]:
     if given["in"] is None:
         return {name: value for name, value in given.items() if name != "in"}, None
     if given.get("due") is not None:
-        raise InvalidTask("in", "goes without a due date")
+        raise InvalidTask("in", "cannot be combined with a due date")
     rest = {name: value for name, value in given.items() if name not in {"in", "due"}}
     return rest, read_seconds("in", given["in"])

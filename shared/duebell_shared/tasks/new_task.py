@@ -38,7 +38,7 @@ def new_task(*, now: datetime, calendars: Calendars | None = None, **given: Unpa
     if recurrence is None:
         first = check_due(due, now)
     elif due is not None:
-        raise InvalidTask("due", "goes without a schedule: a recurring task is due when that says")
+        raise InvalidTask("due", "cannot be combined with a schedule, which says when the task is due")
     else:
         first = recurrence.next_due or now
         recurrence = replace(recurrence, next_due=recurrence.schedule.next_after(first))
@@ -65,7 +65,7 @@ def check_change(change: TaskChange) -> None:
     if not change:
         raise InvalidTask("change", "is empty: give a payload, an action, a due date or a schedule")
     if "due" in change and not change.keys().isdisjoint(RECURRING):
-        raise InvalidTask("due", "goes without a schedule: move the occurrence, then update the schedule")
+        raise InvalidTask("due", "cannot be combined with a schedule: move the task, then update it")
     if change.get("schedule", "") is None:
         raise InvalidTask("schedule", "cannot be taken away: cancel the task, or give it an end")
 
@@ -92,7 +92,7 @@ def _new_recurrence(
     if given.get("schedule") is None:
         for name in RECURRING:
             if given.get(name) is not None:
-                raise InvalidTask(name, "goes with a schedule, and none is given")
+                raise InvalidTask(name, "needs a schedule, and none is given")
         return None
     schedule = _schedule(given, now, calendars)
     return Recurrence(schedule=schedule, next_due=schedule.next_after(now), **_rules(given))

@@ -120,7 +120,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     status       waiting, running, or how it ended: see Status
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
-    priority     0 to 9: of what waits, higher ones go first; retries keep it
+    priority     0 to 9: waiting tasks of a higher priority start first; retries keep it
     tags         labels that lists can be filtered by
     attempt      the number of attempts that runs have claimed
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
@@ -411,10 +411,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def check_fields(self) -> None:
         """Raise InvalidTask for fields that do not go together."""
         if self.expires_after is not None and self.recurrence:
-            why = "goes without a schedule: there, `skip` of missed runs passes over what is late"
+            why = "cannot be combined with a schedule: missed='skip' passes over late runs"
             raise InvalidTask("expires_after", why)
         if self.batch is not None and self.recurrence:
-            raise InvalidTask("batch", "goes without a schedule: a recurring task may never end")
+            raise InvalidTask("batch", "cannot be combined with a schedule: a recurring task may never end")
         if self.on_failed or self.then:
             check_id(self.id)
 

@@ -104,7 +104,7 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Expe
         return _add_list(body, editor, rev)
     given = _given(body)
     if rev is not None and body.if_exists is not IfExists.REPLACE:
-        raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
+        raise InvalidQuery("If-Match", 'needs "if_exists": "replace"')
     # Generated here, not by the library, so that the answer has the id even if the rule could not be set.
     request.state.task_id = given["id"]
     task, outcome = editor.add_one(given, if_exists=body.if_exists, max_wait=body.max_wait, rev=rev)
@@ -127,7 +127,7 @@ def _given(body: NewTask, place: str = "") -> dict[str, Any]:
 
 def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Json:
     if rev is not None:
-        raise InvalidQuery("If-Match", "goes with one task, and not with a list")
+        raise InvalidQuery("If-Match", "needs one task, not a list")
     given = [_given(body, f"tasks[{index}].") for index, body in enumerate(bodies)]
     policy: dict[str, Any] = {"if_exists": IfExists.FAIL, "max_wait": None}
     policy = {name: getattr(bodies[0], name) for name in policy} if bodies else policy

@@ -1,5 +1,6 @@
 """The scheduler for users' tests: time passes, also on a frozen wall clock, the rule rings, actions run."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -231,3 +232,19 @@ def test_times_in_payloads_and_schedules_are_as_ever(frozen: FrozenClock) -> Non
         "nightly"
     ]
     assert len(list(editor.export_tasks())) == 1
+
+
+def test_an_async_test_has_an_async_action_run_in_a_thread() -> None:
+    worker, ran = Worker(), list[int]()
+
+    @worker.action
+    async def act() -> None:
+        ran.append(await asyncio.sleep(0, 1))
+
+    async def test(rehearsal: Rehearsal) -> None:
+        act.using(due=timedelta(0)).add()
+        await asyncio.to_thread(rehearsal.let_time_pass, MINUTE)
+
+    with Rehearsal(worker) as rehearsal:
+        asyncio.run(test(rehearsal))
+    assert ran == [1]

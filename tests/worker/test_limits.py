@@ -323,6 +323,11 @@ def test_at_most_alone_leaves_no_permit_unused_while_tasks_wait(
     assert report.done == TASKS
     assert clock.now == NOON + TASKS / 4 * 2 * SECOND
     assert report.limited <= TASKS * 3
+    # And each attempt is told to have begun when it did, not when the run claimed its task
+    done = editor.list(status="done").tasks
+    assert {task.finished_at - task.started_at for task in done if task.finished_at and task.started_at} == {
+        2 * SECOND
+    }
 
 
 @pytest.mark.parametrize("takes", [0.1, 2, 60])

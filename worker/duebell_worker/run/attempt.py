@@ -343,8 +343,9 @@ def as_run(attempt: Attempt) -> Task:
     if task.started_at:
         late = (task.lateness_ms or 0) * MILLISECOND + attempt.waited
         limited = late if task.limited_since else attempt.waited
-        parts = lateness_of(task.started_at + attempt.waited, late, attempt.wake, limited=limited)
-        task = replace(task, lateness_ms=late // MILLISECOND, lateness=parts)
+        started = task.started_at + attempt.waited
+        parts = lateness_of(started, late, attempt.wake, limited=limited)
+        task = replace(task, started_at=started, lateness_ms=late // MILLISECOND, lateness=parts)
     return task.left_running() if attempt.status is Status.RUNNING else task
 
 

@@ -1,5 +1,6 @@
 """The commands `status`, `doctor` and `failures`: what they say, and their exit statuses."""
 
+import json
 import re
 import shlex
 from datetime import timedelta
@@ -164,6 +165,8 @@ def test_groups_come_with_the_commands_that_run_them_again(duebell: Duebell, edi
     said = [line.strip() for line in out.splitlines()]
     assert said[0] == "3 tasks of charge it: TimeoutError"
     assert said[1] == "the bank did not answer"
+    [group] = json.loads(duebell("failures", "--json").out)["groups"]
+    assert (group["action"], group["failed"], group["failing"]) == ("charge it", 2, ["hourly"])
     # Then the commands do it, as they are printed
     retry, run_now = (shlex.split(line)[1:] for line in said if line.startswith("duebell "))
     assert duebell(*retry, "--yes").out == "2 tasks set to be retried now, 0 failed\n"

@@ -86,6 +86,17 @@ def test_the_changes_are_in_the_second_column_and_nothing_is_written(
     assert (scheduler.store.tasks, scheduler.backend.armer.read()) == (tasks, record)
 
 
+def test_a_limit_of_an_action_that_nobody_knows_is_refused(scheduler: Scheduler, editor: Editor) -> None:
+    # Given a worker that made itself known
+    worker = Worker(backend=scheduler.backend)
+    worker.action("text")(lambda: None)
+    worker.register()
+    with pytest.raises(InvalidTask, match=r"action: the worker has no action 'mial'"):
+        editor.simulate(HOUR, pause=["mial"])
+    # Then one that the queue or the worker has is taken
+    assert editor.simulate(HOUR, pause=["mail", "text"]).changed
+
+
 def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
     # Given many tasks that recur at the same minute, beside the mails
     editor.add_many(

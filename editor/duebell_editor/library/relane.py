@@ -139,7 +139,7 @@ class _Relaner:
                 break
             if self._clock() > give_up:
                 raise TaskConflict(f"run {min(runs)} still holds lanes: wait until it is over, and try again")
-            self._progress(f"waiting until {len(runs)} runs have left")
+            self._progress(f"waiting for runs to leave: {len(runs)}")
             self._backend.sleep(_LOOK_AGAIN)
         self._is_begun = True
         self._armer.ensure(record)

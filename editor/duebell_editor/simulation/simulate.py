@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from duebell_editor.library.known_worker import unknown_action
 from duebell_editor.listing.filters import check_choice, check_flag, check_instant
 from duebell_editor.status.action_limits import declared_limit
 from duebell_shared.backend import Backend
@@ -186,6 +187,10 @@ def simulate(
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
     worker = backend.store.read(WorkerRecord)
     of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
+    if worker and worker.is_all and worker.known:
+        named = [one.name for one in worker.known.actions]
+        for action in proposed.keys() - {*of_now, *named}:
+            raise unknown_action(action, named)
     took = _durations(queue, len(record.lanes), tasks)
     head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
     conditions_now = Conditions(

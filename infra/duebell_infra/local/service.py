@@ -137,7 +137,7 @@ def _greeting(stack: EmbeddedStack, state: Path, actions: str | None, url: str) 
     yield from (f"delivery {one.name} to {one.target.shown}" for one in deliveries)
     if stack.intake_url:
         yield f"intake   {stack.intake_url}"
-    yield "Ctrl-C, or `duebell local stop`, stops it and keeps what is in the queue"
+    yield "`duebell local stop`, or Ctrl-C in its terminal, stops it and keeps what is in the queue"
     yield from ways_in(state, stack.environment)
 
 

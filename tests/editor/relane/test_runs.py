@@ -34,7 +34,7 @@ def test_runs_leave_and_get_no_lanes_until_it_is_done(
     told: list[str] = []
     relane(waiter, TO, progress=told.append)
     assert set(got) == {()}
-    assert told[0] == "waiting until 1 runs have left"
+    assert told[0] == "waiting for runs to leave: 1"
     assert len(got) == 150
     assert claims(scheduler) == tuple(range(TO))
 

@@ -182,8 +182,8 @@ class _Run:
         known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_read()
-        self._held.begin_read(now)
         self._lanes.released = self._limiter.refresh(self._lease.seen)
+        self._held.begin_read(now)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
         begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more

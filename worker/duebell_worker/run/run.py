@@ -239,7 +239,8 @@ class _Run:
 
     def _start_held(self) -> None:
         """Start tasks before their places in the line, if the limits of their actions allow it by now."""
-        if not self._held or self._attempts.is_claiming or self._is_time_to_stop:
+        attempts = self._attempts
+        if not self._held or not attempts.has_place or attempts.is_claiming or self._is_time_to_stop:
             return
         for key in self._held.take():
             if self._may_start(key, Status.SCHEDULED):

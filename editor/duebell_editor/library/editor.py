@@ -414,8 +414,8 @@ class Editor:
                        run at once. The delay of an id is the same each time
         expires_after  a task that runs once expires if an attempt cannot start within this time after it was
                        to start; a century at most
-        priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
-                       much, higher ones go first
+        priority       0 (the default) to 9: of tasks that are due at the same moment or wait for a place,
+                       those of a higher priority start first
         tags           up to ten labels to filter lists by: each 1 to 50 letters of ASCII, digits or _.:/=+@-
         on_failed      name of the action or delivery that gets a task of its own when this one has failed for
                        good: its payload is the failed task in JSON. It replaces the one that the action

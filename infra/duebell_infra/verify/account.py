@@ -53,7 +53,7 @@ def status(scene: Scene) -> Finding:
     """Read the status of the scheduler, as `duebell status` has it."""
     found = scene.editor.status()
     if found.problems and scene.answers.lacks():
-        raise NotMade("it cannot be said whether all is well")
+        raise NotMade("the status could not be read in full")
     if found.problems:
         raise Wrong("; ".join(one.what for one in found.problems), found.problems[0].way_out)
     where = f"rings at {found.rings_at:%Y-%m-%d %H:%M} UTC" if found.rings_at else "is parked"

@@ -105,7 +105,7 @@ def bounded(failure: Failure) -> Failure:
 
 _LEFT_RUNNING = Failure(
     type="WorkerDied",
-    message="its run left it running: the process ended, or could not write what came of it",
+    message="its run left it running: the process ended, or could not write the outcome",
 )
 
 

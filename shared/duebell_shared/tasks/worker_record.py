@@ -27,7 +27,7 @@ _STARTS_WITHIN = timedelta(minutes=1)
 
 _LOST = Failure(
     type="StartLost",
-    message="the worker did not come through its import: it exited, hung or ran out of memory",
+    message="the worker did not finish its import: it exited, hung or ran out of memory",
 )
 
 

@@ -16,6 +16,12 @@ from duebell_editor.cli.context import EVERYWHERE
 from duebell_editor.cli.errors import MEANINGS, exit_of
 from duebell_editor.cli.program import GROUPS as GROUPS_OF_COMMANDS
 from duebell_editor.cli.program import app
+from duebell_editor.library.calendars import CalendarReport
+from duebell_editor.library.export import ImportReport
+from duebell_editor.library.relane import Relaned
+from duebell_editor.status.dead_letters import DeadLetter
+from duebell_shared.audit import Change, Changes
+from duebell_shared.schedules.schedule import OnHoliday
 from duebell_shared.settings import SETTINGS
 from duebell_shared.tasks.fields import FIELDS, names_of
 
@@ -70,6 +76,9 @@ GROUPS = {
     "Warnings": "UnknownAction DoubtfulPayload",
 }
 
+#: What few methods return. Users read the attributes, and import no name.
+RETURNED = (Changes, Change, DeadLetter, ImportReport, Relaned, CalendarReport, OnHoliday)
+
 #: The classes whose methods users call; of all others they read the attributes.
 CALLED = {
     "Action", "ArgumentsAction", "AsyncEditor", "Backoff", "Editor", "FrozenClock", "InlinePool",
@@ -99,6 +108,9 @@ def _page() -> Iterator[str]:
             yield _kinds(names.split())
         for name in names.split():
             yield from _thing(name, getattr(duebell, name))
+    yield "## Returned by few methods\n\nThese have no name to import: read their attributes.\n"
+    for one in RETURNED:
+        yield from _thing(one.__name__, one)
     for module in (duebell.http, duebell.testing):
         yield f"## {module.__name__}\n"
         for name in module.__all__:
@@ -213,11 +225,22 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
         if name in MADE:
             yield f"```python\nclass {name}{_signature(thing)}\n```\n"
         yield _prose(thing)
+        yield from _attributes(name, thing)
         if thing is duebell.Settings:
             yield "| attribute | variable | what it means |\n|---|---|---|"
             yield "".join(f"| `{one}` | `{row.variable}` | {row.means} |\n" for one, row in SETTINGS.items())
         yield _prose(thing.__dict__.get("__init__") if name in MADE else None)
         yield from _members(name, thing)
+
+
+def _attributes(name: str, thing: Any) -> Iterator[str]:
+    """The names of the attributes that have no row in the docstring, unless the constructor shows them."""
+    names = getattr(thing, "__struct_fields__", ())
+    rows = re.findall(r"(?m)^ *((?:\w+, )*\w+)  ", inspect.cleandoc(thing.__doc__ or ""))
+    told = {one for row in rows for one in row.split(", ")}
+    others = [f"`{one}`" for one in names if one not in told]
+    if others and name not in MADE:
+        yield f"{'Further attributes' if told else 'Attributes'}: {', '.join(others)}\n"
 
 
 def _members(name: str, thing: type) -> Iterator[str]:

@@ -262,7 +262,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(in_script("rows", "AT_ONCE"))], "http: A {:w} at a time, with progress"),
     ([N(https._MOST_SHOWN)], "deliveries: first {} characters, without the path"),
     ([N(intake_queue._BATCH_BYTES / 1024)], "deliveries: keeps a batch below {} KiB"),
-    ([N(attempts._IN_BATCHES)], "deliveries: up to a {:w} deliveries are under way beside those"),
+    ([N(attempts._IN_BATCHES)], "deliveries: up to a {:w} deliveries are under way beside them"),
     ([N(https._ANSWER)], "deliveries: An answer has {} seconds as a whole"),
     ([N(deliverer._KEPT, MINUTE)], "deliveries: A secret is read again after {:w} minutes"),
     ([N(arming._COUNT_HOLDS, MINUTE)], "logs: One run in {:w} minutes writes"),

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -199,3 +200,11 @@ def test_the_reference_has_them_all() -> None:
         assert f"### {name}\n" in page, "make reference"
     verbs = [verb for verb in vars(duebell.Editor) if not verb.startswith("_")]
     assert all(f"#### Editor.{verb}\n" in page for verb in verbs), "make reference"
+
+
+def test_the_reference_names_each_attribute_that_users_read() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    sections = dict(part.split("\n", 1) for part in page.split("\n### ")[1:])
+    for name in duebell.__all__:
+        for attribute in getattr(getattr(duebell, name), "__struct_fields__", ()):
+            assert re.search(rf"\b{attribute}\b", sections[name]), f"{name}.{attribute}"

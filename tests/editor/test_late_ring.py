@@ -36,7 +36,7 @@ def test_while_a_ring_is_missed_the_status_says_when_its_echo_comes(scheduler: S
     assert status.expression == SetFor(DUE)
     assert status.rings_at == DUE + 4 * MINUTE
     problem = next(problem for problem in status.problems if problem.kind is ProblemKind.NOT_ARMED)
-    assert problem.what == f"the rule should have rung at {render(DUE)}, and no run came of it"
+    assert problem.what == f"the rule should have rung at {render(DUE)}, and no run has come since"
     assert problem.way_out.endswith(f"; or wait for the rule's echo at {render(DUE + 4 * MINUTE)}")
 
 

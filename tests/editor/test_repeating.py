@@ -115,7 +115,7 @@ def test_a_call_that_died_before_it_armed_arms_when_another_process_repeats_it(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(scheduler.backend.armer, step, die)
+        patch.setattr(type(scheduler.backend.armer), step, die)
         with pytest.raises(SystemExit):
             CALLS[call](scheduler.editor)
     with suppress(TaskConflict, TaskExists):

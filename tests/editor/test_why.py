@@ -85,7 +85,7 @@ def test_the_ring_was_lost(editor: Editor, scheduler: Scheduler) -> None:
     editor.add("act", due=DUE, id="one")
     why = late(editor, scheduler)
     assert why.cause is WaitCause.LOST_RING
-    assert why.what == "the rule should have rung at 2026-11-21T13:00:00.000Z, and no run came of it"
+    assert why.what == "the rule should have rung at 2026-11-21T13:00:00.000Z, and no run has come since"
     assert "the rule's echo at 2026-11-21T13:04:00.000Z" in why.way_out
 
 

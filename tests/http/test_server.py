@@ -71,7 +71,7 @@ def test_any_id_can_be_addressed(editor: Editor) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1"])
 def test_without_a_token_it_serves_this_machine_only(editor: Editor, host: str) -> None:
-    with pytest.raises(InvalidSettings, match="and that takes a token: "):
+    with pytest.raises(InvalidSettings, match="and that needs a token: "):
         serve(editor, host)
 
 

@@ -166,4 +166,4 @@ def test_a_worker_that_has_not_started_is_told_of(editor: Editor) -> None:
     lines: list[str] = []
     sync_declared(editor, say=lines.append)
     [line] = lines
-    assert line.startswith("sync  not brought to what the code declares, for no worker has started")
+    assert line.startswith("sync  nothing was changed: no worker has started")

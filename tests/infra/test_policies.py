@@ -321,6 +321,16 @@ def test_the_statement_for_a_key_is_the_templates(template: Any) -> None:
     assert (documented["Effect"], documented["Action"]) == (theirs["Effect"], theirs["Action"])
 
 
+def test_the_table_of_the_client_policy_is_the_templates(resources: Any) -> None:
+    table = PAGE.read_text().partition("allows exactly this:\n\n")[2].partition("\n\n")[0]
+    told, service = set(), ""
+    for named, action in re.findall(r"`(?:([a-z]+):)?([A-Z]\w+)`", table):
+        service = named or service
+        told.add(f"{service}:{action}")
+    actions = re.findall(r'"Action": ("[^"]*"|\[[^]]*\])', json.dumps(resources["EditorPolicy"]))
+    assert told == set(re.findall(r"[a-z]+:\w+", "".join(actions)))
+
+
 def test_someone_who_only_looks(editor: Editor, clock: Clock) -> None:
     editor.add("act", due=HOUR, id="a")
     looker = limited(1, clock)

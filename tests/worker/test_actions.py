@@ -1,7 +1,6 @@
 """Functions as actions: how they are called, which are refused, and the actions that every worker has."""
 
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -79,12 +78,6 @@ def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> 
 
     with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts}"):
         worker.action("act", attempts=attempts)(act)
-
-
-@pytest.mark.parametrize("given", [partial(print, 1), object()])
-def test_an_action_is_a_function(worker: Worker, given: Any) -> None:
-    with pytest.raises(TypeError, match=r"action 'act': .* is no function: write one that calls it"):
-        worker.action("act")(given)
 
 
 def test_a_backoff_that_is_none_is_refused(worker: Worker) -> None:

@@ -226,7 +226,7 @@ def test_a_batch_of_tasks_that_are_there_already(scene: Scene) -> None:
         ("reserved", TaskConflict, "it is reserved"),
         ("owing", TaskConflict, "its follow-up is being added"),
         ("m", TaskConflict, "task 'm' is in batch 'other'"),
-        ("c", TaskConflict, "batch 'c' cannot wait for batch 'c': that may wait for it"),
+        ("c", TaskConflict, "batch 'c' cannot wait for batch 'c', which may wait for it"),
         ("open", TaskConflict, "batch 'c' cannot wait for batch 'open'"),
     ],
 )

@@ -9,7 +9,7 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell import Editor, Failure, Status, Worker
+from duebell import DoubtfulPayload, Editor, Failure, Status, Worker
 from duebell_shared.backend import Backend
 
 
@@ -263,6 +263,26 @@ def test_a_pydantic_value_is_written_by_the_names_that_it_is_read_by(
     editor.add("act", due=editor._clock(), payload=value)
     worker.run()
     assert got == [value]
+
+
+class Secretive(pydantic.BaseModel):
+    token: pydantic.SecretStr
+
+
+class Renamed(pydantic.BaseModel):
+    item: int = pydantic.Field(default=1, validation_alias="itemNumber")
+
+
+@pytest.mark.parametrize("value", [Secretive(token="s"), Renamed(itemNumber=42)])  # type: ignore[call-arg, arg-type]
+def test_a_handle_warns_of_a_pydantic_value_that_its_json_changes(
+    editor: Editor, worker: Worker, value: object
+) -> None:
+    def act(payload: Any) -> None: ...
+
+    act.__annotations__["payload"] = type(value)
+    action = worker.action("act")(act)
+    with pytest.warns(DoubtfulPayload, match="payload: reaches the action with other values"):
+        action.using(due=editor._clock()).add(value)
 
 
 class Colour(Enum):

@@ -28,7 +28,7 @@ __all__ = ["deploy"]
 @pytest.mark.parametrize(
     ("theirs", "way_out"),
     [
-        ("1999a", "`duebell deploy` gives the worker the release from here; its next run tells"),
+        ("1999a", "`duebell deploy` gives the worker the release from here; its next run shows it"),
         ("2999a", "upgrade tzdata here (`pip install --upgrade tzdata`)"),
     ],
 )

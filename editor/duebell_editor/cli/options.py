@@ -78,7 +78,7 @@ def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> da
     except OverflowError:
         raise ValueError(f"{text} is too far away") from None
     if there.replace(tzinfo=None, fold=0) != shown:
-        warn(f"no clock in {zone.key} shows {text}, they go forward over it: {there:%H:%M %Z} is taken")
+        warn(f"clocks in {zone.key} skip {text}: {there:%H:%M %Z} is taken")
     elif is_twice:
         warn(
             f"clocks in {zone.key} show {text} twice: the first, {there:%H:%M %Z}, is taken; "

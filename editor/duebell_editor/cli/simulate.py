@@ -71,7 +71,7 @@ def simulate(
 ) -> None:
     """It plays a copy of the queue in memory, and writes nothing. Nothing fails in it.
 
-    Attempts take as long as past ones of their action. The second column is with the changes that are given.
+    Attempts take as long as past ones of their action. The second column has the changes that are given.
     """
     try:
         found = context.editor().simulate(

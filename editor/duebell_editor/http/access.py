@@ -61,7 +61,7 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
     if token is None and ANY_HOST in allowed_hosts:
         raise InvalidSettings(
             "allowed_hosts",
-            "any name takes a token, or every web site could have its visitors read and change the queue: "
+            "any name needs a token, or every web site could have its visitors read and change the queue: "
             "name the hosts, or set a token (`duebell editor` has it from DUEBELL_EDITOR_TOKEN)",
         )
     is_fit = token is None or (len(token) >= _TOKEN_LENGTH and token.isascii() and token.isprintable())
@@ -76,7 +76,7 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
     if identity_header is not None and _SECRET.fullmatch(identity_header):
         raise InvalidSettings(
             "identity_header",
-            f"{identity_header} holds a secret, and who changed a task is shown: name another header",
+            f"{identity_header} holds a secret, and users see the author of a change: name another header",
         )
 
 

@@ -116,7 +116,7 @@ def _check_address(address: _Address, token: str | None) -> None:
     if token is None and not address.is_loopback:
         raise InvalidSettings(
             "host",
-            f"{address} can be reached from other machines, and that takes a token: `duebell editor` has it "
+            f"{address} can be reached from other machines, and that needs a token: `duebell editor` has it "
             f"from DUEBELL_EDITOR_TOKEN; or serve this machine only, on 127.0.0.1",
         )
 

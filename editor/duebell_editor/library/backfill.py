@@ -60,7 +60,7 @@ def backfill(
     if end < start:
         raise InvalidQuery("end", f"{render(end)} is before the start, {render(start)}")
     if end > now:
-        raise InvalidQuery("end", f"{render(end)} is after now: the schedule itself runs what is to come")
+        raise InvalidQuery("end", f"{render(end)} is after now: the schedule itself runs later occurrences")
     occurrences = task.recurrence.schedule.occurrences(max(start, FIRST + MILLISECOND) - MILLISECOND)
     dues = tuple(islice(takewhile(lambda due: due <= end, occurrences), MOST_BACKFILLED + 1))
     if len(dues) > MOST_BACKFILLED:

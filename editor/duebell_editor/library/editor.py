@@ -905,8 +905,7 @@ class Editor:
         """The calendars of holidays, by name. One read."""
         from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
 
-        found = self._store.read(Calendars)
-        return found.calendars if found else {}
+        return (self._store.read(Calendars) or Calendars()).calendars
 
     def delete_calendar(self, name: str) -> None:
         """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""

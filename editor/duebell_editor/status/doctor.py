@@ -112,8 +112,8 @@ def restore(backend: Backend) -> tuple[str, ...]:
     except (ClientError, BotoCoreError, LookupError) as error:
         parts = ", its target or its permission" if bell.kind is BellKind.RULE else ""
         raise AwsRefused(
-            f"{bell.kind} {quoted(bell.name)}{parts} cannot be put back: {in_brief(error)}. Let someone run "
-            f"`duebell deploy` who may change the stack"
+            f"{bell.kind} {quoted(bell.name)}{parts} cannot be put back: {in_brief(error)}. Let someone "
+            f"with rights to change the stack run `duebell deploy`"
         ) from error
 
 

@@ -157,12 +157,12 @@ def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus
         )
     if not ids:
         return status
-    several = f"{len(ids):,} recurring tasks: {quoted(ids[0])} and {len(ids) - 1:,} more"
+    several = f"{len(ids):,} recurring tasks, such as {quoted(ids[0])},"
     which = several if ids[1:] else f"the recurring task {quoted(ids[0])}"
     return status.with_problems(
         Problem(
             kind=ProblemKind.FAILING_TASKS,
-            what=f"the last occurrence failed of {which}",
+            what=f"the last occurrence of {which} failed",
             way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
         )
     )
@@ -340,7 +340,7 @@ def _rule_problems(
         or_wait = f"; or wait for the {bell.kind}'s echo at {render(echo)}" if echo else ""
         yield Problem(
             kind=ProblemKind.NOT_ARMED,
-            what=f"the {bell.kind} should have rung at {render(record.rings_at)}, and no run came of it"
+            what=f"the {bell.kind} should have rung at {render(record.rings_at)}, and no run has come since"
             if is_armed and record.rings_at
             else f"the {bell.kind} is not confirmed to be where the queue needs it",
             way_out=_DOCTOR + or_wait,
@@ -454,7 +454,7 @@ def _thorough_problems(backend: Backend, record: ArmingRecord) -> Iterator[Probl
             f"{there}: a schedule can mean different times to them",
             way_out="upgrade tzdata here (`pip install --upgrade tzdata`)"
             if here < there
-            else "`duebell deploy` gives the worker the release from here; its next run tells",
+            else "`duebell deploy` gives the worker the release from here; its next run shows it",
         )
     beyond = range(lanes, MAX_LANES)
     heads = zip(beyond, backend.parallel.all(backend.store.head, beyond), strict=True)

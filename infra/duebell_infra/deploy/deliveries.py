@@ -41,8 +41,8 @@ def merged(before: str, given: Given) -> str:
             known = ", ".join(sorted(deliveries)) or "none"
             raise InvalidDeployment(
                 "no_deliver",
-                f"no delivery {quoted(name)} was given at a deployment, but {known}; what code declares, it "
-                f"takes away",
+                f"{quoted(name)} was given at no deployment, only {known}; a delivery that code declares is "
+                f"removed in the code",
             )
     text = json.dumps(deliveries, sort_keys=True, separators=(",", ":"))
     deliveries_in(text, where="deliver")

@@ -91,7 +91,7 @@ def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
     try:
         report = editor.sync()
     except WorkerNotStarted as error:
-        say(f"sync  not brought to what the code declares, for {error}; then `duebell sync`")
+        say(f"sync  nothing was changed: {error}; then `duebell sync`")
         return
     failed = {failure.id for failure in report.failures}
     made = [step for step in report.steps if step.id not in failed]

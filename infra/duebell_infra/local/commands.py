@@ -94,7 +94,7 @@ def wait(
     state: Annotated[Path | None, _STATE] = None,
     timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How long to wait at most.")] = 60,
 ) -> None:
-    """Return when the stack that another process starts is ready; the exit status is 1 if it is late."""
+    """Wait until the stack of `duebell local` is ready. The exit status is 1 if it takes too long."""
     from .service import wait  # noqa: PLC0415
 
     folder = _state_of(context, state)
@@ -105,11 +105,11 @@ def wait(
 
 @app.command(epilog=examples("local stop"))
 def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> None:
-    """Stop the stack that `duebell local` runs, and return when what is in the queue is kept."""
+    """Stop the stack of `duebell local`. It returns when the queue is stored."""
     from .service import stop  # noqa: PLC0415
 
     folder = _state_of(context, state)
-    typer.echo(f"stopped; what is in the queue is kept in {folder}" if stop(folder) else "none is running")
+    typer.echo(f"stopped; the queue is kept in {folder}" if stop(folder) else "none is running")
 
 
 def _say_ways_in(state: Path, running: LocalStack) -> None:

@@ -125,7 +125,7 @@ def serve(
             f"MiniStack has ended by itself, and what came since it was started is lost "
             f"(see {state / 'ministack.log'})"
         )
-    say(f"stopped; what is in the queue is kept in {state}")
+    say(f"stopped; the queue is kept in {state}")
 
 
 def _greeting(stack: EmbeddedStack, state: Path, actions: str | None, url: str) -> Iterator[str]:

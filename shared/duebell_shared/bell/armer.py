@@ -120,7 +120,7 @@ class Armer(msgspec.Struct, eq=False):
             if lanes is not None and len(record.lanes) != lanes:
                 raise LanesChanged
             if any(lane >= len(record.lanes) for lane in dues):
-                raise NotArmed("the queue has fewer lanes than it had: start this process anew")
+                raise NotArmed("the queue has fewer lanes than it had: restart this process")
             return record.lowered(dues)
 
         applier = new_applier()

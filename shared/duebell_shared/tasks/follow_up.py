@@ -229,7 +229,7 @@ def no_result_of(action: str) -> InvalidTask:
 def _check_result_as(result_as: object, payload: object) -> None:
     check_name("then.result_as", result_as)
     if not isinstance(payload, dict):
-        raise InvalidTask("then.payload", "must be an object, for `result_as` names a field of it")
+        raise InvalidTask("then.payload", "must be an object: `result_as` names a field of it")
     if result_as in payload:
         raise InvalidTask(
             "then.result_as", f"names {quoted(result_as)}, which the payload has: leave it out there"

@@ -524,12 +524,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise InvalidTask("wait_for", f"names {quoted(self.id)}, a recurring task, which may never end")
         if self.members and (batch.batch or batch.id == self.id):
             raise TaskConflict(
-                f"batch {quoted(batch.id)} cannot wait for batch {quoted(self.id)}: that may wait for it"
+                f"batch {quoted(batch.id)} cannot wait for batch {quoted(self.id)}, which may wait for it"
             )
         if self.batch is not None:
             raise TaskConflict(
-                f"task {quoted(self.id)} is in batch {quoted(self.batch)}, and is in one at most: wait for "
-                f"that batch"
+                f"task {quoted(self.id)} is in batch {quoted(self.batch)} already: wait for that "
+                f"batch instead"
             )
         can = [one for one in Status if one not in {Status.RUNNING, Status.RESERVED}]
         self._must_be("wait for", can, way_out=": repeat the call later")

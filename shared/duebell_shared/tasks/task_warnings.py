@@ -24,7 +24,7 @@ class UnknownAction(UserWarning):
 
 
 class DoubtfulPayload(UserWarning):
-    """A payload does not fit its action's schema, or has a field that its type leaves out.
+    """A payload does not fit its action's schema, has a field that its type leaves out, or changes as JSON.
 
     If it does not fit, the task will fail, unless the type converts it.
     """

@@ -209,15 +209,19 @@ class Action(Generic[_P, _R]):
     def checked(self, payload: object) -> object:
         """The payload, if the function can take it. Raises InvalidTask.
 
-        Warns with DoubtfulPayload of a field that the payload's type leaves out.
+        Warns with DoubtfulPayload of a field that the payload's type leaves out, and of a pydantic value that
+        would reach the function with other values.
         """
         text = payloads.of_task(payload)
         try:
-            self._parameters.decode(text)
+            read = self._parameters.decode(text)
         except InvalidPayload as error:
             raise self._refusal(text, error) from None
         if ignored := ignored_field(payload, text, self._schema or {}, self.name):
             warn_user(ignored, DoubtfulPayload)
+        elif may_convert(type(payload)) and type(read) is type(payload) and read != payload:
+            changed = "reaches the action with other values: a field is secret, excluded, or has two names"
+            warn_user(InvalidTask("payload", changed), DoubtfulPayload)
         return payload
 
     def _refusal(self, text: str, error: InvalidPayload) -> InvalidTask:

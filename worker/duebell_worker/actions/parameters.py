@@ -10,7 +10,6 @@ from typing import Any, Self
 import msgspec
 
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task
 
 #: Reads a payload's JSON text. Raises InvalidPayload.
@@ -182,8 +181,6 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, name: str, function: Callable[..., Any]) -> Self:
         """The parameters of the function of the action `name`. Raises TypeError if they cannot be filled."""
-        if not hasattr(function, "__qualname__"):
-            raise TypeError(f"action {name!r}: {quoted(function)} is no function: write one that calls it")
         given = inspect.signature(function).parameters.values()
         positional = [one for one in given if one.kind in {one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD}]
         keyword_only = [one for one in given if one.kind is one.KEYWORD_ONLY]

@@ -250,7 +250,8 @@ class Attempts:
             return task
         if not self._lease.is_held():
             raise LeaseLost
-        if not attempt.is_ahead:  # else somebody has changed it: the queue tells when it is due
+        # Else somebody has changed it, and the queue tells when it is due; or this run has claimed it itself.
+        if not attempt.is_ahead and attempt.key not in self.under_way():
             self.not_claimed.append(attempt.key)
         return None
 

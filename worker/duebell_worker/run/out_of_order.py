@@ -53,10 +53,10 @@ class HeldTasks:
         return any(self._keys.values())
 
     def begin_read(self, now: datetime) -> None:
-        """Forget the tasks whose places have come: the read of the lanes that begins now finds them."""
+        """Forget the tasks that the read of the lanes finds which begins now: also those that were parked."""
+        released = self._lanes.released
         for keys in self._keys.values():
-            while keys and keys[0].queued <= now:
-                heapq.heappop(keys)
+            keys[:] = sorted(key for key in keys if key.queued > now and key.queued not in released)
 
     def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
         """Read the next tasks of the lanes, if some of them may be started before their places.

@@ -182,8 +182,8 @@ class _Run:
         known = known.union(*(self._trouble.skipped(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_read()
-        self._held.begin_read(now)
         self._lanes.released = self._limiter.refresh(self._lease.seen)
+        self._held.begin_read(now)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
         begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
@@ -239,7 +239,8 @@ class _Run:
 
     def _start_held(self) -> None:
         """Start tasks before their places in the line, if the limits of their actions allow it by now."""
-        if not self._held or self._attempts.is_claiming or self._is_time_to_stop:
+        attempts = self._attempts
+        if not self._held or not attempts.has_place or attempts.is_claiming or self._is_time_to_stop:
             return
         for key in self._held.take():
             if self._may_start(key, Status.SCHEDULED):

@@ -151,6 +151,11 @@ def test_another_site_can_link_to_the_page_and_not_have_the_queue_read(client: T
         assert client.get(path, headers=given).status_code == 200
 
 
+@pytest.mark.parametrize("site", ["none", "same-origin"])
+def test_an_address_that_its_visitor_types_is_answered(client: TestClient, site: str) -> None:
+    assert client.get("/api/tasks", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
 def test_mounted_in_another_application_it_is_as_guarded(editor: Editor) -> None:
     # Given an application of one's own that has it under a path
     outer = FastAPI()

@@ -61,11 +61,11 @@ def move(context: Context, id: options.Id, **given: Any) -> None:
 @with_json()
 @with_fields(*(name for name in names_of(TaskChange) if name != "due"), in_change=True)
 def update(context: Context, id: options.Id, **given: Any) -> None:
-    """The task must be scheduled or paused. Options that are not given change nothing.
+    """The task must be scheduled, paused, failed or expired. Options that are not given change nothing.
 
     A new schedule comes with its own time zone, start and end, and runs first at its next time: a rate at
-    its --start, or one interval from now. A failed or expired task can be changed before it is retried, but
-    for its schedule. `move` gives another due date.
+    its --start, or one interval from now. The schedule of a failed or expired task cannot be changed.
+    `move` gives another due date.
     """
     changes = options.fields_from(given)
     if given["timezone"]:

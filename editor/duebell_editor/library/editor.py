@@ -609,13 +609,13 @@ class Editor:
         return self._change(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update(self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]) -> Task:
-        """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
+        """Change a scheduled, paused, failed or expired task, in one step; the arguments are those of `add`.
 
         Fields that are not given stay, and None means what it means for `add`: `end=None` is no end,
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
         holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
         is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
-        A failed or expired task can be changed before it is retried, but for its schedule.
+        The schedule of a failed or expired task cannot be changed.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
         return self._change(Verb.UPDATE, id, self._updated(changes), rev)

@@ -241,8 +241,8 @@ _DUE = Field(
 )
 _SCHEDULE = Field(
     kind=_kind("text"), title="Schedule",
-    means="When it recurs: rate(2 hours), cron(0 9 ? * MON-FRI *) as AWS has it, five cron fields, or at(…); in "
-    "UTC unless a time zone is given",
+    means="When it recurs: rate(2 hours), cron(0 9 ? * MON-FRI *) as AWS has it, five cron fields, or at(…); "
+    "in UTC unless a time zone is given",
     default=NODEFAULT, stored="schedule", named="expression", goes="recurring",
 )
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
@@ -44,7 +45,7 @@ class Hosted(World):
                 process.drain()
 
         for one in (process._backend, process._worker.backend):
-            object.__setattr__(one, "sleep", sleep)
+            force_setattr(one, "sleep", sleep)
         return process
 
     def goes_on(self) -> None:

@@ -3,13 +3,12 @@
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from duebell import Editor, Settings
 from duebell_infra import cli, commands
@@ -73,8 +72,8 @@ def tzdata(deployer: Deployer, tmp_path: Path) -> Scene:
     deployer.run()
 
     def older(record: Any) -> Any:
-        last_run = msgspec.structs.replace(record.last_run, tzdata="1999a")
-        return msgspec.structs.replace(record, last_run=last_run)
+        last_run = replace(record.last_run, tzdata="1999a")
+        return replace(record, last_run=last_run)
 
     swap(backend_of(deployer), older)
     yield {}

@@ -87,6 +87,8 @@ class HeldTasks:
     def take(self) -> Iterator[QueueKey]:
         for action, keys in self._keys.items():
             for _ in range(min(self._limiter.free(action), len(keys))):
+                if not self._attempts.has_place:
+                    return
                 yield heapq.heappop(keys)
 
     def next_start(self) -> datetime:

@@ -239,8 +239,7 @@ class _Run:
 
     def _start_held(self) -> None:
         """Start tasks before their places in the line, if the limits of their actions allow it by now."""
-        attempts = self._attempts
-        if not self._held or not attempts.has_place or attempts.is_claiming or self._is_time_to_stop:
+        if not self._held or self._attempts.is_claiming or self._is_time_to_stop:
             return
         for key in self._held.take():
             if self._may_start(key, Status.SCHEDULED):
@@ -248,8 +247,6 @@ class _Run:
                 self._lease.quiet.pop(key.lane, None)
                 self._lease.heads = None
                 self._attempts.start(key, Status.SCHEDULED, is_ahead=True)
-            if not self._attempts.has_place:
-                return
 
     @property
     def _is_time_to_stop(self) -> bool:

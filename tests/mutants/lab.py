@@ -1,4 +1,4 @@
-"""Where mutants live: a copy of the source and its tests, in which one piece at a time is broken."""
+"""The lab of the mutants: a copy of the source and its tests, in which one piece at a time is broken."""
 
 import os
 import shlex

@@ -294,7 +294,7 @@ def test_what_cannot_be_a_batch_or_in_one_is_refused(scene: Scene) -> None:
             InvalidTask,
             r"tasks\[1\].dew: is not a field",
         ),
-        (lambda: editor.reserve(**scene.task(batch="b")), InvalidTask, "batch: cannot be combined with"),
+        (lambda: editor.reserve(**scene.task(batch="b")), InvalidTask, "batch: .* with a reservation"),
         (lambda: editor.resume("b"), TaskConflict, "it is blocked"),
     ):
         with pytest.raises(error, match=words):

@@ -1,4 +1,4 @@
-"""Limits of actions: what is over waits, in its order, and costs other actions nothing."""
+"""Limits of actions: excess tasks wait in their order, and cost other actions nothing."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -118,8 +118,8 @@ class Waits:
         """`lease` and `attempts` are those of the run.
 
         go_on_with  is called with each task that is in the queue again after an attempt
-        start_held  starts tasks that waited for a limit; called after attempts have ended, and at `next_start`
-        next_start  returns the time at which a rate may let the next of these start
+        start_held  starts tasks that wait for a limit, after attempts have ended and at `next_start`
+        next_start  returns the time at which a rate may let one of these tasks start
         """
         self._context = context
         self._lease = lease

@@ -36,7 +36,7 @@ from .history import (
     latest,
 )
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
-from .status import Status
+from .status import FINISHED, Status
 
 #: Places that a mark names at most.
 MAX_WITHOUT = 20
@@ -348,7 +348,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def has_ended(self) -> bool:
         """True if it does not go on by itself. A recurring task that owes a follow-up does."""
-        return self.status.is_finished and not (self.owes and self.owes.queued)
+        return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property
     def can_wait(self) -> bool:

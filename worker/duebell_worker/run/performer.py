@@ -99,7 +99,9 @@ class Performer:
                 claimed.append(attempt)
             else:
                 attempt.set_over(task if isinstance(task, BaseException) else None)
-        self.limiter.take(self._with_calendars(claimed))
+        if any(attempt.stored[0].recurrence for attempt in claimed):
+            claimed = self._with_calendars(claimed)
+        self.limiter.take(claimed)
 
     def _with_calendars(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Give the schedules of these tasks their calendars; give back a task if they cannot be read."""

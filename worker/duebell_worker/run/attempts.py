@@ -250,7 +250,8 @@ class Attempts:
             return task
         if not self._lease.is_held():
             raise LeaseLost
-        # Else somebody has changed it, and the queue tells when it is due; or this run has claimed it itself.
+        # If it was started ahead, somebody has changed it, and the queue tells when it is due. If it is under
+        # way, this run itself has claimed it.
         if not attempt.is_ahead and attempt.key not in self.under_way():
             self.not_claimed.append(attempt.key)
         return None

@@ -1,9 +1,9 @@
-"""Forecasts of a queue, and what they assume unless it is given."""
+"""Forecasts of a queue, and their default assumptions."""
 
 #: The worker: actions that a run has under way at a time, and its memory in MB.
 CONCURRENCY, MEMORY = 16, 512
 
-#: The bounds of these; those of the memory are Lambda's.
+#: The bounds of both. Lambda sets the bounds of the memory.
 MOST_CONCURRENCY = 10_000
 LEAST_MEMORY, MOST_MEMORY = 128, 10_240
 

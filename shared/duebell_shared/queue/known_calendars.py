@@ -23,7 +23,7 @@ class KnownCalendars:
         self._calendars: Mapping[str, Calendar] = {}
 
     def named(self, name: str) -> Calendar:
-        """The calendar of this name. Raises InvalidSchedule, and what reads raise."""
+        """The calendar of this name. Raises InvalidSchedule, and errors of the store."""
         self._refresh(at_once=True)
         if found := self._calendars.get(name):
             return found
@@ -32,7 +32,7 @@ class KnownCalendars:
         raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
 
     def attach(self, task: Task) -> bool:
-        """Give the task's schedule its calendar; false if that does not exist. Raises what reads raise."""
+        """Give the task's schedule its calendar; false if there is none. Raises errors of the store."""
         schedule = task.recurrence.schedule if task.recurrence else None
         if schedule is None or not schedule.calendar:
             return True

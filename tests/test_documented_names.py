@@ -148,7 +148,7 @@ def test_every_public_name_stands_in_the_reference_once() -> None:
     assert sorted(names) == sorted(duebell.__all__)
 
 
-def test_the_diagram_of_states_has_each_status_but_cancelled_which_the_text_below_explains() -> None:
+def test_the_diagram_of_states_has_each_status_but_cancelled() -> None:
     page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     [diagram] = re.findall(r"stateDiagram-v2\n(.*?)```", page, re.DOTALL)
     shown = {*re.findall(r"[a-z]+(?= -->)|(?<=--> )[a-z]+", diagram)}

@@ -11,6 +11,7 @@ from duebell import Editor, InvalidQuery, Settings
 from duebell.http import create_app
 from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.arming import ArmingRecord
 from tests.cli.program import Duebell, lines
 from tests.support import Clock
@@ -83,14 +84,14 @@ def test_a_ring_that_is_lost_meanwhile_stays(
 ) -> None:
     # Given that another ring is lost just after the rule was read
     send(session, "duebell-lost-rings", "first")
-    verify = backend.armer.verify
+    verify = Armer.verify
 
-    def verify_and_lose() -> ArmingRecord:
-        record = verify()
+    def verify_and_lose(armer: Armer) -> ArmingRecord:
+        record = verify(armer)
         send(session, "duebell-lost-rings", "second")
         return record
 
-    monkeypatch.setattr(type(backend.armer), "verify", staticmethod(verify_and_lose))
+    monkeypatch.setattr(Armer, "verify", verify_and_lose)
     # Then its message is not deleted with the first
     assert duebell("dead-letters", "--redrive", "lost-rings").out == "redriven: 1\n"
     assert bodies(session, "duebell-lost-rings") == ["second"]

@@ -188,6 +188,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["simulate", "--until", "soon"], "soon is not an ISO-8601 date and time"),
         (["simulate", "--until", "1h", "--limit", "mail"], "--limit 'mail' has no ="),
         (["simulate", "--until", "1h", "--limit", "mail=many"], "--limit 'many' is no limit"),
+        (["simulate", "--until", "1h", "--memory", "64"], "--memory: must be 128 to 10240, not 64"),
         (["simulate", "--until", "100d"], "within 62 days from now, not 100 days"),
         (["calendar", "import"], "NAME: is missing"),
         (["calendar", "list", "de"], "NAME: cannot be combined with list"),

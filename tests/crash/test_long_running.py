@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import force_setattr
+from msgspec.structs import replace
 
 from duebell import Worker
 from duebell_infra.testing import InlinePool
@@ -33,19 +33,18 @@ class Hosted(World):
 
     def process(self, *, dies_at: int | None = None) -> Process:
         """A process that may die at a call, and is told to end when it sleeps until the end."""
-        self.backend = self.processes.connect(self.clock, dies_at=dies_at, moment=self.moment)
-        worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
-        self.actions(worker)
-        # It looks seldom, so that most of its calls are of runs
-        process = Process(worker, look_every=MINUTE, drain_for=20 * SECOND)
 
         def sleep(seconds: float) -> None:
             self.clock.sleep(seconds)
             if self.clock.now >= NOON + END:
                 process.drain()
 
-        for one in (process._backend, process._worker.backend):
-            force_setattr(one, "sleep", sleep)
+        connected = self.processes.connect(self.clock, dies_at=dies_at, moment=self.moment)
+        self.backend = replace(connected, sleep=sleep)
+        worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
+        self.actions(worker)
+        # It looks seldom, so that most of its calls are of runs
+        process = Process(worker, look_every=MINUTE, drain_for=20 * SECOND)
         return process
 
     def goes_on(self) -> None:

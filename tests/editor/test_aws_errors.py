@@ -61,7 +61,7 @@ def test_elsewhere_it_is_not() -> None:
     assert way_out(None) == ""
 
 
-def test_without_credentials_it_is_said_where_to_give_them() -> None:
+def test_an_error_without_credentials_names_the_variables_to_set() -> None:
     with (
         pytest.raises(
             DeployFailed, match="Unable to locate credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID"

@@ -16,6 +16,7 @@ from duebell import (
     TaskExists,
     Verb,
 )
+from duebell_shared.bell.armer import Armer
 from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -115,7 +116,7 @@ def test_a_call_that_died_before_it_armed_arms_when_another_process_repeats_it(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(scheduler.backend.armer), step, die)
+        patch.setattr(Armer, step, die)
         with pytest.raises(SystemExit):
             CALLS[call](scheduler.editor)
     with suppress(TaskConflict, TaskExists):

@@ -11,6 +11,7 @@ from duebell import Editor
 from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
 from duebell_infra.errors import DeployFailed
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.errors import NotArmed
@@ -128,18 +129,18 @@ def test_arming_by_a_bell_does_not_take_the_other_ones_word(
     settings = Settings(bell=BellKind.SCHEDULE)
     backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
     # Given an editor that confirms the rule while the queue is armed by the schedule
-    verified = backend.armer.verify
+    verify = Armer.verify
     looks: list[None] = []
 
-    def verify() -> Any:
+    def look(armer: Armer) -> Any:
         looks.append(None)
-        return backend.armer.read() if len(looks) == 1 else verified()
+        return armer.read() if len(looks) == 1 else verify(armer)
 
-    monkeypatch.setattr(type(backend.armer), "verify", lambda _: verify())
+    monkeypatch.setattr(Armer, "verify", look)
     arm_by(backend)
     assert (len(looks), schedule()) == (2, rule())
     # And one that others set each time is given up on
-    monkeypatch.setattr(type(backend.armer), "verify", type(backend.armer).read)
+    monkeypatch.setattr(Armer, "verify", Armer.read)
     session.client("scheduler").update_schedule(
         Name="duebell",
         ScheduleExpression=FAR_SENTINEL,

@@ -105,7 +105,7 @@ def test_each_feature_can_be_rehearsed(name: str) -> None:
 
 
 @pytest.mark.parametrize("action", ["limited", "polls"])
-def test_what_keeps_a_run_busy_lets_no_more_time_pass_than_was_said(action: str) -> None:
+def test_a_busy_run_lets_no_more_time_pass_than_was_said(action: str) -> None:
     # Given more tasks than a limit allows in that time, or one that is put off for a second, for ever
     worker, started = Worker(), list[datetime]()
     rehearsal = Rehearsal(worker)

@@ -17,7 +17,7 @@ from .source import PACKAGES, ROOT, place_of
 
 __all__ = ["Lab", "failures"]
 
-#: What is not copied: history, installations, and what tests and builds leave.
+#: The copy has no history, no installations, and no files that tests and builds leave.
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv*", ".mutants", ".hypothesis", ".*_cache", "__pycache__", "node_modules"
 )

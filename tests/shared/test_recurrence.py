@@ -178,7 +178,7 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
     assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
 
 
-def test_one_that_is_moved_while_paused_stays_paused_and_delays_no_other() -> None:
+def test_a_task_that_is_moved_while_paused_stays_paused_and_delays_no_other() -> None:
     task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
     assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
     assert task.resumed(now=NOON).queued == NOON + 2 * HOUR

@@ -8,7 +8,7 @@ import pytest
 from duebell_worker.run.lanes import Batcher
 
 
-def test_what_comes_while_two_calls_are_under_way_goes_together_and_no_more_than_fits() -> None:
+def test_items_that_come_during_two_calls_share_the_next_calls_up_to_their_most() -> None:
     # Given a call during which others come
     calls: list[list[int]] = []
 
@@ -31,7 +31,7 @@ def test_what_comes_while_two_calls_are_under_way_goes_together_and_no_more_than
     assert calls[-1] == [10]
 
 
-def test_beside_a_call_that_is_under_way_only_full_ones_are_made_where_that_is_asked_for() -> None:
+def test_with_fills_only_full_calls_are_made_beside_another() -> None:
     # Given a call during which others come, a few at a time
     calls: list[list[int]] = []
 
@@ -52,7 +52,7 @@ def test_beside_a_call_that_is_under_way_only_full_ones_are_made_where_that_is_a
     assert calls[-1] == [7]
 
 
-def test_what_threads_bring_at_the_same_moment_goes_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_of_threads_at_the_same_moment_share_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a thread that pauses before its call, and others that bring theirs meanwhile
     calls: list[list[int]] = []
     gathered = Batcher(calls.append, most=25, side_by_side=1)

@@ -76,6 +76,20 @@ def declare(worker: Worker, starts: list[datetime], clock: Clock, **limit: Any) 
     worker.action("mail", **limit)(lambda: starts.append(clock.now))
 
 
+def declare_slow(
+    worker: Worker, stage: Stage, clock: Clock, takes: float, **limit: Any
+) -> list[tuple[str, datetime]]:
+    """Declare `mail`, whose attempts take these seconds. Returns its starts: task and time."""
+    starts: list[tuple[str, datetime]] = []
+
+    @worker.action("mail", **limit)
+    def mail(payload: object, task: Task) -> None:
+        starts.append((task.id, clock.now))
+        stage.sleep(takes)
+
+    return starts
+
+
 def test_attempts_are_started_at_the_rate_after_a_burst_of_a_second(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:
@@ -336,13 +350,7 @@ def test_a_rate_is_kept_in_order_however_long_the_attempts_take(
 ) -> None:
     # Given more tasks than may start at once, the first two of the same moment
     worker = Worker(backend=backend, pool=stage, concurrency=32)
-    starts: list[tuple[str, datetime]] = []
-
-    @worker.action("mail", per_second=2)
-    def mail(payload: object, task: Task) -> None:
-        starts.append((task.id, clock.now))
-        stage.sleep(takes)
-
+    starts = declare_slow(worker, stage, clock, takes, per_second=2)
     dues = [NOON - SECOND, *(NOON - SECOND + n * timedelta(milliseconds=1) for n in range(19))]
     editor.add_many(
         {"action": "mail", "due": due, "id": f"mail-{n:02}", "priority": n if n < 2 else None}
@@ -359,19 +367,12 @@ def test_tasks_that_wait_take_no_more_than_the_places_of_the_run(
     editor: Editor, backend: Backend, clock: Clock, stage: Stage
 ) -> None:
     worker = Worker(backend=backend, pool=stage, concurrency=3)
-    under_way, most = 0, 0
-
-    @worker.action("mail", per_second=0.5)
-    def mail() -> None:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        stage.sleep(60)
-        under_way -= 1
-
+    starts = declare_slow(worker, stage, clock, 60, per_second=0.5)
     add(editor, 12)
     assert worker.run(time_left=10 * MINUTE).done == 12
-    assert most == 3
+    assert [at for _, at in starts] == [
+        NOON + minute * MINUTE + second * SECOND for minute in range(4) for second in (0, 2, 4)
+    ]
 
 
 def test_a_raised_rate_is_used_while_attempts_are_under_way(
@@ -379,12 +380,7 @@ def test_a_raised_rate_is_used_while_attempts_are_under_way(
 ) -> None:
     # Given a line of minutes, and an attempt that takes as long
     worker = Worker(backend=backend, pool=stage, concurrency=32)
-    starts: list[tuple[str, datetime]] = []
-
-    @worker.action("mail", per_second=0.1)
-    def mail(payload: object, task: Task) -> None:
-        starts.append((task.id, clock.now))
-        stage.sleep(20)
+    starts = declare_slow(worker, stage, clock, 20, per_second=0.1)
 
     @worker.action("act")
     def act() -> None:
@@ -409,21 +405,16 @@ def test_tasks_that_wait_are_started_while_the_run_is_busy_with_others(
 ) -> None:
     # Given tasks that wait for the rate, and more others than the run has places for
     worker = Worker(backend=backend, pool=stage, concurrency=4)
-    starts: list[str] = []
+    starts = declare_slow(worker, stage, clock, 0, per_second=0.5)
     worker.action("act")(lambda: stage.sleep(1))
-
-    @worker.action("mail", per_second=0.5)
-    def mail(payload: object, task: Task) -> None:
-        starts.append(task.id)
-        assert clock.now < NOON + 15 * SECOND
-
     add(editor, 5)
     clock.advance(SECOND)
     editor.add_many({"action": "act", "due": timedelta(0)} for _ in range(100))
 
     # Then they are started in their order, before the others are done
     assert worker.run(time_left=5 * MINUTE).done == 105
-    assert starts == [f"mail-{n}" for n in range(5)]
+    assert [id for id, _ in starts] == [f"mail-{n}" for n in range(5)]
+    assert starts[-1][1] < NOON + 15 * SECOND
     assert clock.now > NOON + 25 * SECOND
 
 
@@ -530,7 +521,7 @@ def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
     assert worker.run(time_left=MINUTE).done == 1
 
 
-def test_a_run_that_leaves_for_more_lanes_starts_none_that_waits_in_it(
+def test_a_run_that_leaves_for_more_lanes_starts_no_task_that_waits_in_it(
     editor: Editor, backend: Backend, clock: Clock, stage: Stage
 ) -> None:
     # Given a task that waits in the run for another one, while the queue is to get more lanes

@@ -106,7 +106,7 @@ def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted
     assert {hosted.editor.get(f"mail-{n}").attempt for n in range(30)} == {1}
 
 
-def test_what_a_process_put_back_for_a_pause_is_started_once(hosted: Hosted, log: Log) -> None:
+def test_tasks_that_a_process_put_back_for_a_pause_are_started_once(hosted: Hosted, log: Log) -> None:
     # Given a process that has put tasks back because their action was paused, and has other work
     hosted.worker = Worker(backend=hosted.backend, pool=hosted.stage, concurrency=4)
     hosted.process = Process(hosted.worker, look_every=SECOND, drain_for=MINUTE)

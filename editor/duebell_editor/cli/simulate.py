@@ -8,13 +8,7 @@ import typer
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.simulation import (
-    CONCURRENCY,
-    LEAST_MEMORY,
-    MEMORY,
-    MOST_CONCURRENCY,
-    MOST_MEMORY,
-)
+from duebell_editor.simulation import CONCURRENCY, MEMORY
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
@@ -61,13 +55,8 @@ def simulate(
     flatten: Annotated[
         bool, flag("--flatten", "Find spreads of recurring tasks that halve the peak.")
     ] = False,
-    concurrency: Annotated[
-        int, option("--concurrency", "N", "Actions that a run has at a time.", min=1, max=MOST_CONCURRENCY)
-    ] = CONCURRENCY,
-    memory: Annotated[
-        int,
-        option("--memory", "MB", "The worker's memory, for the cost.", min=LEAST_MEMORY, max=MOST_MEMORY),
-    ] = MEMORY,
+    concurrency: Annotated[int, option("--concurrency", "N", f"{CONCURRENCY.means}.")] = CONCURRENCY.default,
+    memory: Annotated[int, option("--memory", "MB", f"{MEMORY.means}.")] = MEMORY.default,
 ) -> None:
     """It plays a copy of the queue in memory, and writes nothing. Nothing fails in it.
 

@@ -22,14 +22,7 @@ from starlette.exceptions import HTTPException
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
-from duebell_editor.simulation import (
-    CONCURRENCY,
-    LEAST_MEMORY,
-    LISTED_STARTS,
-    MEMORY,
-    MOST_CONCURRENCY,
-    MOST_MEMORY,
-)
+from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY, Assumed
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import (
     LEAST_PER_SECOND,
@@ -393,6 +386,12 @@ _Until = create_model(
 )
 
 
+def _assumed(number: Assumed) -> Any:
+    return Field(
+        default=number.default, strict=True, ge=number.least, le=number.most, description=number.means
+    )
+
+
 class Proposal(_Until):  # type: ignore[misc, valid-type]
     """The end of the simulation, and changes to simulate; nothing is changed."""
 
@@ -406,20 +405,8 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     flatten: bool = Field(
         default=False, strict=True, description="Spread recurring tasks so that the peak halves, and say how"
     )
-    concurrency: int = Field(
-        default=CONCURRENCY,
-        strict=True,
-        ge=1,
-        le=MOST_CONCURRENCY,
-        description="Actions that a run has at a time",
-    )
-    memory: int = Field(
-        default=MEMORY,
-        strict=True,
-        ge=LEAST_MEMORY,
-        le=MOST_MEMORY,
-        description="The worker's memory in MB",
-    )
+    concurrency: int = _assumed(CONCURRENCY)
+    memory: int = _assumed(MEMORY)
     most_starts: int = Field(
         default=LISTED_STARTS, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
     )

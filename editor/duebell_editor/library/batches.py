@@ -118,15 +118,17 @@ class Joiner:
         stored = self._backend.parallel(
             lambda task: self._adder.add(task.reserved(uuid4().hex, until=until), policy).task, tasks
         )
-        outcomes: dict[str, Task | DuebellError] = {
-            # A task for which the rule could not be set is only reserved.
-            task.id: AwsUnavailable(f"task {quoted(task.id)} is not added yet: {one.__cause__}")
-            if isinstance(one, NotArmed)
-            else one
-            for task, one in zip(tasks, stored, strict=True)
-            if isinstance(one, DuebellError)
-        }
-        confirmed = [TaskWrite(one, one.confirmed()) for one in stored if isinstance(one, Task)]
+        outcomes: dict[str, Task | DuebellError] = {}
+        confirmed: list[TaskWrite] = []
+        for task, one in zip(tasks, stored, strict=True):
+            if isinstance(one, Task):
+                confirmed.append(TaskWrite(one, one.confirmed()))
+            elif isinstance(one, NotArmed):  # the task is only reserved
+                outcomes[task.id] = AwsUnavailable(
+                    f"task {quoted(task.id)} is not added yet: {one.__cause__}"
+                )
+            else:
+                outcomes[task.id] = one
         if confirmed:
             self._change(
                 id,

@@ -29,14 +29,7 @@ from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, timeline
-from duebell_editor.simulation import (
-    CONCURRENCY,
-    LEAST_MEMORY,
-    LISTED_STARTS,
-    MEMORY,
-    MOST_CONCURRENCY,
-    MOST_MEMORY,
-)
+from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
 from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
@@ -287,8 +280,8 @@ class Editor:
         spread: Mapping[str, timedelta] | None = None,
         precision: Precision | str | None = None,
         flatten: bool = False,
-        concurrency: int = CONCURRENCY,
-        memory: int = MEMORY,
+        concurrency: int = CONCURRENCY.default,
+        memory: int = MEMORY.default,
         most_starts: int = LISTED_STARTS,
     ) -> "Simulation":
         """Forecast the queue as it is, and with these changes. It assumes that nothing fails.
@@ -320,9 +313,9 @@ class Editor:
             spread=spread,
             precision=precision,
             flatten=flatten,
-            concurrency=check_limit(concurrency, field="concurrency", most=MOST_CONCURRENCY),
-            memory=check_limit(memory, field="memory", least=LEAST_MEMORY, most=MOST_MEMORY),
-            most_starts=check_limit(most_starts, field="most_starts", most=1_000_000),
+            concurrency=concurrency,
+            memory=memory,
+            most_starts=most_starts,
         )
 
     def worker(self) -> WorkerDescription | None:

@@ -15,7 +15,7 @@ from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.follow_up import no_result_of
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction, warn_user
-from duebell_shared.tasks.worker_record import WorkerRecord
+from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -109,8 +109,7 @@ class KnownWorker:
             return None
         action = worker.action(task.action)
         if action is None:
-            unknown = unknown_action(task.action, [one.name for one in worker.actions])
-            return _Problem(unknown, UnknownAction) if self._record.is_all else None
+            return _Problem(_unknown(task.action, worker), UnknownAction) if self._record.is_all else None
         if task.then and task.then.result_as and not action.keeps_result:
             return _Problem(no_result_of(action.name))
         if not action.schema or task.payload_dropped is not None:
@@ -131,8 +130,16 @@ class KnownWorker:
             self._is_told = True
 
 
-def unknown_action(name: str, names: list[str]) -> InvalidTask:
-    """The error for an action that the worker, which has these, does not have."""
+def check_is_known(action: str, record: WorkerRecord | None) -> None:
+    """Raise InvalidTask for an action that the worker does not have, as far as that is known."""
+    worker = record.known if record else None
+    if record and worker and record.is_all and not worker.action(action):
+        raise _unknown(action, worker)
+
+
+def _unknown(name: str, worker: WorkerDescription) -> InvalidTask:
+    """The error for an action that the worker does not have."""
+    names = [one.name for one in worker.actions]
     known = ", ".join(names[:_MOST_NAMES]) or "none at all"
     more = f" and {len(names) - _MOST_NAMES:,} more" if names[_MOST_NAMES:] else ""
     if near := did_you_mean(name, names):

@@ -12,7 +12,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_name, is_reserved
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .known_worker import unknown_action
+from .known_worker import check_is_known
 
 
 def set_limit(
@@ -38,7 +38,7 @@ def set_limit(
         known = limits or Limits()
         before = known.overrides.get(action)
         if not before:
-            _check_is_known(action, record)
+            check_is_known(action, record)
         wanted = replace(Limit().under(before), **{name: getattr(checked, name) for name in changes})
         semaphore, now = store.read(Semaphore, action), backend.clock()
         line = max(semaphore.line, semaphore.late) if semaphore else now
@@ -62,9 +62,3 @@ def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | Non
     except (AwsError, NotArmed, NotDeployed) as error:
         raise not_armed_for("the limit is stored", error) from error
     backend.armer.start_run_if_late(record)
-
-
-def _check_is_known(action: str, record: WorkerRecord | None) -> None:
-    worker = record.known if record else None
-    if record and worker and record.is_all and not worker.action(action):
-        raise unknown_action(action, [one.name for one in worker.actions])

@@ -1,11 +1,21 @@
-"""Forecasts of a queue, and their default assumptions."""
+"""Forecasts of a queue, and the numbers that they assume unless others are given."""
 
-#: The worker: actions that a run has under way at a time, and its memory in MB.
-CONCURRENCY, MEMORY = 16, 512
+from typing import NamedTuple
 
-#: The bounds of both. Lambda sets the bounds of the memory.
-MOST_CONCURRENCY = 10_000
-LEAST_MEMORY, MOST_MEMORY = 128, 10_240
+
+class Assumed(NamedTuple):
+    """A number that a forecast assumes, its meaning and its bounds."""
+
+    means: str
+    default: int
+    least: int
+    most: int
+
+
+CONCURRENCY = Assumed("Actions that a run has at a time", 16, least=1, most=10_000)
+
+#: The bounds are Lambda's.
+MEMORY = Assumed("The worker's memory in MB, for the cost", 512, least=128, most=10_240)
 
 #: The starts that a forecast lists.
 LISTED_STARTS = 100

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from duebell_editor.library.known_worker import unknown_action
-from duebell_editor.listing.filters import check_choice, check_flag, check_instant
+from duebell_editor.library.known_worker import check_is_known
+from duebell_editor.listing.filters import check_choice, check_flag, check_instant, check_limit
 from duebell_editor.status.action_limits import declared_limit
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import HEAD_START
@@ -37,6 +37,7 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
+from . import CONCURRENCY, MEMORY
 from .cost import measured, run_cost
 from .playing import Conditions, Played, Start
 
@@ -175,7 +176,10 @@ def simulate(
     memory: int,
     most_starts: int,
 ) -> Simulation:
-    """Do what `Editor.simulate` does, with tasks and numbers that are checked."""
+    """Do what `Editor.simulate` does, with tasks that are checked."""
+    for name, given, number in (("concurrency", concurrency, CONCURRENCY), ("memory", memory, MEMORY)):
+        check_limit(given, field=name, least=number.least, most=number.most)
+    check_limit(most_starts, field="most_starts", most=1_000_000)
     proposed = _limits_of(limits, pause)
     spreads = {check_name("spread", id): checked("spread", one) for id, one in _mapping("spread", spread)}
     wanted = None if precision is None else check_choice("precision", precision, Precision)
@@ -187,10 +191,8 @@ def simulate(
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
     worker = backend.store.read(WorkerRecord)
     of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
-    if worker and worker.is_all and worker.known:
-        named = [one.name for one in worker.known.actions]
-        for action in proposed.keys() - {*of_now, *named}:
-            raise unknown_action(action, named)
+    for action in proposed.keys() - of_now.keys():
+        check_is_known(action, worker)
     took = _durations(queue, len(record.lanes), tasks)
     head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
     conditions_now = Conditions(

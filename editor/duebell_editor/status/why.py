@@ -85,7 +85,7 @@ _STOPS_ALL = {
 }
 
 #: Milliseconds: a shorter part would be 0.0 seconds.
-WORTH_SAYING = 50
+_WORTH_SAYING = 50
 
 #: The parts of lateness, in words.
 _PARTS = {
@@ -161,23 +161,23 @@ def _started(task: Task, started_at: datetime) -> Why:
     """Explain the lateness of the last attempt."""
     lateness_ms = task.lateness_ms or 0
     delay_ms = (started_at - task.due) // MILLISECOND - lateness_ms
-    delay_ms = delay_ms if delay_ms >= WORTH_SAYING else 0  # both are rounded
+    delay_ms = delay_ms if delay_ms >= _WORTH_SAYING else 0  # both are rounded
     parts = asdict(task.lateness).items() if task.lateness else ()
-    words = [f"{seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
-    words += [f"{seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= WORTH_SAYING]
+    words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
+    words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= _WORTH_SAYING]
     is_expired = task.status is Status.EXPIRED
     began = "it expired, because a run reached it at" if is_expired else "its last attempt started at"
-    began = f"{began} {render(started_at)}, {seconds(delay_ms + lateness_ms)} after it was due"
+    began = f"{began} {render(started_at)}, {_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,
         cause=WaitCause.NEVER_STARTED if is_expired and not task.attempt else WaitCause.STARTED,
-        what=": ".join(filter(None, [began, ", ".join(words)])),
+        what=f"{began}: {', '.join(words)}" if words else began,
         delay_ms=delay_ms,
         lateness=task.lateness,
     )
 
 
-def seconds(milliseconds: float) -> str:
+def _seconds(milliseconds: float) -> str:
     """A length of time in words: `1,234.5 s`."""
     return f"{milliseconds / 1000:,.1f} s"
 
@@ -233,7 +233,7 @@ def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
         return Why(id=task.id, cause=WaitCause.RETRY, what=what)
     if task.snoozes:
         return Why(id=task.id, cause=WaitCause.SNOOZED, what=f"its action has put it off until {at}")
-    put_off = seconds((queued - task.due) / MILLISECOND)
+    put_off = _seconds((queued - task.due) / MILLISECOND)
     spread = f", {put_off} after its due date, by its spread" if task.spread else ""
     return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"it is not due yet: {at}{spread}")
 

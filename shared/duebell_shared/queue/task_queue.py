@@ -131,8 +131,7 @@ class Queue:
 
     def known(self, task: Task) -> Task:
         """The task; its schedule is given its calendar, if it has one."""
-        if task.recurrence and task.recurrence.schedule.calendar:
-            self._backend.calendars.attach(task)
+        self._backend.attach_calendar(task)
         return task
 
     def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:

@@ -9,6 +9,7 @@ import pytest
 from duebell import NewTask, NotArmed, Task, TaskExists, Worker
 from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
+from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.places import lane_of
@@ -200,19 +201,19 @@ def test_what_is_done_while_many_are_added_and_lanes_too_is_done_once(
     # Given tasks that are due at once, added by an editor that knows fewer lanes
     scheduler = Scheduler.start(Settings(history=history))
     scheduler.editor.ensure_armed()
-    old, runs, lower = stale(scheduler), Counter[str](), scheduler.backend.armer.lower
+    old, runs = stale(scheduler), Counter[str]()
     worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda _, task: runs.update([task.id]))
 
-    def relaned_and_run(dues: Any, *, lanes: int | None = None) -> Any:
+    def relaned_and_run(armer: Armer, dues: Any, *, lanes: int | None = None) -> Any:
         monkeypatch.undo()
         relane(scheduler.backend, TO)
         scheduler.clock.advance(timedelta(minutes=3))
         assert worker.run().done
-        return lower(dues, lanes=lanes)
+        return armer.lower(dues, lanes=lanes)
 
     # When the queue is given more and a run has had the tasks before they are armed for
-    monkeypatch.setattr(type(scheduler.backend.armer), "lower", staticmethod(relaned_and_run))
+    monkeypatch.setattr(Armer, "lower", relaned_and_run)
     ids = misplaced()[:3]
     old.add_many(NewTask(action="act", due=timedelta(0), id=id) for id in ids)
     scheduler.clock.advance(timedelta(minutes=5))

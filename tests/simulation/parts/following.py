@@ -140,8 +140,8 @@ def _changed(task: Task, follow_up: Task) -> Iterator[str]:
 def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> Iterator[str]:
     """The follow-ups that were started before their task, or sooner after it than was asked for.
 
-    An attempt whose process died just before it has failed without a start: then nothing can be compared, if
-    the task recurs, or if it was added anew later and its first start belongs to that.
+    A process that dies just before an attempt leaves a failure without a start. Then a follow-up cannot be
+    compared if its task recurs, or if the first start of its task came after that was added anew.
     """
     recurring = {task.id for task in tasks if task.recurrence}
     created = {task.id: task.created_at for task in tasks}

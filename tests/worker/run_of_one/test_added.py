@@ -7,6 +7,7 @@ import pytest
 
 from duebell import Editor, Worker
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Armer
 from tests.support import Clock
 from tests.worker.memory import in_lane
 from tests.worker.run_of_one.scene import DUE, HOUR, NEXT, Costs, CountingStore, at_release
@@ -58,7 +59,7 @@ def test_a_task_that_is_written_before_the_lanes_are_free_and_armed_after_that_i
     # Given an editor between its write of a task and its look at the record, while the lanes are given back
     def write() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(type(backend.armer), "lower", lambda *_, **__: backend.armer.read())
+            patch.setattr(Armer, "lower", lambda armer, *_, **__: armer.read())
             editor.add("act", due=NEXT, id="b")
 
     editor.add("act", due=DUE, id="a")

@@ -8,6 +8,7 @@ import pytest
 
 from duebell import Editor, Retry, Status, Worker
 from duebell_shared.backend import Backend
+from duebell_shared.bell.armer import Armer
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey, Task
@@ -120,7 +121,7 @@ def test_a_task_that_an_editor_changed_while_it_ran_and_died_before_it_lowered(
     @worker.action("act")
     def act() -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(type(backend.armer), "lower", die)
+            patched.setattr(Armer, "lower", die)
             with pytest.raises(Died):
                 changes[how]()
         died.append(how)

@@ -164,7 +164,7 @@ def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
 
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))
 def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> Json:
-    """Scheduled and running tasks by when they run next; others when their status is asked for.
+    """The tasks in the queue by when they run next: scheduled, running and reserved ones. Others by status.
 
     Ended tasks are ordered by when they ended, paused ones by their due date. With `brief` the tasks have the
     short form. Give a cursor together with the filters that it came with.

@@ -282,7 +282,7 @@ def in_words(name: str, value: Any, now: datetime) -> str:
             words = ""
         case datetime():
             words = when(value, now)
-        case Verb():
+        case str() if isinstance(value, Verb) or name == "what":
             words = value.replace("_", "-")
         case Mapping() | list() if name in {"payload", "result"}:
             words = json.dumps(value, ensure_ascii=False, indent=2)

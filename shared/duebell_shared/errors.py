@@ -48,7 +48,7 @@ class DuebellError(Exception):
         return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it without its constructor, which takes other arguments: pools of processes do so."""
+        """Pickle the error without its constructor, which takes other arguments: pools of processes do so."""
         return Exception.__new__, (type(self), *self.args), self.__dict__
 
 

@@ -74,7 +74,7 @@ _RESULTS = {
 _MOST_ERROR = 300
 
 #: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
-#: full. With a payload of up to so many characters, it has room for both.
+#: full. With a payload of up to `_LEAVES_ROOM` characters, it has room for both.
 MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
 
 #: A task that starts later than this after its time is late. When all is well, it waits up to a minute for
@@ -347,7 +347,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """True if it does not go on by itself. A recurring task that owes a follow-up does."""
+        """True if it has finished. A recurring task that owes a follow-up goes on, and has not."""
         return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property
@@ -421,9 +421,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.
 
-        An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
-        is one of its too. An occurrence that is to be retried, was snoozed or moved, or is extra stays. So
-        does the retry of a task that ran once until now.
+        An occurrence of the old schedule that was not tried yet gives way to the first of the new one, unless
+        the new one has it too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
+        So does the retry of a task that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)

@@ -80,7 +80,7 @@ def get_failures(editor: VisitorsEditor) -> Json:
 
 @router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
 def get_worker(editor: VisitorsEditor) -> Json:
-    """Answers with its actions and the JSON Schemas of their payloads; null if no worker made itself known.
+    """Answers with its actions and the JSON Schemas of their payloads; null before its first start.
 
     If it could not start, the error says why.
     """

@@ -112,16 +112,16 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _calendars(self) -> "KnownCalendars":
-        from .schedules.calendars import Calendars, KnownCalendars  # noqa: PLC0415 (few queues have some)
+        from .schedules.calendars import Calendars, KnownCalendars  # noqa: PLC0415 (few queues have calendars)
 
         return KnownCalendars(lambda: self.store.read(Calendars), self.clock)
 
     def calendar(self, name: str) -> "Calendar":
-        """The calendar of this name. Raises InvalidSchedule, and what reads raise."""
+        """The calendar of this name. Raises InvalidSchedule, and errors of the store."""
         return self._calendars.named(name)
 
     def attach_calendar(self, task: "Task") -> bool:
-        """Give the task's schedule its calendar; false if that does not exist. Raises what reads raise."""
+        """Give the task's schedule its calendar; false if there is none. Raises errors of the store."""
         schedule = task.recurrence.schedule if task.recurrence else None
         if schedule is None or not schedule.calendar:
             return True

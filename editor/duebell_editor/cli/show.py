@@ -76,7 +76,7 @@ def history(context: Context, id: Id) -> None:
 
 def _event_row(event: Event) -> dict[str, Any]:
     """An event as a row of the history: of an attempt, its length and the parts of its lateness too."""
-    # One that expired or was skipped is no attempt.
+    # An occurrence that expired or was skipped has no attempt.
     what = f"attempt {event.attempt} {event.result}" if event.attempt else event.result or event.what
     return {
         "at": event.at,

@@ -184,7 +184,7 @@ def list_(
 ) -> None:
     """Without --status, it lists the tasks in the queue: scheduled, running and reserved ones.
 
-    These are sorted by the time that they run next, paused ones by their due dates, the others by their ends.
+    The queue is sorted by when tasks run next, paused tasks by their due dates, ended tasks by their ends.
     """
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")

@@ -99,7 +99,7 @@ class Joiner:
             old = there.get(task.id)
             is_of_batch = old is not None and old.batch == task.batch
             if old is None or (is_of_batch and old.status is Status.RESERVED):
-                # Reserved by an earlier call that raised: it is reserved once more.
+                # An earlier call reserved the task, and raised: reserve it once more.
                 of_batches.setdefault(task.batch or "", []).append(task)
                 continue
             is_kept = is_of_batch and policy.if_exists is IfExists.KEEP

@@ -91,7 +91,7 @@ def change_all(
     arm: Callable[[], object],
     get: Callable[[str], Task],
 ) -> ChangeReport:
-    """Do what `Editor.change_many` does, with the editor's method of the verb, and two others of its."""
+    """Do what `Editor.change_many` does; `change`, `arm` and `get` are methods of the editor."""
     unanswered: list[AwsUnavailable] = []  # the errors since AWS answered last
 
     def attempt(id: str) -> Task | ChangeFailure:

@@ -167,7 +167,7 @@ def _started(task: Task, started_at: datetime) -> Why:
     words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
     words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= _WORTH_SAYING]
     is_expired = task.status is Status.EXPIRED
-    began = "it expired, because its turn came at" if is_expired else "its last attempt started at"
+    began = "it expired, because a run reached it at" if is_expired else "its last attempt started at"
     began = f"{began} {render(started_at)}, {_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,

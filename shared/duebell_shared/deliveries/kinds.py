@@ -52,9 +52,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     id, action, attempt   of the task
     due      when its occurrence is due, as text: `2026-12-31T00:00:00.000Z`
     body     the task's payload as it was given, or the envelope: JSON
-    key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
-             known by it. Letters, digits, `-` and `_`; 80 of them at most
-    group    the message group for queues and topics; None where none is given, and none is needed
+    key      the same for each attempt at one occurrence, and for nothing else: receivers know a repeated
+             message by it. Letters, digits, `-` and `_`; 80 of them at most
+    group    the message group for queues and topics; None if it is neither given nor needed
     detail_type  the detail-type of an event, for buses
     traceparent  the W3C trace context of the attempt, or else of the add; None for none
     """
@@ -100,7 +100,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(Protocol):
-    """A target, as the kinds ask it. `DeliveryTarget` is one."""
+    """The attributes of a target that the kinds read. `DeliveryTarget` has them."""
 
     @property
     def to(self) -> str: ...

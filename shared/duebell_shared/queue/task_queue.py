@@ -287,7 +287,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
     A new reservation takes over another one, whose transaction can then confirm it no more.
-    Raises TaskExists, TaskChanged, TaskConflict; TaskNotFound if there is none that could have the rev.
+    Raises TaskExists, TaskChanged, TaskConflict; TaskNotFound if a rev is given and the task is gone.
     """
     if_exists, max_wait, rev = policy
     takes_over = task.status is Status.RESERVED
@@ -385,7 +385,7 @@ def kept_changing(id: str) -> TaskConflict:
 
 
 def not_armed_for(stored: str, error: DuebellError, *, task: Task | None = None) -> NotArmed:
-    """The error for a change, such as `the limit is stored`, when arming failed by this error."""
+    """The error for a stored change, such as `the limit is stored`, if arming failed with `error`."""
     why, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
     return NotArmed(f"{stored}, but {why}", way_out=way_out, task=task)
 

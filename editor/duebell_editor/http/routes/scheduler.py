@@ -203,6 +203,6 @@ def list_limits(editor: VisitorsEditor) -> Json:
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
     """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.
 
-    What is not given stays as it is. Runs that are under way follow within a minute.
+    Fields that are not given stay as they are. Runs that are under way follow within a minute.
     """
     return Json(editor.limit(action, **body.given()))

@@ -1,7 +1,7 @@
 """Every error that duebell raises on purpose, in one tree.
 
 DuebellError
-├── InvalidInput            what was given cannot be right; nothing was written
+├── InvalidInput            the input cannot be right; nothing was written
 │   ├── InvalidTask         a task's id, action, due date or payload
 │   │   └── InvalidSchedule its schedule, time zone, start or end
 │   ├── InvalidQuery        a filter, limit or cursor of a listing

@@ -1,8 +1,8 @@
 """Sessions of the AWS SDK, which make its clients by settings that the SDK finds in the environment.
 
 The SDK reads the descriptions of AWS's services with Python's own JSON, and looks into four hundred folders.
-This takes half of the time to make its clients, so a loader of our own reads them. Of the list of all
-services' endpoints, 1.2 MB, it reads only those that are asked for.
+This takes half of the time to make its clients, so a loader of our own reads them. The endpoints
+of all services are 1.2 MB: it decodes only those that the SDK asks for.
 """
 
 import gzip

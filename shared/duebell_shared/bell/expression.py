@@ -71,8 +71,8 @@ def minute_for(target: datetime, now: datetime) -> datetime:
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
 
-#: The sentinel of a schedule of EventBridge Scheduler. That a past year is valid there is documented nowhere;
-#: this one is, and rings for nothing in the last year there is.
+#: The sentinel of a schedule of EventBridge Scheduler, whose documentation does not say that it takes a past
+#: year. It takes this one, the last year there is, and rings for nothing then.
 FAR_SENTINEL = "cron(0 0 1 1 ? 2199)"
 
 

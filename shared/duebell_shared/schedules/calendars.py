@@ -1,4 +1,4 @@
-"""Calendars of holidays, and the occurrences of schedules that have one. Pure; time is an argument.
+"""Calendars of holidays, and the occurrences of schedules that have one. Reads and time are arguments.
 
 A queue stores its calendars in one item. Editors and runs import this module, and read that item, only for
 schedules that have a calendar; at most once a minute.
@@ -30,6 +30,7 @@ _FURTHEST = timedelta(days=60)
 #: Bytes of all calendars of a queue: a run reads them in one item.
 MOST_BYTES = 200_000
 
+#: The longest time for which a run goes by the calendars that it has read.
 _EVERY = timedelta(minutes=1)
 
 

@@ -77,9 +77,9 @@ _MOST_ERROR = 300
 #: full. With a payload of up to `_LEAVES_ROOM` characters, it has room for both.
 MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
 
-#: When all is well, a task starts within this time after its own; later, it is late. It waits up to a minute
-#: each until the rule can ring, for the whole minute and for the ring in it, and half a minute for the
-#: Lambda.
+#: A task that starts later than this after its time is late. When all is well, it waits up to a minute for
+#: each of three things: the setting of the rule, the next whole minute, and the ring in it. The Lambda takes
+#: half a minute more.
 STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
@@ -616,8 +616,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def held_back(self, until: datetime) -> Self:
         """The task just claimed, to wait until then for its action's limit. The attempt does not count.
 
-        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Those of its
-        schedule that pass meanwhile are missed ones.
+        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Occurrences
+        that pass meanwhile are missed ones.
         """
         since = self.limited_since or self.queued
         return self._changed(

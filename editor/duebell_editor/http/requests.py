@@ -19,6 +19,7 @@ from pydantic import (
 )
 from starlette.exceptions import HTTPException
 
+from duebell_editor.library.batches import FOLLOW_UPS
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
@@ -189,8 +190,7 @@ _NewBatch = create_model(
     "_NewBatch",
     __base__=Given,
     id=_field("id"),
-    then=_field("then", means="The task that comes when all have ended; its payload is an object"),
-    on_failed=_field("on_failed", means="The action that comes instead if any has failed"),
+    **{name: _field(name, means=row.means) for name, row in FOLLOW_UPS.items()},
 )
 
 
@@ -408,7 +408,7 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     concurrency: int = _assumed(CONCURRENCY)
     memory: int = _assumed(MEMORY)
     most_starts: int = Field(
-        default=LISTED_STARTS, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
+        default=LISTED_STARTS, strict=True, ge=1, le=MAX_LIMIT, description="Starts to list, in order"
     )
 
 

@@ -6,14 +6,16 @@ that wait for a rate or a number at a time are counted, about, by the action's s
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from shlex import quote
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
-from duebell_shared.instants import Instant
+from duebell_shared.instants import Instant, render
 from duebell_shared.limits.limits import Limit, Limits, Semaphore, reopening
+from duebell_shared.quoting import quoted
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 
@@ -53,6 +55,14 @@ def limit_words(at_most: int | None, per_second: float | None, closed: str | Non
     parts += [f"{per_second:g} a second"] if per_second is not None else []
     parts += ["never closed" if closed == "never" else f"closed {closed}"] if closed is not None else []
     return ", ".join(parts) or "no limit"
+
+
+def pause_of(limit: ActionLimit) -> tuple[str, str]:
+    """The pause of an action in words, and what to do to end it."""
+    by = f" by {limit.changed_by}" if limit.changed_by else ""
+    since = f" since {render(limit.since)}{by}" if limit.since else ""
+    way_out = f"`duebell limit {quote(limit.action)} --as-declared`, or another limit, ends the pause"
+    return f"action {quoted(limit.action)} is paused{since}", way_out
 
 
 def read_limits(

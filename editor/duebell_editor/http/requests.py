@@ -408,7 +408,7 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     concurrency: int = _assumed(CONCURRENCY)
     memory: int = _assumed(MEMORY)
     most_starts: int = Field(
-        default=LISTED_STARTS, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
+        default=LISTED_STARTS, strict=True, ge=1, le=MAX_LIMIT, description="Starts to list, in order"
     )
 
 

@@ -36,8 +36,7 @@ from .adder import Adder
 #: The follow-ups of a batch: rows of fields, with their meaning for it.
 FOLLOW_UPS = {
     "then": replace(
-        FIELDS["then"],
-        means="The task to add when all tasks have ended; its payload is an object",
+        FIELDS["then"], means="The task to add when all tasks have ended; its payload is an object"
     ),
     "on_failed": replace(
         FIELDS["on_failed"], means="The action of the task to add instead if one failed", unset="that of then"

@@ -24,15 +24,9 @@ from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY, Assumed
+from duebell_editor.status.action_limits import LIMITS
 from duebell_shared.errors import InvalidTask
-from duebell_shared.limits.limits import (
-    LEAST_PER_SECOND,
-    MOST_AT_A_TIME,
-    MOST_PER_SECOND,
-    check_at_most,
-    check_closed,
-    check_per_second,
-)
+from duebell_shared.limits.limits import check_at_most, check_closed, check_per_second
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
@@ -365,17 +359,12 @@ class NewLimit(Given):
     """Limits of an action to set; null is as its code declares."""
 
     at_most: Annotated[int | None, _checked(check_at_most)] = Field(
-        default=None, description=f"Attempts at a time, up to {MOST_AT_A_TIME:,}; 0 pauses the action"
+        default=None, description=LIMITS["at_most"]
     )
     per_second: Annotated[float | None, _checked(check_per_second)] = Field(
-        default=None,
-        description=f"Attempts that are started a second, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}; "
-        "0 pauses the action",
+        default=None, description=LIMITS["per_second"]
     )
-    closed: Annotated[str | None, _checked(check_closed)] = Field(
-        default=None,
-        description="Hours in which nothing starts, such as `22:00-06:00 Europe/Berlin`; `never` for none",
-    )
+    closed: Annotated[str | None, _checked(check_closed)] = Field(default=None, description=LIMITS["closed"])
 
 
 _Until = create_model(

@@ -14,9 +14,25 @@ from msgspec.structs import asdict, replace
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
 from duebell_shared.instants import Instant, render
-from duebell_shared.limits.limits import Limit, Limits, Semaphore, reopening
+from duebell_shared.limits.limits import (
+    LEAST_PER_SECOND,
+    MOST_AT_A_TIME,
+    MOST_PER_SECOND,
+    Limit,
+    Limits,
+    Semaphore,
+    reopening,
+)
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.worker_record import WorkerRecord
+
+#: The meanings of the limits that can be set, for the command line and the API.
+LIMITS = {
+    "at_most": f"Attempts at a time, up to {MOST_AT_A_TIME:,}; 0 pauses the action",
+    "per_second": f"Attempts that are started a second, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}; 0 pauses "
+    "the action",
+    "closed": "Hours in which nothing starts, such as 22:00-06:00 Europe/Berlin; `never` for none",
+}
 
 
 class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):

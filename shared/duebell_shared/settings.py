@@ -213,7 +213,8 @@ SETTINGS = {
     ),
     "parallel_runs": Setting(
         "DUEBELL_PARALLEL_RUNS", _number(1, MAX_PARALLEL_RUNS),
-        "How many runs share the tasks that one cannot do in time. At most one for each lane.", of="worker",
+        "The most runs that share due tasks, if one run cannot do them in time. At most one for each lane.",
+        of="worker",
     ),
     "metrics": Setting(
         "DUEBELL_METRICS", _SWITCH,

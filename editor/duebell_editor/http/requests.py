@@ -93,7 +93,7 @@ class _Timed(Given):
 
 #: Fields that a change cannot set to null, and what they mean there.
 _CHANGES = {
-    "action": "A failed task's too, before it is retried",
+    "action": "A failed or expired task's too, before it is retried",
     "due": "Of a recurring task the current occurrence's, as in /move; not together with a schedule",
     "schedule": "With its time zone, start and end",
 }

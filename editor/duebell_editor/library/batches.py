@@ -200,7 +200,7 @@ class Joiner:
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:
-    """The tasks that a batch is made with; one without an id gets that of its place. Raises InvalidTask."""
+    """The tasks that a batch is made with; a task without an id is named by its place. Raises InvalidTask."""
     if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
         raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     given: list[NewTask] = []

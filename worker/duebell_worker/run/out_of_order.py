@@ -23,7 +23,7 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
-#: To find tasks that other runs have put back: the keys that are read of each lane at a time, and the tasks
+#: The keys that are read of each lane at a time, to find tasks that other runs have put back; and the tasks
 #: that are read of all lanes then, with one call of BatchGetItem.
 _READ, _AT_ONCE = 25, 100
 

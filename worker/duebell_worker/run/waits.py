@@ -36,7 +36,7 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     If another try of this invocation holds lanes, wait first until that lease has ended.
     """
     backend = context.backend
-    # A process leaves the head start as it is: the Lambda goes by it, whom the rule rings for.
+    # A process leaves the head start as it is: the rule rings for the Lambda, which goes by it.
     head_start = None if context.host else backend.settings.head_start
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()

@@ -17,7 +17,7 @@ from bench.timing import Ratio
 from duebell import Editor, Settings, Worker
 from duebell_editor.simulation.cost import CALL_SECONDS
 from duebell_infra.local.ministack import embedded_session
-from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery import target_of
 
 __all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]
 
@@ -166,7 +166,7 @@ def _queues(session: boto3.Session, url: str, name: str) -> _Queues:
 
 def _in_batches(queues: _Queues) -> int:
     worker = queues.worker(_THREADS)
-    worker.deliver("act", to=DeliveryTarget.parse(queues.arn).to)
+    worker.deliver("act", to=target_of(queues.arn).to)
     return worker.run().done
 
 

@@ -232,15 +232,19 @@ def _costs(figures: Figures) -> Iterator[str]:
     yield MEMORIES
     yield "| memory, MB | billed, s | a million of them |"
     yield "|---|---|---|"
-    for at in costs.memories(of):
+    by_memory = {at.memory_mb: at for at in costs.memories(of)}
+    for at in by_memory.values():
         yield f"| {at.memory_mb:,} | {at.seconds:.2f} | ${at.dollars:.2f} |"
+    usual, half = by_memory[costs.MEMORY_MB], by_memory[costs.MEMORY_MB // 2]
     memory_gb = costs.MEMORY_MB / 1024
     yield SNAPSTART.format(
         memory=costs.MEMORY_MB,
         restore=memory_gb * PRICES["restore"].dollars,
         snapshot=snapshot_dollars(costs.MEMORY_MB),
         saved=billed_seconds(costs.MEMORY_MB, of.start_ms, services=0),
-        start=next(at.dollars for at in costs.memories(of) if at.memory_mb == costs.MEMORY_MB),
+        start=usual.dollars,
+        half_saves=100 - 100 * half.dollars / usual.dollars,
+        half_later=half.seconds - usual.seconds,
     )
 
 

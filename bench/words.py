@@ -36,7 +36,7 @@ DRAINING = """## Draining
 
 A run over what is due, on the embedded AWS, without its Lambda. The floor is what one would write by hand: a query of each lane, and
 two conditional updates for each task, on as many threads (16). The limit is {floor_limit} of its rate at 10,000 tasks. A run of
-duebell claims many tasks with one call and writes many outcomes with one, which takes half the processor time.
+duebell claims many tasks with one call and writes many outcomes with one, which takes less processor time.
 
 The article's worker scans, acts and deletes, one task after the other. It claims nothing and keeps no history. Two of them do each task
 twice. That is less work if calls and actions take no time. An action that waits {action} ms shows the use of threads: the limit
@@ -48,9 +48,9 @@ there is {article_limit} times the article's rate.
 LIMITED = """## Limits
 
 A run over {tasks} due tasks of one action that does nothing, on the embedded AWS, on 16 threads. It has no limits; or another action of
-the worker has [limits](limits.md); or it has limits of its own that are never reached. An action without limits takes no more calls and
-writes, whatever others have. Its processor time may be {limit} times as much, which is noise of the machine. For an action with
-limits, tasks that are claimed together take their starts by one write.
+the worker has [limits](limits.md); or it has limits of its own that are never reached. An action without limits takes no further calls
+or writes, whatever others have; but the number of calls varies, because outcomes share calls. Its processor time may be {limit} times as
+much, which is noise of the machine. For an action with limits, tasks that are claimed together take their starts by one write.
 """
 
 DELIVERING = """## Delivering
@@ -143,8 +143,7 @@ The cost of a cold start with a run of one task depends on the worker's memory (
 """
 
 SNAPSTART = """
-512 MB is the default. Half as much would save a fifteenth, start each run three quarters of a second later, and give actions half the
-processor.
+512 MB is the default. Half as much would save {half_saves:.0f} %, start each run {half_later:.1f} s later, and give actions half the processor.
 
 ### SnapStart
 

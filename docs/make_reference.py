@@ -76,7 +76,7 @@ GROUPS = {
     "Warnings": "UnknownAction DoubtfulPayload",
 }
 
-#: What few methods return. Users read the attributes, and import no name.
+#: Classes that only few methods return. Users read their attributes, and import none of them.
 RETURNED = (Changes, Change, DeadLetter, ImportReport, Relaned, CalendarReport, OnHoliday)
 
 #: The classes whose methods users call; of all others they read the attributes.
@@ -108,7 +108,7 @@ def _page() -> Iterator[str]:
             yield _kinds(names.split())
         for name in names.split():
             yield from _thing(name, getattr(duebell, name))
-    yield "## Returned by few methods\n\nThese have no name to import: read their attributes.\n"
+    yield "## Returned by few methods\n\n`duebell` does not export these classes: read their attributes.\n"
     for one in RETURNED:
         yield from _thing(one.__name__, one)
     for module in (duebell.http, duebell.testing):
@@ -262,7 +262,7 @@ def _members(name: str, thing: type) -> Iterator[str]:
 
 
 def _is_an_editors(function: Any) -> bool:
-    """Tell whether it is a method of Editor as a coroutine: what it does stands there."""
+    """Tell whether it is a coroutine of an Editor's method, whose section describes it."""
     method = getattr(function, "__wrapped__", None)
     return method is not None and method is getattr(duebell.Editor, method.__name__, None)
 

@@ -47,7 +47,7 @@ lost or done twice, and what each design costs. [duebell](../README.md) is one r
 DUEBELL_LOSES = """## Where duebell loses
 
 - **It costs more**: {ours} for a million tasks that come due alone, because each ring is a run with its own reads and writes. EventBridge
-  Scheduler costs {scheduler}, and {with_table} with a table. When many are due at a time it is {ours_burst} beside {scheduler_burst} and
+  Scheduler costs {scheduler}, and {with_table} with a table. When many are due at a time, the costs are {ours_burst} beside {scheduler_burst} and
   {with_table_burst}. Scheduler's first 14 million a month are free.
 - **Tasks go on late after its worker dies**: {crash} here. Lambda calls the others' function again after a minute. A dead run holds its
   lanes until its lease ends.

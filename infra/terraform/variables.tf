@@ -179,7 +179,7 @@ variable "precision" {
 }
 
 variable "parallel_runs" {
-  description = "How many runs share the tasks that one cannot do in time. At most one for each lane."
+  description = "The most runs that share due tasks, if one run cannot do them in time. At most one for each lane."
   type        = number
   default     = 4
   validation {
@@ -189,7 +189,7 @@ variable "parallel_runs" {
 }
 
 variable "log_retention_days" {
-  description = "How many days the worker's log is kept."
+  description = "Days for which the worker's log is kept."
   type        = number
   default     = 30
   validation {

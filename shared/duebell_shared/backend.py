@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import boto3
 
     from .audit import Audit
-    from .queue.known_calendars import KnownCalendars
-    from .schedules.calendars import Calendar
+    from .schedules.calendars import Calendar, KnownCalendars
+    from .tasks.task import Task
 
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
@@ -111,15 +111,23 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
         return Audit(self.store, self.settings, self.clock)
 
     @cached_property
-    def calendars(self) -> "KnownCalendars":
-        """The calendars of holidays, read when they are first needed."""
-        from .queue.known_calendars import KnownCalendars  # noqa: PLC0415 (few queues have some)
+    def _calendars(self) -> "KnownCalendars":
+        from .schedules.calendars import Calendars, KnownCalendars  # noqa: PLC0415 (few queues have calendars)
 
-        return KnownCalendars(self.store, self.clock)
+        return KnownCalendars(lambda: self.store.read(Calendars), self.clock)
 
     def calendar(self, name: str) -> "Calendar":
-        """The calendar of this name. Raises InvalidSchedule, and what reads raise."""
-        return self.calendars.named(name)
+        """The calendar of this name. Raises InvalidSchedule, and errors of the store."""
+        return self._calendars.named(name)
+
+    def attach_calendar(self, task: "Task") -> bool:
+        """Give the task's schedule its calendar; false if there is none. Raises errors of the store."""
+        schedule = task.recurrence.schedule if task.recurrence else None
+        if schedule is None or not schedule.calendar:
+            return True
+        calendar = self._calendars.recent(schedule.calendar)
+        schedule.know(calendar)
+        return calendar is not None
 
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""

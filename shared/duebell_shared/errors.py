@@ -1,7 +1,7 @@
 """Every error that duebell raises on purpose, in one tree.
 
 DuebellError
-├── InvalidInput            what was given cannot be right; nothing was written
+├── InvalidInput            the input cannot be right; nothing was written
 │   ├── InvalidTask         a task's id, action, due date or payload
 │   │   └── InvalidSchedule its schedule, time zone, start or end
 │   ├── InvalidQuery        a filter, limit or cursor of a listing
@@ -48,7 +48,7 @@ class DuebellError(Exception):
         return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it without its constructor, which takes other arguments: pools of processes do so."""
+        """Pickle the error without its constructor, which takes other arguments: pools of processes do so."""
         return Exception.__new__, (type(self), *self.args), self.__dict__
 
 

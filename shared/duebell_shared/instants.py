@@ -1,7 +1,7 @@
 """Points in time as duebell keeps them: UTC, whole milliseconds, text that sorts.
 
-`2026-12-31T00:00:00.000Z` has a fixed width, so its order as text is its order in time. That is what the
-queue's index sorts by, and it reads well in the DynamoDB console.
+`2026-12-31T00:00:00.000Z` has a fixed width, so its order as text is its order in time. The queue's
+index sorts by it, and it reads well in the DynamoDB console.
 """
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo

@@ -71,7 +71,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     read    the value of a text that is not empty
     check   checks a value that is not None
-    of      the type of the value
+    type_   the type of the value
     values  the texts that it can be; none if it can be others
     least   the bounds of a number
     most    see least
@@ -79,7 +79,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     read: Callable[[str], Any] = lambda text: text
     check: Callable[[Any], object] = lambda _: None
-    of: type = str
+    type_: type = str
     values: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
@@ -90,7 +90,7 @@ def _number(least: int, most: int, unit: str = "") -> Kind:
         if not least <= value <= most:
             raise ValueError(f"must be {least} to {most}{unit}, not {value}")
 
-    return Kind(read=_whole_number, check=check, of=int, least=least, most=most)
+    return Kind(read=_whole_number, check=check, type_=int, least=least, most=most)
 
 
 def _whole_number(text: str) -> int:
@@ -107,7 +107,7 @@ def _choice(of: type[StrEnum]) -> Kind:
             raise ValueError(f"must be {', '.join(most)} or {last}, not {quoted(text)}")
         return of(text)
 
-    return Kind(read=read, of=of, values=tuple(of))
+    return Kind(read=read, type_=of, values=tuple(of))
 
 
 def _read_days(text: str) -> timedelta:
@@ -157,8 +157,8 @@ def _check_author(value: str) -> None:
 
 _TEXT = Kind()
 _NAME = Kind(check=_check_given)
-_SWITCH = Kind(read=_read_switch, of=bool, values=("on", "off"))
-_DAYS = Kind(read=_read_days, check=_check_days, of=timedelta, least=1, most=_MAX_RETENTION.days)
+_SWITCH = Kind(read=_read_switch, type_=bool, values=("on", "off"))
+_DAYS = Kind(read=_read_days, check=_check_days, type_=timedelta, least=1, most=_MAX_RETENTION.days)
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -213,7 +213,8 @@ SETTINGS = {
     ),
     "parallel_runs": Setting(
         "DUEBELL_PARALLEL_RUNS", _number(1, MAX_PARALLEL_RUNS),
-        "How many runs share the tasks that one cannot do in time. At most one for each lane.", of="worker",
+        "The most runs that share due tasks, if one run cannot do them in time. At most one for each lane.",
+        of="worker",
     ),
     "metrics": Setting(
         "DUEBELL_METRICS", _SWITCH,
@@ -244,15 +245,15 @@ SETTINGS = {
         "Name of the intake queue, whose messages add and change tasks.",
     ),
     "intake_actions": Setting(
-        "DUEBELL_INTAKE_ACTIONS", Kind(read=_read_several, of=tuple),
+        "DUEBELL_INTAKE_ACTIONS", Kind(read=_read_several, type_=tuple),
         "The only actions whose tasks messages may add and change, separated by commas.", of="worker",
     ),
     "intake_verbs": Setting(
-        "DUEBELL_INTAKE_VERBS", Kind(read=_read_several, check=_check_verbs, of=tuple),
+        "DUEBELL_INTAKE_VERBS", Kind(read=_read_several, check=_check_verbs, type_=tuple),
         f"The only values of `do` in messages, separated by commas: {', '.join(INTAKE_VERBS)}.", of="worker",
     ),
     "intake_prefixes": Setting(
-        "DUEBELL_INTAKE_PREFIXES", Kind(read=_read_several, of=tuple),
+        "DUEBELL_INTAKE_PREFIXES", Kind(read=_read_several, type_=tuple),
         "The only beginnings of ids in messages, separated by commas.", of="worker",
     ),
 }  # fmt: skip
@@ -295,8 +296,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field, row in SETTINGS.items():
             if (value := getattr(self, field)) is not None:
-                if not isinstance(value, of := row.kind.of):
-                    raise InvalidSettings(row.variable, f"must be of type {of.__name__}, not {quoted(value)}")
+                if not isinstance(value, row.kind.type_):
+                    expected = row.kind.type_.__name__
+                    raise InvalidSettings(row.variable, f"must be of type {expected}, not {quoted(value)}")
                 _called(row, row.kind.check, value)
 
     @property

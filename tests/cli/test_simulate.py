@@ -63,13 +63,13 @@ def test_flatten_prints_the_commands(duebell: Duebell) -> None:
 
 
 def test_a_history_lists_the_changes(duebell: Duebell, editor: Editor) -> None:
-    editor.acting_as("ann").move("mail-1", due=timedelta(hours=2))
+    editor.acting_as("ann").run_now("mail-1")
     status, out, _ = duebell("history", "mail-1")
     assert status == 0
-    assert "move" in out
+    assert "run-now" in out
     assert "ann" in out
     _, out, _ = duebell("history", "mail-1", "--json")
-    assert [(one["what"], one["by"]) for one in json.loads(out)] == [("add", None), ("move", "ann")]
+    assert [(one["what"], one["by"]) for one in json.loads(out)] == [("add", None), ("run_now", "ann")]
 
 
 def test_a_history_says_how_long_an_attempt_took_and_why_it_was_late(

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell import Editor, Worker
-from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.deliveries.kinds import Answer
 from duebell_shared.tasks.status import Status
 from duebell_worker.deliveries.deliverer import fault_of, fault_of_call
@@ -18,7 +18,7 @@ from tests.deliveries.test_services import HOUR, make_queue, received, run_at
 from tests.support import REGION, Calls, Clock
 
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:orders"
-TARGET = DeliveryTarget.parse(QUEUE)
+TARGET = target_of(QUEUE)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from duebell import Editor
 from duebell_editor.status.health import ProblemKind
 from duebell_shared.backend import Backend
-from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerDescription, WorkerRecord
 from tests.support import REGION, create_function
@@ -53,9 +53,7 @@ def deliver(backend: Backend, **targets: str) -> None:
         tzdata="2026f",
         started_at=utc_now(),
         actions=tuple(
-            ActionDescription(
-                name=name, attempts=5, schema={}, kind=str(DeliveryTarget.parse(to).kind), to=to
-            )
+            ActionDescription(name=name, attempts=5, schema={}, kind=str(target_of(to).kind), to=to)
             for name, to in targets.items()
         ),
     )
@@ -68,7 +66,7 @@ def test_a_target_is_there_or_it_is_a_problem(
     editor: Editor, backend: Backend, session: boto3.Session, kind: str
 ) -> None:
     arn = make(session, kind)
-    assert str(DeliveryTarget.parse(arn).kind) == kind.removeprefix("fifo ")
+    assert str(target_of(arn).kind) == kind.removeprefix("fifo ")
     deliver(backend, remind=arn)
     assert editor.doctor().status.healthy
     # One that was never made, or is gone

@@ -286,7 +286,7 @@ def test_a_task_that_expired_was_not_started(editor: Editor, scheduler: Schedule
     why = editor.why("one")
     assert (why.cause, editor.get("one").status) == (WaitCause.NEVER_STARTED, Status.EXPIRED)
     assert why.what.startswith(
-        "it expired, because its turn came at 2026-11-21T14:00:00.000Z, 3,600.0 s after it"
+        "it expired, because a run reached it at 2026-11-21T14:00:00.000Z, 3,600.0 s after it"
     )
 
 

@@ -118,7 +118,7 @@ def test_what_was_deployed_before_stays_until_it_is_taken_away() -> None:
     assert merged(second, {}) == second
     assert merged(second, {"end": None}) == first
     assert deliveries_in(merged(second, {"end": {"to": MACHINE}}))["end"].to == MACHINE
-    with pytest.raises(InvalidDeployment, match="'other' was given at no deployment, only end, remind"):
+    with pytest.raises(InvalidDeployment, match=r"'other' is none of the deliveries .*: end, remind"):
         merged(second, {"other": None})
     with pytest.raises(InvalidSettings, match=r"deliver: the delivery 'remind': to: .*is no ARN"):
         merged("", {"remind": {"to": "reminders"}})

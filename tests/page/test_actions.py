@@ -68,7 +68,7 @@ def form(page: Page) -> None:
 
 def test_actions_are_listed_with_what_they_take(open_page: Open, url: str) -> None:
     page = known(open_page(f"{url}actions"), None)
-    expect(page.locator("#worker")).to_contain_text("No worker has made itself known.")
+    expect(page.locator("#worker")).to_contain_text("No worker has started in this queue yet")
     known(page)
     sale = page.locator("#list li").first
     says(sale, "put_on_sale", "5 attempts")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget, deliveries_in
+from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, deliveries_in, target_of
 from duebell_shared.errors import InvalidSettings
 
 QUEUE = "arn:aws:sqs:eu-central-1:123456789012:orders"
@@ -28,7 +28,7 @@ PARAMETER = "arn:aws:ssm:eu-west-1:123456789012:parameter/shop/signing"
 )
 def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_action: str) -> None:
     arn = f"arn:aws:{rest}"
-    target = DeliveryTarget.parse(arn)
+    target = target_of(arn)
     assert (target.to, str(target.kind), target.name, target.kind.sends) == (arn, kind, name, iam_action)
     assert (target.region, target.account) == (rest.split(":")[1], "123456789012")
     assert Delivery(name="remind", to=arn).sent_as == ("envelope" if kind == "bus" else "payload")
@@ -51,7 +51,7 @@ def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_actio
 )
 def test_what_is_no_target_is_refused_with_the_way_out(to: Any, words: str) -> None:
     with pytest.raises(InvalidSettings, match=words) as caught:
-        DeliveryTarget.parse(to)
+        target_of(to)
     assert caught.value.field == "to"
 
 

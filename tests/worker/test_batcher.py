@@ -9,13 +9,13 @@ from duebell_worker.run.lanes import Batcher
 
 
 def test_items_that_come_during_two_calls_share_the_next_calls_up_to_their_most() -> None:
-    # Given a call during which others come
+    # Given a call during which other items come
     calls: list[list[int]] = []
 
     def call(batch: list[int]) -> None:
         calls.append(batch)
         if batch == [1]:
-            gathered(2)  # this one is made beside it
+            gathered(2)  # makes a call beside the first
         if batch == [2]:
             for number in range(3, 10):
                 gathered(number)
@@ -24,15 +24,15 @@ def test_items_that_come_during_two_calls_share_the_next_calls_up_to_their_most(
     gathered = Batcher(call, most=5)
     gathered(1)
 
-    # Then they are left to those that are under way
+    # Then the calls under way take them
     assert calls == [[1], [2], [3, 4, 5, 6, 7], [8, 9]]
-    # And the next one alone is dealt with at once again
+    # And an item that comes alone is handled at once
     gathered(10)
     assert calls[-1] == [10]
 
 
 def test_with_fills_only_full_calls_are_made_beside_another() -> None:
-    # Given a call during which others come, a few at a time
+    # Given a call during which other items come, a few at a time
     calls: list[list[int]] = []
 
     def call(batch: list[int]) -> None:
@@ -41,19 +41,19 @@ def test_with_fills_only_full_calls_are_made_beside_another() -> None:
             gathered(2, 3)
             assert calls == [[1]]  # too few for a call of their own
             gathered(4, 5, 6)
-            assert calls == [[1], [2, 3, 4, 5]]  # these fill one; the last is left to the call under way
+            assert calls == [[1], [2, 3, 4, 5]]  # four fill a call; the last waits
 
     gathered = Batcher(call, most=4, fills=True)
     gathered(1)
 
-    # Then the call that was under way takes what is left, and nothing stays behind
+    # Then the call that was under way takes the last item, and no item is left
     assert calls == [[1], [2, 3, 4, 5], [6]]
     gathered(7)
     assert calls[-1] == [7]
 
 
 def test_items_of_threads_at_the_same_moment_share_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a thread that pauses before its call, and others that bring theirs meanwhile
+    # Given a thread that pauses before its call, and other items that come meanwhile
     calls: list[list[int]] = []
     gathered = Batcher(calls.append, most=25, side_by_side=1)
     pauses, are_brought = threading.Event(), threading.Event()

@@ -139,7 +139,7 @@ def _worker() -> Worker:
     except BaseException as error:
         # Problem: the user's module cannot be imported, so no run arms the rule. Solution: Lambda invokes
         # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one.
-        # That goes on until a version that works is deployed.
+        # Each ring fails like this until the user deploys a version that works.
         registration.fail(error)
         raise
     worker.reuse(backend)

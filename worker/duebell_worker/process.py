@@ -163,8 +163,8 @@ class Process:
             return self.look_every
         if claim_in > timedelta(0):
             return min(claim_in, self.look_every)
-        # After a run that had nothing to do, there is a pause: the next one might find the lanes held again,
-        # or the same task that it cannot run.
+        # A pause follows a run that had nothing to do: the next one might find the lanes held again, or the
+        # same task that it cannot run.
         return timedelta(0) if self._run() else self.look_every
 
     def _read_record(self) -> datetime:

@@ -172,8 +172,8 @@ _MOST = 100
 def stored_priority(priority: int, *, default: int) -> int:
     """duebell's priority of a task that has this one of Django's.
 
-    default  duebell's priority of tasks with Django's 0. Those above and below it share what is left above
-             and below, in equal parts; where nothing is left they have the default
+    default  duebell's priority of tasks with Django's 0. Django's others share duebell's priorities above
+             and below it, in equal parts. If there are none, they have the default
     """
     if priority > 0:
         return default + _share(priority, MAX_PRIORITY - default)

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import replace
 
+from duebell_editor.library.batches import FOLLOW_UPS
 from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import plain_values, task_fields
@@ -18,7 +18,7 @@ from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.fields import FIELDS, TaskChange, names_of
+from duebell_shared.tasks.fields import TaskChange, names_of
 from duebell_shared.tasks.status import Status, Verb
 
 from . import options
@@ -132,17 +132,6 @@ def backfill(
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-#: The follow-ups of a batch.
-_OF_BATCH = {
-    "then": replace(FIELDS["then"], means="The task to add when all tasks of the batch have ended"),
-    "on_failed": replace(
-        FIELDS["on_failed"],
-        means="The action of the task to add instead if one failed",
-        unset="--then",
-    ),
-}
-
-
 @app.command(
     epilog=examples(
         "batch import-7 --then report --on-failed alarm",
@@ -152,7 +141,7 @@ _OF_BATCH = {
     )
 )
 @with_json()
-@with_fields("then", "on_failed", of=_OF_BATCH)
+@with_fields("then", "on_failed", of=FOLLOW_UPS)
 def batch(
     context: Context,
     id: Annotated[str, typer.Argument(metavar="ID", help="The batch's id.")],

@@ -32,7 +32,7 @@ _SHOWN = 20
 #: The columns of the screen that the last column of a table needs for texts that are longer.
 _LAST = 20
 
-#: The first column of a table is not wrapped up to this width. Longer ids would leave the others no space.
+#: The first column of a table is not wrapped up to this width. Longer ids would leave no space for others.
 _WHOLE = 40
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -282,7 +282,7 @@ def in_words(name: str, value: Any, now: datetime) -> str:
             words = ""
         case datetime():
             words = when(value, now)
-        case Verb():
+        case str() if isinstance(value, Verb) or name == "what":
             words = value.replace("_", "-")
         case Mapping() | list() if name in {"payload", "result"}:
             words = json.dumps(value, ensure_ascii=False, indent=2)

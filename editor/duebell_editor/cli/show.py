@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
+from duebell_editor.listing.filters import MAX_LIMIT
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_editor.status.health import Problem, SchedulerStatus
 from duebell_editor.status.why import WaitCause
@@ -76,7 +77,7 @@ def history(context: Context, id: Id) -> None:
 
 def _event_row(event: Event) -> dict[str, Any]:
     """An event as a row of the history: of an attempt, its length and the parts of its lateness too."""
-    # One that expired or was skipped is no attempt.
+    # An occurrence that expired or was skipped has no attempt.
     what = f"attempt {event.attempt} {event.result}" if event.attempt else event.result or event.what
     return {
         "at": event.at,
@@ -102,7 +103,7 @@ def preview(
     schedule: Annotated[str, typer.Argument(metavar="EXPRESSION", help="As given to add --schedule.")],
     *,
     count: Annotated[
-        int, option("--count", "N", "How many times to list, up to 1000.", min=1, max=1000)
+        int, option("--count", "N", f"How many times to list, up to {MAX_LIMIT}.", min=1, max=MAX_LIMIT)
     ] = 10,
     **given: Any,
 ) -> None:

@@ -175,7 +175,9 @@ def list_(
     *,
     timezone: Timezone = None,
     latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
-    limit: Annotated[int | None, option("--limit", "N", "At most this many, 1 to 1000. [100]")] = None,
+    limit: Annotated[
+        int | None, option("--limit", "N", f"At most this many, 1 to {MAX_LIMIT}. [100]")
+    ] = None,
     cursor: Annotated[
         str | None, option("--cursor", "CURSOR", "Go on after the last listing: the cursor that it printed.")
     ] = None,
@@ -184,7 +186,7 @@ def list_(
 ) -> None:
     """Without --status, it lists the tasks in the queue: scheduled, running and reserved ones.
 
-    These are sorted by the time that they run next, paused ones by their due dates, the others by their ends.
+    The queue is sorted by when tasks run next, paused tasks by their due dates, ended tasks by their ends.
     """
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
@@ -237,7 +239,7 @@ def changes(
     context: Context,
     *,
     id: Annotated[str | None, option("--id", "ID", "Only those of this task.")] = None,
-    limit: Annotated[int, option("--limit", "N", "At most this many, 1 to 1000.")] = 100,
+    limit: Annotated[int, option("--limit", "N", f"At most this many, 1 to {MAX_LIMIT}.")] = 100,
     cursor: Annotated[
         str | None, option("--cursor", "CURSOR", "Go on after the last listing: the cursor that it printed.")
     ] = None,

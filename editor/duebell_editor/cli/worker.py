@@ -7,11 +7,11 @@ import typer
 
 from duebell_editor.library.json_fields import plain_values
 from duebell_editor.library.sync import SyncVerb
-from duebell_editor.status.action_limits import ActionLimit, limit_words
+from duebell_editor.status.action_limits import LIMITS, ActionLimit, limit_words
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import render
 
-from .context import Context, flag
+from .context import Context, flag, option
 from .errors import Exit, describe_as_json, note_failures, words_of
 from .output import plain
 from .program import examples, with_json
@@ -32,20 +32,9 @@ def limit(
     context: Context,
     action: Annotated[str, typer.Argument(metavar="ACTION", help="The action's name.")],
     *,
-    at_most: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Attempts at a time; 0 pauses the action.")
-    ] = None,
-    per_second: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Attempts that are started a second; 0 pauses the action."),
-    ] = None,
-    closed: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOURS",
-            help="Hours in which nothing starts, such as 22:00-06:00 Europe/Berlin; never for none.",
-        ),
-    ] = None,
+    at_most: Annotated[int | None, option("--at-most", "NUMBER", f"{LIMITS['at_most']}.")] = None,
+    per_second: Annotated[float | None, option("--per-second", "NUMBER", f"{LIMITS['per_second']}.")] = None,
+    closed: Annotated[list[str] | None, option("--closed", "HOURS", f"{LIMITS['closed']}.")] = None,
     as_declared: Annotated[bool, flag("--as-declared", "Back to what the code declares.")] = False,
 ) -> None:
     """The limit holds over all runs together. It replaces the limit that the code declares.

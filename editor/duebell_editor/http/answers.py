@@ -240,7 +240,7 @@ _HOLDING = (
     ),
     _answer(
         "KnownWorker",
-        "The worker as it made itself known when it started; null while none did.",
+        "The worker as of its last start; null before the first.",
         worker=WorkerDescription | None,
     ),
     _answer(

@@ -19,19 +19,14 @@ from pydantic import (
 )
 from starlette.exceptions import HTTPException
 
+from duebell_editor.library.batches import FOLLOW_UPS
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY, Assumed
+from duebell_editor.status.action_limits import LIMITS
 from duebell_shared.errors import InvalidTask
-from duebell_shared.limits.limits import (
-    LEAST_PER_SECOND,
-    MOST_AT_A_TIME,
-    MOST_PER_SECOND,
-    check_at_most,
-    check_closed,
-    check_per_second,
-)
+from duebell_shared.limits.limits import check_at_most, check_closed, check_per_second
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.settings import Precision
 from duebell_shared.tasks import fields
@@ -92,7 +87,7 @@ class _Timed(Given):
 
 #: Fields that a change cannot set to null, and what they mean there.
 _CHANGES = {
-    "action": "A failed task's too, before it is retried",
+    "action": "A failed or expired task's too, before it is retried",
     "due": "Of a recurring task the current occurrence's, as in /move; not together with a schedule",
     "schedule": "With its time zone, start and end",
 }
@@ -189,8 +184,7 @@ _NewBatch = create_model(
     "_NewBatch",
     __base__=Given,
     id=_field("id"),
-    then=_field("then", means="The task that comes when all have ended; its payload is an object"),
-    on_failed=_field("on_failed", means="The action that comes instead if any has failed"),
+    **{name: _field(name, means=row.means) for name, row in FOLLOW_UPS.items()},
 )
 
 
@@ -365,17 +359,12 @@ class NewLimit(Given):
     """Limits of an action to set; null is as its code declares."""
 
     at_most: Annotated[int | None, _checked(check_at_most)] = Field(
-        default=None, description=f"Attempts at a time, up to {MOST_AT_A_TIME:,}; 0 pauses the action"
+        default=None, description=LIMITS["at_most"]
     )
     per_second: Annotated[float | None, _checked(check_per_second)] = Field(
-        default=None,
-        description=f"Attempts that are started a second, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}; "
-        "0 pauses the action",
+        default=None, description=LIMITS["per_second"]
     )
-    closed: Annotated[str | None, _checked(check_closed)] = Field(
-        default=None,
-        description="Hours in which nothing starts, such as `22:00-06:00 Europe/Berlin`; `never` for none",
-    )
+    closed: Annotated[str | None, _checked(check_closed)] = Field(default=None, description=LIMITS["closed"])
 
 
 _Until = create_model(
@@ -408,7 +397,7 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     concurrency: int = _assumed(CONCURRENCY)
     memory: int = _assumed(MEMORY)
     most_starts: int = Field(
-        default=LISTED_STARTS, strict=True, ge=1, le=1_000, description="How many starts to list, in order"
+        default=LISTED_STARTS, strict=True, ge=1, le=MAX_LIMIT, description="Starts to list, in order"
     )
 
 

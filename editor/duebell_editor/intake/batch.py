@@ -8,7 +8,7 @@ from typing import Any
 
 from duebell_editor.library.editor import Editor
 from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
-from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, UnreadableTask
 from duebell_shared.instants import utc_now
 from duebell_shared.log_lines import log_event
@@ -128,7 +128,7 @@ class Intake:
         return again, sum(taken)
 
     def _queue(self, records: Sequence[Mapping[str, Any]]) -> tuple[IntakeQueue, dict[str, str]]:
-        target = DeliveryTarget.parse(records[0]["eventSourceARN"])
+        target = target_of(records[0]["eventSourceARN"])
         if target.name not in self._queues:
             self._queues[target.name] = IntakeQueue(target.name, self._client)
         return self._queues[target.name], {"region": target.region, "account": target.account}

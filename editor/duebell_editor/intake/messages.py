@@ -36,7 +36,7 @@ PUSH = "push"
 _NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-#: The detail-types of events of EventBridge, by which they say what to do.
+#: The detail-types of events of EventBridge. Each has a value of `do`.
 _DETAIL_TYPES = tuple(f"duebell.{do}" for do in INTAKE_VERBS)
 
 

@@ -25,13 +25,23 @@ from duebell_shared.queue.items import check_size
 from duebell_shared.queue.task_queue import TRIES, Policy, Queue
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name
-from duebell_shared.tasks.fields import IfExists, NewTask, checked, fields_of
+from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, checked, fields_of
 from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 from .adder import Adder
+
+#: The follow-ups of a batch: rows of fields, with their meaning for it.
+FOLLOW_UPS = {
+    "then": replace(
+        FIELDS["then"], means="The task to add when all tasks have ended; its payload is an object"
+    ),
+    "on_failed": replace(
+        FIELDS["on_failed"], means="The action of the task to add instead if one failed", unset="that of then"
+    ),
+}
 
 #: The time for which a task that is to join a batch is reserved.
 _GRACE = timedelta(minutes=1)
@@ -88,7 +98,7 @@ class Joiner:
             old = there.get(task.id)
             is_of_batch = old is not None and old.batch == task.batch
             if old is None or (is_of_batch and old.status is Status.RESERVED):
-                # Reserved by an earlier call that raised: it is reserved once more.
+                # An earlier call reserved the task, and raised: reserve it once more.
                 of_batches.setdefault(task.batch or "", []).append(task)
                 continue
             is_kept = is_of_batch and policy.if_exists is IfExists.KEEP
@@ -190,7 +200,7 @@ class Joiner:
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:
-    """The tasks that a batch is made with; one without an id gets that of its place. Raises InvalidTask."""
+    """The tasks that a batch is made with; a task without an id is named by its place. Raises InvalidTask."""
     if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
         raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     given: list[NewTask] = []

@@ -1,6 +1,6 @@
 """One change made to many tasks, which a filter finds or which are named."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -60,11 +60,10 @@ def select_found(queue: Queue, which: Filter) -> Selection:
         which = which.following(page.cursor)
 
 
-def select_named(queue: Queue, verb: Verb, ids: Iterable[str]) -> Selection:
+def select_named(queue: Queue, verb: Verb, ids: Sequence[str]) -> Selection:
     """The named tasks that exist and that the verb applies to."""
-    named = tuple(dict.fromkeys(ids))
-    found = queue.get_many(named)
-    return Selection(ids=tuple(id for id in named if id in found and found[id].status in verb.rule.statuses))
+    found = queue.get_many(ids)
+    return Selection(ids=tuple(id for id in ids if id in found and found[id].status in verb.rule.statuses))
 
 
 def statuses_for(verb: Verb) -> frozenset[Status]:
@@ -86,13 +85,13 @@ def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
 
 def change_all(
     verb: Verb,
-    ids: Iterable[str],
+    ids: Sequence[str],
     *,
     change: Callable[[str], Task],
     arm: Callable[[], object],
     get: Callable[[str], Task],
 ) -> ChangeReport:
-    """Do what `Editor.change_many` does, with the editor's method of the verb, and two others of its."""
+    """Do what `Editor.change_many` does; `change`, `arm` and `get` are methods of the editor."""
     unanswered: list[AwsUnavailable] = []  # the errors since AWS answered last
 
     def attempt(id: str) -> Task | ChangeFailure:
@@ -109,7 +108,7 @@ def change_all(
         return task
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:
-        results = list(pool.map(in_this_context(attempt), dict.fromkeys(ids)))
+        results = list(pool.map(in_this_context(attempt), ids))
     if any(_is_unarmed(result) for result in results):
         results = _arm_again(results, arm, get)
     elif verb.rule.queues and not results:

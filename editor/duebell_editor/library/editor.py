@@ -319,9 +319,9 @@ class Editor:
         )
 
     def worker(self) -> WorkerDescription | None:
-        """The worker as it made itself known: its actions, or why it could not start. One read.
+        """The worker as of its last start: its actions, or why it could not start. One read.
 
-        None while none has started.
+        None before the first start.
         """
         record = self._store.read(WorkerRecord)
         return record.described(self._clock()) if record else None

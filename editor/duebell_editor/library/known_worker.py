@@ -41,8 +41,8 @@ class _Problem(NamedTuple):
 class KnownWorker:
     """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
 
-    A payload is refused that cannot fit its type. It is a warning if the type may convert the payload, or
-    leaves out one of its fields.
+    A payload that cannot fit its type is refused. If the type may convert the payload, or leaves out one of
+    its fields, there is a warning.
 
     While nothing is known, every task is right. Nothing is known before the first worker has started, while a
     new one is starting or could not, and if the record cannot be read.

@@ -26,7 +26,7 @@ MOST_READ = 1_000
 
 
 def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """Yields the first due tasks with their keys, until a batch has none that owes and few that run.
+    """Yields the first due tasks with their keys, until in a batch no task owes and few run.
 
     Mostly one batch is read.
     """

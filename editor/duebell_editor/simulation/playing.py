@@ -53,13 +53,13 @@ _KEEP = RetentionPolicy()
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """The circumstances that decide when tasks start.
 
-    head_start   how long before a due date the rule rings
-    concurrency  how many actions a run has under way at a time
-    runs         how many runs share what is too much for one
+    head_start   the time before a due date at which the rule rings
+    concurrency  the number of actions that a run has under way at a time
+    runs         the number of runs that share tasks which one run cannot do in time
     is_called    whether a run can be called directly where the rule would ring too late
     limits       the limits of actions that have some, by name
-    semaphores   what these have let start so far
-    durations    how long an attempt takes, by action
+    semaphores   the starts that these limits have allowed so far, by action
+    durations    the length of an attempt, by action
     """
 
     head_start: timedelta

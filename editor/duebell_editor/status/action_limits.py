@@ -6,15 +6,33 @@ that wait for a rate or a number at a time are counted, about, by the action's s
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from shlex import quote
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from duebell_editor.listing.queue_counts import MOST_COUNTED
 from duebell_shared.backend import Backend
-from duebell_shared.instants import Instant
-from duebell_shared.limits.limits import Limit, Limits, Semaphore, reopening
+from duebell_shared.instants import Instant, render
+from duebell_shared.limits.limits import (
+    LEAST_PER_SECOND,
+    MOST_AT_A_TIME,
+    MOST_PER_SECOND,
+    Limit,
+    Limits,
+    Semaphore,
+    reopening,
+)
+from duebell_shared.quoting import quoted
 from duebell_shared.tasks.worker_record import WorkerRecord
+
+#: The meanings of the limits that can be set, for the command line and the API.
+LIMITS = {
+    "at_most": f"Attempts at a time, up to {MOST_AT_A_TIME:,}; 0 pauses the action",
+    "per_second": f"Attempts that are started a second, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}; 0 pauses "
+    "the action",
+    "closed": "Hours in which nothing starts, such as 22:00-06:00 Europe/Berlin; `never` for none",
+}
 
 
 class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +71,14 @@ def limit_words(at_most: int | None, per_second: float | None, closed: str | Non
     parts += [f"{per_second:g} a second"] if per_second is not None else []
     parts += ["never closed" if closed == "never" else f"closed {closed}"] if closed is not None else []
     return ", ".join(parts) or "no limit"
+
+
+def pause_of(limit: ActionLimit) -> tuple[str, str]:
+    """The pause of an action in words, and what to do to end it."""
+    by = f" by {limit.changed_by}" if limit.changed_by else ""
+    since = f" since {render(limit.since)}{by}" if limit.since else ""
+    way_out = f"`duebell limit {quote(limit.action)} --as-declared`, or another limit, ends the pause"
+    return f"action {quoted(limit.action)} is paused{since}", way_out
 
 
 def read_limits(

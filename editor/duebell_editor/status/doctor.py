@@ -17,7 +17,7 @@ from duebell_shared.aws.intake_queue import DEAD_LETTERS
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.wiring import is_permitted, put_back
-from duebell_shared.deliveries.delivery import DeliveryTarget
+from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
@@ -176,7 +176,7 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
 
     def problem(action: ActionDescription) -> Problem | None:
         try:
-            target = DeliveryTarget.parse(action.to)
+            target = target_of(action.to)
         except InvalidSettings:
             return None  # a newer version's
         kind = target.kind

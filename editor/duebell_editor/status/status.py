@@ -33,7 +33,7 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
-from .action_limits import ActionLimit, read_limits
+from .action_limits import ActionLimit, pause_of, read_limits
 from .health import Problem, ProblemKind, SchedulerStatus
 
 _MINUTE = timedelta(minutes=1)
@@ -230,13 +230,9 @@ def _with_worker(
 
 def _paused_problem(limit: ActionLimit) -> Problem:
     tasks = "1 task waits" if limit.waiting == 1 else f"{limit.waiting:,} tasks wait"
-    by = f" by {limit.changed_by}" if limit.changed_by else ""
-    since = f" since {render(limit.since)}{by}" if limit.since else ""
+    pause, way_out = pause_of(limit)
     return Problem(
-        kind=ProblemKind.ACTION_PAUSED,
-        what=f"the action {quoted(limit.action)} is paused{since}, and {tasks}",
-        way_out=f"`duebell limit {limit.action} --as-declared` ends the pause",
-        at=limit.since,
+        kind=ProblemKind.ACTION_PAUSED, what=f"the {pause}, and {tasks}", way_out=way_out, at=limit.since
     )
 
 

@@ -18,7 +18,7 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from .action_limits import ActionLimit, action_limit, in_line, limit_words
+from .action_limits import ActionLimit, action_limit, in_line, limit_words, pause_of
 from .health import Problem, ProblemKind
 from .status import read_status, resting_problem
 
@@ -136,7 +136,8 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
         what = f"it ended at {render(task.owes.at)}, and its follow-up is being added{failed}"
     elif task.status is Status.PAUSED:
         cause, way_out = WaitCause.PAUSED, f"`duebell resume {quote(task.id)}`"
-        what = f"it is paused{_by(task.changed_by)}, and waits until it is resumed"
+        by = f" by {task.changed_by}" if task.changed_by else ""
+        what = f"it is paused{by}, and waits until it is resumed"
     elif task.status is Status.RESERVED:
         until = f" until {render(task.reserved_until)}" if task.reserved_until else ""
         cause = WaitCause.RESERVED
@@ -166,7 +167,7 @@ def _started(task: Task, started_at: datetime) -> Why:
     words = [f"{_seconds(delay_ms)} until the time that it was queued for"] if delay_ms else []
     words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= _WORTH_SAYING]
     is_expired = task.status is Status.EXPIRED
-    began = "it expired, because its turn came at" if is_expired else "its last attempt started at"
+    began = "it expired, because a run reached it at" if is_expired else "its last attempt started at"
     began = f"{began} {render(started_at)}, {_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,
@@ -184,13 +185,8 @@ def _seconds(milliseconds: float) -> str:
 
 def _of_pause(task: Task, limit: ActionLimit) -> Why:
     """Explain a wait while its action is paused."""
-    since = f" since {render(limit.since)}" if limit.since else ""
-    return Why(
-        id=task.id,
-        cause=WaitCause.ACTION_PAUSED,
-        what=f"its action {quoted(task.action)} is paused{since}{_by(limit.changed_by)}",
-        way_out=f"`duebell limit {quote(task.action)} --as-declared`, or another limit, lets it go on",
-    )
+    pause, way_out = pause_of(limit)
+    return Why(id=task.id, cause=WaitCause.ACTION_PAUSED, what=f"its {pause}", way_out=way_out)
 
 
 def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
@@ -285,7 +281,3 @@ def _count_before(backend: Backend, queued: datetime, lanes: int) -> int:
 
 def _problem(task: Task, cause: WaitCause, problem: Problem) -> Why:
     return Why(id=task.id, cause=cause, what=problem.what, way_out=problem.way_out)
-
-
-def _by(author: str | None) -> str:
-    return f" by {author}" if author else ""

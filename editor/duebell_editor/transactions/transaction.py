@@ -33,8 +33,8 @@ class Transaction:
 
     The end of the block raises TransactionCancelled if a condition does not hold, and TransactionUnknown if
     DynamoDB does not answer. It raises InvalidTransaction for more than 100 writes; for tasks that are added,
-    TaskExists, QueueFull and NotArmed; and AwsRefused, if a permission is missing for example. See
-    docs/how-to/transactions.md. Nothing is written then, except after TransactionUnknown.
+    TaskExists, QueueFull and NotArmed; and AwsRefused, if a permission is missing for example. After these
+    errors nothing is written; after TransactionUnknown it may be. See docs/how-to/transactions.md.
 
     tasks  the tasks that it added or changed, in their order, as the commit has left them; none before it
     """

@@ -1,8 +1,8 @@
 """The change of a live queue from one bell to the other, by deployments, without losing a ring.
 
 1. The deployment with another Bell makes the new bell, and keeps the old one beside it (OtherBell).
-2. The worker sets the new one from then on. Then the deployment itself arms the queue by it. The old one
-   stays set and rings, at worst for nothing. So no ring is missing while the new one takes effect.
+2. The worker sets the new bell from then on. Then the deployment itself arms the queue by it. The old bell
+   stays set and rings, at worst for nothing. So no ring is missing while the new bell takes effect.
 3. Editors that set the old bell still do, and are heard: it wakes the same worker. One after the other, they
    are given DUEBELL_BELL.
 4. A later deployment, with OtherBell=no, arms the queue by the bell that stays, and then removes the other.

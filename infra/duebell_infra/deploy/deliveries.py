@@ -41,8 +41,8 @@ def merged(before: str, given: Given) -> str:
             known = ", ".join(sorted(deliveries)) or "none"
             raise InvalidDeployment(
                 "no_deliver",
-                f"{quoted(name)} was given at no deployment, only {known}; a delivery that code declares is "
-                f"removed in the code",
+                f"{quoted(name)} is none of the deliveries that deployments were given: {known}. A delivery "
+                f"that code declares is removed in the code",
             )
     text = json.dumps(deliveries, sort_keys=True, separators=(",", ":"))
     deliveries_in(text, where="deliver")

@@ -105,9 +105,9 @@ def deploy(
     `say` is given a line for each step, and `progress` one for each change of a resource. `synced` is given
     one for each recurring task that is changed; `say` if there is no `synced`.
 
-    To deploy again what is deployed changes nothing, and an armed rule stays as it is whatever else
-    changes. The worker is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the
-    worker cannot start), BundleFailed and what `Editor.ensure_armed` raises.
+    A repeated deployment changes nothing, and an armed rule stays as it is whatever else changes. The worker
+    is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the worker cannot start),
+    BundleFailed and what `Editor.ensure_armed` raises.
     """
     name = check_scheduler_name(deployment.name)
     with aws_calls("AWS cannot be used"):

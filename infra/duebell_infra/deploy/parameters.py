@@ -149,7 +149,7 @@ PARAMETERS = {
     "Precision": _same("precision", option="--precision"),
     "ParallelRuns": _same("parallel_runs"),
     "LogRetentionDays": Parameter(
-        "How many days the worker's log is kept.",
+        "Days for which the worker's log is kept.",
         kind="number", default="30", values=("1", "3", "5", "7", "14", "30", "60", "90", "120", "150",
         "180", "365", "400", "545", "731", "1096", "1827", "2192", "2557", "2922", "3288", "3653"),
         option="--log-retention-days",

@@ -191,7 +191,7 @@ def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
     """A session for the stack at this endpoint, with its region and its access key.
 
     They are set here and not in the environment. So a process can talk to an embedded stack and to AWS, or to
-    two stacks, and a variable that the user has set does not win.
+    two stacks, and a variable of the user does not override them.
     """
     # A profile that the environment names need not exist here, and must not matter.
     inner = EndpointSession(session_vars={"profile": (None, None, None, None)})

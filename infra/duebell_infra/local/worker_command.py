@@ -66,8 +66,8 @@ def worker(
     """It starts tasks to the second, and ends with SIGTERM or Ctrl-C. The rule stays set, as a watchdog.
 
     Actions may take any time. After a signal no task starts, and running actions have --drain-seconds to end.
-    Those that do not end in time are retried later. A second signal ends it at once. The log goes to standard
-    output, a JSON object to a line.
+    Actions that are cut off are retried later. A second signal ends the process at once. The log goes to
+    standard output, a JSON object to a line.
 
     The exit status is 7 if actions did not end in time. It is 8 if actions that run on after their time-out
     keep half of the places: have it started again then.

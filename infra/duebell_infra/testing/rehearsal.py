@@ -139,14 +139,14 @@ class Rehearsal:
 
         Actions run one after the other, in this thread. An action that raises is a failed attempt, as always,
         and is retried when its time has come. A run ends after five minutes, as in a Lambda: the next one
-        goes on with tasks that wait for a limit. The last run may end up to a minute later than `by`.
+        goes on with tasks that wait for a limit. The last run may last until a minute after `by`.
         """
         until = self.now + by
         first = len(self.reports)
         with self._adding_here():
             while (minute := next_ring(self._bell.expression, self.now)) and minute <= until:
                 self._set(minute)
-                # As in a Lambda: without an end, a run would stay for all that waits for a limit.
+                # As in a Lambda. Without an end, a run would stay until no task waits for a limit.
                 left = min(max(until - minute, timedelta(minutes=1)), timedelta(minutes=5))
                 self.reports.append(self._worker.run(time_left=left))
         self._set(max(self.now, until))

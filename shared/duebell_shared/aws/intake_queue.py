@@ -148,7 +148,7 @@ class IntakeQueue:
             [first, *others] = places
             why = refused.get(first)
             if not others and letters[first].attributes and _is_too_large(why):
-                _LOG.warning("SQS refuses a dead letter with its reason, so it is sent without: %s", why)
+                _LOG.warning("SQS refuses a dead letter with its reason, so it is sent without it: %s", why)
                 refused = _send(client, url, {first: DeadLetter(letters[first].body, {})})
             for place in places:
                 taken[place] = place not in refused

@@ -23,8 +23,8 @@ from duebell_shared.bell.expression import ECHOES, LEAD, echo_after, minute_for
 from duebell_shared.instants import FIRST, MOST_SKEW, NEVER, Instant, ceil_to_minute
 from duebell_shared.queue.lane_sizes import GIGABYTE
 
-#: A run that comes this long after the ring's minute, or later, was started by an echo. That is sooner than
-#: the first echo, for clocks differ.
+#: A run that comes this long after the ring's minute, or later, was started by an echo. It is less than
+#: the time to the first echo, for clocks differ.
 _ECHO = timedelta(minutes=ECHOES[0]) - MOST_SKEW
 
 

@@ -9,9 +9,9 @@ One rule makes every expression. The fields are minute, hour, day, month and yea
 which now and the minute differ lists all values but those from now's up to the minute's. The fields above it
 are free. The fields below it begin with the minute's own value.
 
-If the rule is set early, three minutes would have no near echo: on the last day of a month, in a later year,
-and if it is set in January. For these the rule rings for nothing once, a day or a month before, and that run
-sets it anew.
+In three cases a minute would have no near echo: if the rule is set early for the last day of a month or for
+a later year, or in January. Then it rings once without need, a day or a month before, and that run sets it
+anew.
 
 A field is one list or one range: both are documented, and their mixtures are not.
 https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
@@ -71,8 +71,8 @@ def minute_for(target: datetime, now: datetime) -> datetime:
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
 
-#: The sentinel of a schedule of EventBridge Scheduler. That a past year is valid there is documented nowhere;
-#: this one is, and rings for nothing in the last year there is.
+#: The sentinel of a schedule of EventBridge Scheduler, whose documentation does not say that it takes a past
+#: year. It takes this one, the last year there is, and rings for nothing then.
 FAR_SENTINEL = "cron(0 0 1 1 ? 2199)"
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from duebell_shared.aws.aws_session import is_here
 from duebell_shared.backoff import Backoff
-from duebell_shared.deliveries.kinds import BUS, HTTPS, KINDS, SECRETS, Kind, Permission, RunTask
+from duebell_shared.deliveries.kinds import BUS, HTTPS, KINDS, SECRETS, Permission, RunTask, Target
 from duebell_shared.errors import InvalidSettings, InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.payloads.payload import read_json
@@ -29,61 +29,24 @@ _LAYOUT = "arn:aws:<service>:<region>:<account, 12 digits>:<name>"
 _invalid = partial(InvalidSettings, "to")
 
 
-class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A target of deliveries. Make it with `parse`.
-
-    to       its ARN, or its URL if the kind is https
-    kind     the kind of target
-    region   its region; "" for https, as is the account
-    account  the account that it belongs to
-    name     its name without what stands before it in the ARN; the URL's host for https
-    run      the arguments of RunTask, for a task definition
-    """
-
-    to: str
-    kind: Kind
-    region: str = ""
-    account: str = ""
-    name: str = ""
-    run: RunTask | None = None
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles that ECS is passed with each run."""
-        return self.run.roles if self.run else ()
-
-    @property
-    def is_fifo(self) -> bool:
-        """True if what is sent has a group, and is dropped if it was sent before."""
-        return self.kind.has_groups and self.to.endswith(".fifo")
-
-    @property
-    def shown(self) -> str:
-        """The text for messages and records: the ARN; of a URL the host alone, as the rest may be secret."""
-        if self.kind is not HTTPS:
-            return self.to
-        parts = urlsplit(self.to)
-        return f"{parts.scheme}://{parts.netloc}"
-
-    @classmethod
-    def parse(cls, to: object) -> Self:
-        """The target that an ARN or a URL means. Raises InvalidSettings."""
-        if not isinstance(to, str) or not to:
-            raise _invalid(f"must be an ARN or an https URL, not {quoted(to)}")
-        if to.startswith(("https://", "http://")):
-            return cls(to=to, kind=HTTPS, name=_checked_host(to))
-        partition, service, region, account, rest = _split("to", to)
-        kind = KINDS.get(service)
-        if kind is None:
-            raise _invalid(
-                f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
-                f"there are {', '.join(KINDS)} and https URLs"
-            )
-        matched = re.fullmatch(kind.pattern, rest, re.ASCII)
-        if not matched or not region:
-            like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{kind.example}"
-            raise _invalid(f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
-        return cls(to=to, kind=kind, region=region, account=account, name=matched[1])
+def target_of(to: object) -> Target:
+    """The target that an ARN or a URL means. Raises InvalidSettings."""
+    if not isinstance(to, str) or not to:
+        raise _invalid(f"must be an ARN or an https URL, not {quoted(to)}")
+    if to.startswith(("https://", "http://")):
+        return Target(to=to, kind=HTTPS, name=_checked_host(to))
+    partition, service, region, account, rest = _split("to", to)
+    kind = KINDS.get(service)
+    if kind is None:
+        raise _invalid(
+            f"{quoted(to)}: nothing can be delivered to the service {quoted(service)}: "
+            f"there are {', '.join(KINDS)} and https URLs"
+        )
+    matched = re.fullmatch(kind.pattern, rest, re.ASCII)
+    if not matched or not region:
+        like = f"arn:{partition}:{service}:{region or 'eu-central-1'}:{account}:{kind.example}"
+        raise _invalid(f"{quoted(to)} is no ARN of a {kind}: it must be like {like}")
+    return Target(to=to, kind=kind, region=region, account=account, name=matched[1])
 
 
 class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,8 +229,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
                 raise InvalidSettings(field, f"must be text, not {quoted(given)}")
 
     @cached_property
-    def target(self) -> DeliveryTarget:
-        target = DeliveryTarget.parse(self.to)
+    def target(self) -> Target:
+        target = target_of(self.to)
         if (self.run is not None) != target.kind.is_run:
             missing, extra = "is missing: give cluster and container", "is for task definitions only"
             raise InvalidSettings("run", missing if target.kind.is_run else extra)

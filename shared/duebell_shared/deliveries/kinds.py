@@ -9,7 +9,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -52,9 +53,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     id, action, attempt   of the task
     due      when its occurrence is due, as text: `2026-12-31T00:00:00.000Z`
     body     the task's payload as it was given, or the envelope: JSON
-    key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
-             known by it. Letters, digits, `-` and `_`; 80 of them at most
-    group    the message group for queues and topics; None where none is given, and none is needed
+    key      the same for each attempt at one occurrence, and for nothing else: receivers know a repeated
+             message by it. Letters, digits, `-` and `_`; 80 of them at most
+    group    the message group for queues and topics; None if it is neither given nor needed
     detail_type  the detail-type of an event, for buses
     traceparent  the W3C trace context of the attempt, or else of the add; None for none
     """
@@ -99,19 +100,41 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return sum(len(text.encode()) for text in (self.body, *beside)) + _AROUND
 
 
-class Target(Protocol):
-    """A target, as the kinds ask it. `DeliveryTarget` is one."""
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A target of deliveries. Make it with `target_of`.
+
+    to       its ARN, or its URL if the kind is https
+    kind     the kind of target
+    region   its region; "" for https, as is the account
+    account  the account that it belongs to
+    name     its name without what stands before it in the ARN; the URL's host for https
+    run      the arguments of RunTask, for a task definition
+    """
+
+    to: str
+    kind: "Kind"
+    region: str = ""
+    account: str = ""
+    name: str = ""
+    run: "RunTask | None" = None
 
     @property
-    def to(self) -> str: ...
+    def roles(self) -> tuple[str, ...]:
+        """The roles that ECS is passed with each run."""
+        return self.run.roles if self.run else ()
+
     @property
-    def account(self) -> str: ...
+    def is_fifo(self) -> bool:
+        """True if what is sent has a group, and is dropped if it was sent before."""
+        return self.kind.has_groups and self.to.endswith(".fifo")
+
     @property
-    def name(self) -> str: ...
-    @property
-    def is_fifo(self) -> bool: ...
-    @property
-    def run(self) -> "RunTask | None": ...
+    def shown(self) -> str:
+        """The text for messages and records: the ARN; of a URL the host alone, as the rest may be secret."""
+        if self.kind is not HTTPS:
+            return self.to
+        parts = urlsplit(self.to)
+        return f"{parts.scheme}://{parts.netloc}"
 
 
 class Kind(ABC):

@@ -256,7 +256,7 @@ def _misfit(keyword: str, value: Any, given: Any) -> str | None:
 def _beyond(keyword: str, value: Any, limit: Any, schema: Mapping[str, Any]) -> str | None:
     """Returns the limit that the value is beyond, in words; None if it is beyond none.
 
-    The limits of encoded text count its bytes: the worker checks those.
+    The limits of encoded text count its bytes: the worker checks these limits.
     """
     if keyword not in _LIMITS or "contentEncoding" in schema:
         return None

@@ -201,8 +201,8 @@ class Written(NamedTuple):
 class BatchWrite(Generic[_T]):
     """Writes to the table of this name, in statements of one kind. Thread-safe.
 
-    The statements that are throttled are tried again: the SDK does not do that, for their call has succeeded.
-    After a refusal of a batch, by a policy or an emulator that has none, no batch is sent for minutes.
+    Throttled statements are tried again. The SDK does not try them again, because their call has succeeded.
+    After a policy or an emulator has refused a batch, no batch is sent for minutes.
     """
 
     def __init__(

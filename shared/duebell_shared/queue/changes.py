@@ -128,7 +128,7 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
     """The update that claims a task.
 
     A running task looks the same after a claim as before. If the answer is lost, the SDK makes the claim
-    again. That must not count another attempt, so a claim that was made already is refused.
+    again. The second claim must not count another attempt, so a claim that was made already is refused.
     """
     mark = stored(run=run, started_at=now)
     lateness_ms = round((now - key.queued).total_seconds() * 1000)

@@ -36,8 +36,8 @@ ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 #: The first key of the semaphores; the second is the action's name.
 SEMAPHORE = "semaphore"
 
-#: The first key of each type of record, and the log's text if one cannot be read. By the types' names: few
-#: processes import the calendars.
+#: The first key of each type of record, and the log's text if a record cannot be read. The types are given
+#: by name, because few processes import the calendars.
 _PLACES = {
     "ArmingRecord": (ARMING, "the arming record cannot be read and is made anew"),
     "WorkerRecord": (WORKER, "the worker record cannot be read; the worker's next start makes it anew"),

@@ -203,7 +203,7 @@ def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime) -> b
 
     A process that knew fewer lanes may insert a task after the queue was given more. It may end before it
     moves the task to the right lane. If another task takes the id there, the first one is a stray copy: no
-    add has returned it. A task that has been changed since its add is none. Raises what the store raises.
+    add has returned it. A task changed since its add is no stray copy. Raises what the store raises.
     """
     place = lane_of(key.id, lanes)
     if place == key.lane:

@@ -396,7 +396,7 @@ class DynamoTable:
         return made
 
     def _change_many(self, changes: Sequence[ItemChange], batch: BatchWrite[ItemChange]) -> Written:
-        """Send these changes as one batch. Those that are neither made nor failed are to be tried alone."""
+        """Send these changes as one batch. The caller tries each that is neither made nor failed alone."""
         items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
         is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
         nothing = Written.nothing(len(changes))

@@ -131,8 +131,7 @@ class Queue:
 
     def known(self, task: Task) -> Task:
         """The task; its schedule is given its calendar, if it has one."""
-        if task.recurrence and task.recurrence.schedule.calendar:
-            self._backend.calendars.attach(task)
+        self._backend.attach_calendar(task)
         return task
 
     def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
@@ -288,7 +287,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
     A new reservation takes over another one, whose transaction can then confirm it no more.
-    Raises TaskExists, TaskChanged, TaskConflict; TaskNotFound if there is none that could have the rev.
+    Raises TaskExists, TaskChanged, TaskConflict; TaskNotFound if a rev is given and the task is gone.
     """
     if_exists, max_wait, rev = policy
     takes_over = task.status is Status.RESERVED
@@ -386,7 +385,7 @@ def kept_changing(id: str) -> TaskConflict:
 
 
 def not_armed_for(stored: str, error: DuebellError, *, task: Task | None = None) -> NotArmed:
-    """The error for a change, such as `the limit is stored`, when arming failed by this error."""
+    """The error for a stored change, such as `the limit is stored`, if arming failed with `error`."""
     why, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
     return NotArmed(f"{stored}, but {why}", way_out=way_out, task=task)
 

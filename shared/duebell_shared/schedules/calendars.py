@@ -1,11 +1,11 @@
-"""Calendars of holidays, and the occurrences of schedules that have one. Pure; time is an argument.
+"""Calendars of holidays, and the occurrences of schedules that have one. Reads and time are arguments.
 
 A queue stores its calendars in one item. Editors and runs import this module, and read that item, only for
 schedules that have a calendar; at most once a minute.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Self
@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidInput, InvalidSchedule
-from duebell_shared.instants import LATEST, MILLISECOND, to_json
-from duebell_shared.quoting import quoted
+from duebell_shared.instants import FIRST, LATEST, MILLISECOND, to_json
+from duebell_shared.quoting import nearest, quoted
 from duebell_shared.tasks.checks import check_name
 
 from .schedule import Holidays, OnHoliday, Schedule
@@ -29,6 +29,9 @@ _FURTHEST = timedelta(days=60)
 
 #: Bytes of all calendars of a queue: a run reads them in one item.
 MOST_BYTES = 200_000
+
+#: The longest time for which a run goes by the calendars that it has read.
+_EVERY = timedelta(minutes=1)
 
 
 class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -137,6 +140,35 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if (size := len(stored)) > MOST_BYTES:
             raise InvalidInput("calendar", f"makes all calendars {size:,} bytes: {MOST_BYTES:,} is the most")
         return new
+
+
+class KnownCalendars:
+    """The calendars of a queue, read when a schedule has one. Its verbs raise what `read` raises."""
+
+    def __init__(self, read: Callable[[], Calendars | None], clock: Callable[[], datetime]) -> None:
+        self._read, self._clock = read, clock
+        self._read_at = FIRST
+        self._calendars: Mapping[str, Calendar] = {}
+
+    def named(self, name: str) -> Calendar:
+        """The calendar of this name. Raises InvalidSchedule."""
+        self._refresh(at_once=True)
+        if found := self._calendars.get(name):
+            return found
+        near = nearest(name, sorted(self._calendars))
+        hint = f"did you mean {near}?" if near else f"`duebell calendar import {name}` makes it"
+        raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
+
+    def recent(self, name: str) -> Calendar | None:
+        """The calendar of this name as it was at most a minute ago; None if it does not exist."""
+        self._refresh()
+        return self._calendars.get(name)
+
+    def _refresh(self, *, at_once: bool = False) -> None:
+        now = self._clock()
+        if at_once or not self._read_at <= now < self._read_at + _EVERY:
+            self._calendars = (self._read() or Calendars()).calendars
+            self._read_at = now
 
 
 class _Days:

@@ -63,7 +63,7 @@ class OnHoliday(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HolidayCalendar(Protocol):
-    """The calendar of a schedule, as the schedule asks it. `Calendar` is one; few schedules have any."""
+    """The methods of a calendar that a schedule calls. `Calendar` has them; few schedules have a calendar."""
 
     def check(self, schedule: "Schedule", now: datetime) -> None: ...
     def next_after(self, schedule: "Schedule", after: datetime) -> datetime | None: ...

@@ -343,7 +343,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     what         `add`, a verb such as `move`, or `attempt`; `forgotten` stands for earlier ones that had no
                  space
     by           the author of the change; None if unknown, and for an attempt
-    attempt      its number, the first being 1; 0 if it is none
+    attempt      its number, the first being 1; 0 if it is no attempt
     result       the result of the attempt: done, failed, expired, retried, snoozed or running; empty if it is
                  none
     due          when its occurrence was due; None unless the task recurs

@@ -126,7 +126,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         if is_of_schedule and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
         if before is not None and not is_of_schedule and before.schedule == self.schedule:
-            # By a calendar that was imported again, this may be a holiday now.
+            # A calendar that was imported again may have made this a holiday.
             after = before.next_due
             return replace(self, next_due=after and self.schedule.next_after(after - MILLISECOND))
         return replace(self, next_due=self.schedule.next_after(now))

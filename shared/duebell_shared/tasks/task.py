@@ -74,12 +74,12 @@ _RESULTS = {
 _MOST_ERROR = 300
 
 #: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
-#: full. With a payload of up to so many characters, it has room for both.
+#: full. With a payload of up to `_LEAVES_ROOM` characters, it has room for both.
 MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
 
-#: When all is well, a task starts within this time after its own; later, it is late. It waits up to a minute
-#: each until the rule can ring, for the whole minute and for the ring in it, and half a minute for the
-#: Lambda.
+#: A task that starts later than this after its time is late. When all is well, it waits up to a minute for
+#: each of three things: the setting of the rule, the next whole minute, and the ring in it. The Lambda takes
+#: half a minute more.
 STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
@@ -347,7 +347,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """True if it does not go on by itself. A recurring task that owes a follow-up does."""
+        """True if it has finished. A recurring task that owes a follow-up goes on, and has not."""
         return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property
@@ -421,9 +421,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.
 
-        An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
-        is one of its too. An occurrence that is to be retried, was snoozed or moved, or is extra stays. So
-        does the retry of a task that ran once until now.
+        An occurrence of the old schedule that was not tried yet gives way to the first of the new one, unless
+        the new one has it too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
+        So does the retry of a task that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
@@ -616,8 +616,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def held_back(self, until: datetime) -> Self:
         """The task just claimed, to wait until then for its action's limit. The attempt does not count.
 
-        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Those of its
-        schedule that pass meanwhile are missed ones.
+        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Occurrences
+        that pass meanwhile are missed ones.
         """
         since = self.limited_since or self.queued
         return self._changed(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
 
 _P = ParamSpec("_P")  # the function's own parameters
-_A = ParamSpec("_A")  # those of them that a task gives, by keyword
+_A = ParamSpec("_A")  # the parameters that a task gives, by keyword
 _R = TypeVar("_R")
 _T = TypeVar("_T")
 

@@ -13,8 +13,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
 from duebell_shared.aws.intake_queue import in_calls
-from duebell_shared.deliveries.delivery import Delivery, DeliverySecret, DeliveryTarget
-from duebell_shared.deliveries.kinds import HTTPS, Answer, Message
+from duebell_shared.deliveries.delivery import Delivery, DeliverySecret
+from duebell_shared.deliveries.kinds import HTTPS, Answer, Message, Target
 from duebell_shared.deliveries.message import message_of
 from duebell_shared.tasks.task import Task
 from duebell_worker.run.attempt import Undeliverable, Undelivered
@@ -57,7 +57,7 @@ _BY_STATUS: dict[int, str] = {
 _LARGE_WORDS = re.compile("shorter than|too long|too large|over the limit|exceed", re.IGNORECASE)
 
 
-def fault_of_call(target: DeliveryTarget | DeliverySecret, error: Exception) -> Exception:
+def fault_of_call(target: Target | DeliverySecret, error: Exception) -> Exception:
     """The error of an attempt whose call raised this error."""
     if isinstance(error, ClientError):
         told = error.response.get("Error", {})
@@ -68,14 +68,14 @@ def fault_of_call(target: DeliveryTarget | DeliverySecret, error: Exception) -> 
     return error
 
 
-def fault_of(target: DeliveryTarget | DeliverySecret, answer: Answer) -> Exception:
+def fault_of(target: Target | DeliverySecret, answer: Answer) -> Exception:
     """The error of an attempt that AWS answered so: Undeliverable if another attempt does not help."""
     why = _why(answer)
     said = f"({answer.code}: {answer.message})" if answer.message else f"({answer.code})"
     if why is None:
         return Undelivered(f"{target.shown} did not accept it {said}")
-    needed = target.kind.sends if isinstance(target, DeliveryTarget) else target.reads
-    what = target.kind if isinstance(target, DeliveryTarget) else "secret"
+    needed = target.kind.sends if isinstance(target, Target) else target.reads
+    what = target.kind if isinstance(target, Target) else "secret"
     told = f"{why.format(shown=target.shown, needed=needed, what=what)} {said}"
     # IAM takes a while to apply a policy, and the target's own may come a minute later: it is tried again.
     if why == _DENIED or (why == _KEY and "denied" in answer.code.lower()):

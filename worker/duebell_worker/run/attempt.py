@@ -59,8 +59,8 @@ class Abort(Exception):
 class Snooze(Exception):
     """Raised by an action: run the task again after this long. It is no failure, and no attempt is used up.
 
-    The failures so far stay. `task.snoozes` counts the snoozes, so that an action can give up waiting. Of a
-    recurring task, only this occurrence is put off.
+    The failures so far stay. `task.snoozes` counts the snoozes, so that an action can give up waiting. A
+    recurring task puts off only this occurrence.
     """
 
     def __init__(self, after: timedelta | float, payload: object = None) -> None:

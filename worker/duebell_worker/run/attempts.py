@@ -250,7 +250,8 @@ class Attempts:
             return task
         if not self._lease.is_held():
             raise LeaseLost
-        # Else somebody has changed it, and the queue tells when it is due; or this run has claimed it itself.
+        # A task that was started ahead of its place was changed by somebody: the queue tells when it is due.
+        # A task that is under way was claimed by this run.
         if not attempt.is_ahead and attempt.key not in self.under_way():
             self.not_claimed.append(attempt.key)
         return None

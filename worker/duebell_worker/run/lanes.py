@@ -392,7 +392,7 @@ class ReadAhead:
                 yield key
 
 
-#: Seconds that a thread leaves the others to bring their items: a fiftieth of the call that follows.
+#: Seconds for which a thread waits for the items of others: a fiftieth of the call that follows.
 _GATHERING = 0.0001
 
 
@@ -400,10 +400,10 @@ class Batcher(Generic[_T]):
     """A call that takes all items that were brought while earlier calls were under way.
 
     An item that comes alone is handled alone, by the thread that brings it. Under load there are few calls
-    with many items. No thread waits: one that finds enough calls under way leaves its item to them.
+    with many items. No thread waits for a call of another: it leaves its item to the calls under way.
 
     Problem: of actions that end together, the first was recorded alone, so each round took a call more.
-    Solution: a thread of the pool lets the others bring theirs first. Draining takes half the processor time.
+    Solution: a thread of the pool first waits a moment for the others. Draining takes half of the calls.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ If no rate limits the action, as many tasks as this run has under way wait in th
 They take no place of the pool.
 
 Tasks of a paused action are put back to one millisecond a day, by a hash of its name. So runs find exactly
-those when the action goes on. Tasks of a closed action are put back to its next opening.
+these tasks when the action goes on. Tasks of a closed action are put back to its next opening.
 
 Without limited actions, it costs nothing: no read, no write.
 """
@@ -130,7 +130,7 @@ class Limiter:
         return free + max(free + under_way - len(self._waiting[action]), 0)
 
     def opens_at(self, action: str) -> datetime:
-        """The time when the rate lets a task that waits start; never if attempts must end first."""
+        """The time when the rate lets a waiting task start; never if attempts must end first."""
         limit, semaphore, now = self.limit_of(action), self._semaphores.get(action), self._context.now()
         if not semaphore or limit.at_most is not None or not limit.per_second or limit.closed_until(now):
             return NEVER
@@ -147,7 +147,7 @@ class Limiter:
         return lines
 
     def take(self, attempts: _Attempts) -> None:
-        """Start those of these claimed attempts whose actions are not limited; then see to the others."""
+        """Start the claimed attempts whose actions have no limits; then handle the others."""
         if not self.is_any:
             self._start(attempts)
             return
@@ -265,7 +265,7 @@ class Limiter:
         self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
 
     def _unchanged(self, action: str, attempts: _Attempts) -> _Attempts:
-        """These attempts, without those whose tasks were cancelled or moved while they waited here."""
+        """These attempts, without attempts at tasks that were cancelled or moved while they waited here."""
         since = self._context.now() - _A_WHILE
         waited = [attempt for attempt in attempts if attempt.waits_since and attempt.waits_since <= since]
         there = self._store.get_many([attempt.key for attempt in waited]) if waited else {}
@@ -357,5 +357,5 @@ class Limiter:
 
 
 def _since(attempt: Attempt) -> tuple[datetime, int, QueueKey]:
-    """The order of attempts at tasks of one action: who has waited longest is first, then by priority."""
+    """The order of attempts at tasks of one action: the longest wait first, then the highest priority."""
     return attempt.stored[-1].limited_since or attempt.key.queued, -attempt.key.priority, attempt.key

@@ -1,7 +1,7 @@
-"""Tasks that a run starts out of the order of its reads: those that wait for limits, and those unclaimed.
+"""Tasks that a run starts out of the order of its reads: they wait for limits, or their claim was refused.
 
-Problem: where `at_most` alone limits an action, a place is an estimate; after a limit was raised, it is of
-the old one. Nothing would be started before the places come, although more could be. Solution: a run
+Problem: where `at_most` alone limits an action, a place is an estimate. After a limit was raised, places are
+those of the old limit. Nothing would start before its place, although the limit allows it. Solution: a run
 remembers the tasks that it has put back, and starts the first of them as soon as the limit allows. After a
 change of limits it also finds those that other runs have put back. If the run dies, their places still hold.
 
@@ -23,7 +23,7 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
-#: To find tasks that other runs have put back: the keys that are read of each lane at a time, and the tasks
+#: The keys that are read of each lane at a time, to find tasks that other runs have put back; and the tasks
 #: that are read of all lanes then, with one call of BatchGetItem.
 _READ, _AT_ONCE = 25, 100
 
@@ -53,7 +53,7 @@ class HeldTasks:
         return any(self._keys.values())
 
     def begin_read(self, now: datetime) -> None:
-        """Forget the tasks that the read of the lanes finds which begins now: also those that were parked."""
+        """Forget the tasks that a read of the lanes at this time finds, parked tasks included."""
         released = self._lanes.released
         for keys in self._keys.values():
             keys[:] = sorted(key for key in keys if key.queued > now and key.queued not in released)
@@ -92,7 +92,7 @@ class HeldTasks:
                 yield heapq.heappop(keys)
 
     def next_start(self) -> datetime:
-        """The next time that a rate lets one of these tasks start, but not within a moment."""
+        """The next time that a rate lets one of these tasks start, at least a moment from now."""
         at = (
             min(keys[0].queued, self._limiter.opens_at(action))
             for action, keys in self._keys.items()

@@ -99,7 +99,7 @@ class Performer:
                 claimed.append(attempt)
             else:
                 attempt.set_over(task if isinstance(task, BaseException) else None)
-        if any(one.stored[0].recurrence and one.stored[0].recurrence.schedule.calendar for one in claimed):
+        if any(attempt.stored[0].recurrence for attempt in claimed):
             claimed = self._with_calendars(claimed)
         self.limiter.take(claimed)
 
@@ -109,7 +109,7 @@ class Performer:
         for attempt in attempts:
             task = attempt.stored[-1]
             try:
-                if not self._context.backend.calendars.attach(task):
+                if not self._context.backend.attach_calendar(task):
                     self._context.log("calendar_missing", level=logging.WARNING, id=task.id)
                 ready.append(attempt)
             except AwsError as error:

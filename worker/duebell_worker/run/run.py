@@ -296,7 +296,7 @@ class _Run:
         """Return the lanes' heads after this run as its last read tells, or None if they must be read.
 
         The read saw the earliest task that was not due, and all before it have been started and have ended.
-        No lane with due tasks has an earlier one, but for those that the run has put back. The heads must be
+        No lane with due tasks has an earlier one, except tasks that the run has put back. The heads must be
         read if somebody changed a task while it ran: they may have died before they lowered the lane's due.
         """
         heads, attempts = self._lease.heads, self._attempts

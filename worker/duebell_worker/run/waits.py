@@ -36,7 +36,7 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     If another try of this invocation holds lanes, wait first until that lease has ended.
     """
     backend = context.backend
-    # A process leaves the head start as it is: the Lambda goes by it, whom the rule rings for.
+    # A process leaves the head start as it is: the rule rings for the Lambda, which goes by it.
     head_start = None if context.host else backend.settings.head_start
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()
@@ -115,11 +115,11 @@ class Waits:
         start_held: Callable[[], None],
         next_start: Callable[[], datetime],
     ) -> None:
-        """The first two are called after attempts have ended.
+        """`lease` and `attempts` are those of the run.
 
-        go_on_with  with each task that is in the queue again
-        start_held  to start tasks that waited for them
-        next_start  returns when the next of these may start without that
+        go_on_with  is called with each task that is in the queue again after an attempt
+        start_held  starts tasks that wait for a limit, after attempts have ended and at `next_start`
+        next_start  returns the time at which a rate may let one of these tasks start
         """
         self._context = context
         self._lease = lease
@@ -143,8 +143,7 @@ class Waits:
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`, or a task is due before."""
-        next_start = (lambda: NEVER) if by == NEVER else self._next_start
-        return self._wait(lambda: not self._attempts, by, next_start=next_start)
+        return self._wait(lambda: not self._attempts, by)
 
     def wait_for_due(self, due: datetime) -> None:
         """Wait for this due date with nothing under way, at most until the run's time is over.
@@ -168,7 +167,6 @@ class Waits:
         *,
         is_idle: bool = False,
         watches: bool = True,
-        next_start: Callable[[], datetime] = lambda: NEVER,
     ) -> bool:
         watches = watches and self._context.waits_for_due and by != NEVER
         host = self._context.host
@@ -182,7 +180,6 @@ class Waits:
                 return True
             if self._attempts.claim():
                 continue
-            by = min(by, next_start())
             if self._attempts and (now >= leave_at or self._attempts.has_lost_all):
                 self._attempts.leave()
                 return True
@@ -191,9 +188,9 @@ class Waits:
             if watches and self._must_end(by, is_idle=is_idle):
                 return False
             notice_at = now + NOTICE if host else NEVER
-            wake_at = min(
-                self._renew_at, leave_at, by, look_at, notice_at, self._watch_at if watches else NEVER
-            )
+            start_at = NEVER if is_idle else self._next_start()
+            watch_at = self._watch_at if watches else NEVER
+            wake_at = min(self._renew_at, leave_at, by, look_at, notice_at, start_at, watch_at)
             for task in self._attempts.wait(wake_at - now):
                 self._go_on_with(task)
             if not is_idle:

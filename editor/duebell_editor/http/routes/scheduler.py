@@ -80,7 +80,7 @@ def get_failures(editor: VisitorsEditor) -> Json:
 
 @router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
 def get_worker(editor: VisitorsEditor) -> Json:
-    """Answers with its actions and the JSON Schemas of their payloads; null if no worker made itself known.
+    """Answers with its actions and the JSON Schemas of their payloads; null before its first start.
 
     If it could not start, the error says why.
     """
@@ -203,6 +203,6 @@ def list_limits(editor: VisitorsEditor) -> Json:
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
     """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.
 
-    What is not given stays as it is. Runs that are under way follow within a minute.
+    Fields that are not given stay as they are. Runs that are under way follow within a minute.
     """
     return Json(editor.limit(action, **body.given()))

@@ -280,7 +280,7 @@ def read_task(id: Id, editor: VisitorsEditor) -> Json:
 
 @router.patch(_TASK, summary="Change a task", responses=_OF_A_CHANGE)
 def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Another payload, action, due date or schedule: a field that is left out stays as it is.
+    """Changes a scheduled, paused, failed or expired task. A field that is left out stays as it is.
 
     `null` removes the end, the limit of runs, the spread or the expiry; a `payload` of null is empty.
 

@@ -192,7 +192,7 @@ function trouble({ type, message, traceback }) {
 
 function said(worker) {
   if (!worker)
-    return h("p.quiet", {}, "No worker has made itself known. It does when it starts: deploy it, or run it once.");
+    return h("p.quiet", {}, "No worker has started in this queue yet: deploy it, or run it once.");
   const { version, duebell, python, tzdata, started_at: startedAt, actions } = worker;
   const releases = `Version ${version}, with duebell ${duebell}, Python ${python}, time zones ${tzdata}, started `;
   return [

@@ -62,12 +62,7 @@ def test_elsewhere_it_is_not() -> None:
 
 
 def test_an_error_without_credentials_names_the_variables_to_set() -> None:
-    with (
-        pytest.raises(
-            DeployFailed, match="Unable to locate credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID"
-        ),
-        aws_calls("AWS cannot be used"),
-    ):
+    with pytest.raises(DeployFailed, match="set AWS_PROFILE, or AWS_ACCESS_KEY_ID"), aws_calls("asking AWS"):
         raise NoCredentialsError
 
 

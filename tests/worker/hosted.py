@@ -26,7 +26,7 @@ _LONGEST = timedelta(days=1)
 
 
 class Hosted:
-    """A process with two places whose actions may take time, over a queue in memory.
+    """A process whose actions may take time, over a queue in memory.
 
     starts  when the action `act` was started; it takes no time
     """
@@ -46,8 +46,10 @@ class Hosted:
         self.serve(look_every=SECOND)
         self.store.on_read = self._look
 
-    def serve(self, *, look_every: timedelta, parallel_runs: int = 1, calls: bool = False) -> None:
-        """Have another process, one that looks so often."""
+    def serve(
+        self, *, look_every: timedelta, parallel_runs: int = 1, calls: bool = False, places: int = 2
+    ) -> None:
+        """Have another process, which looks so often and has so many places."""
         self.backend = Backend(
             Settings(lanes=4, parallel_runs=parallel_runs, metrics=True),
             self.store,
@@ -56,7 +58,7 @@ class Hosted:
             sleep=self._sleep,
         )
         self.backend = self.called.by(self.backend) if calls else self.backend
-        self.worker = Worker(backend=self.backend, pool=self.stage, concurrency=2)
+        self.worker = Worker(backend=self.backend, pool=self.stage, concurrency=places)
         self.worker.action("act")(lambda: self.starts.append(self.clock.now))
         self.process = Process(self.worker, look_every=look_every, drain_for=20 * SECOND)
 

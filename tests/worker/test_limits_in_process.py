@@ -5,14 +5,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from duebell import Status, Task, Worker
+from duebell import Status, Task
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.limits.limits import Semaphore
-from duebell_worker.process import Process
 from tests.support import NOON
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
-from tests.worker.log_lines import Log
 
 
 def lose_the_lease_early(hosted: Hosted) -> timedelta:
@@ -106,10 +104,9 @@ def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted
     assert {hosted.editor.get(f"mail-{n}").attempt for n in range(30)} == {1}
 
 
-def test_tasks_that_a_process_put_back_for_a_pause_are_started_once(hosted: Hosted, log: Log) -> None:
+def test_tasks_that_a_process_put_back_for_a_pause_are_started_once(hosted: Hosted) -> None:
     # Given a process that has put tasks back because their action was paused, and has other work
-    hosted.worker = Worker(backend=hosted.backend, pool=hosted.stage, concurrency=4)
-    hosted.process = Process(hosted.worker, look_every=SECOND, drain_for=MINUTE)
+    hosted.serve(look_every=SECOND, places=4)
     hosted.worker.action("other")(lambda: hosted.stage.sleep(0.7))
     declare(hosted, takes=3 * SECOND)
     hosted.editor.limit("mail", at_most=0)
@@ -122,7 +119,7 @@ def test_tasks_that_a_process_put_back_for_a_pause_are_started_once(hosted: Host
 
     # Then each is started once, and none is taken for one that a dead run has left
     assert len(hosted.starts) == 20
-    assert not log.lines("passed_over")
+    assert not hosted.log.lines("passed_over")
 
 
 def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:

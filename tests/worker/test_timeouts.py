@@ -139,12 +139,12 @@ def test_a_time_out_that_is_none_is_refused(timeout: Any, worker: Worker) -> Non
 
 def test_a_process_goes_on_with_the_lane_of_an_action_that_hangs(hosted: Hosted) -> None:
     # Given an action that hangs until after its time-out
+    hosted.serve(look_every=SECOND, places=4)
     hosted.worker.action("hang", timeout=MINUTE, attempts=1)(lambda: hosted.stage.sleep(61.5))
     hosted.add("hang", NOON, lane=0)
     hosted.add("act", NOON + 10 * MINUTE, lane=0)
     free: list[bool] = []
     hosted.at(NOON + 5 * MINUTE, lambda: free.append(not hosted.record.owners(hosted.clock.now)))
-    hosted.worker._concurrency = 4
     assert hosted.run_until(NOON + 20 * MINUTE)
     # Then its lease is not renewed for ever, and what is behind it starts in time
     assert free == [True]
@@ -152,19 +152,24 @@ def test_a_process_goes_on_with_the_lane_of_an_action_that_hangs(hosted: Hosted)
     assert hosted.process.health().lost_places == 0
 
 
+def lose_the_lease(hosted: Hosted) -> None:
+    """Have another run claim lane 0 soon, when the lease of the first is over."""
+
+    def claim() -> None:
+        hosted.clock.advance(3 * MINUTE)
+        hosted.other(0)
+
+    hosted.at(NOON + 10 * SECOND, claim)
+
+
 def test_the_line_of_a_time_out_counts_no_action_that_has_time_left(hosted: Hosted) -> None:
     # Given an action without a time-out that goes on after its run has lost its lease, and another that hangs
-    hosted.worker._concurrency = 4
+    hosted.serve(look_every=SECOND, places=4)
     hosted.worker.action("work")(lambda: hosted.stage.sleep(3_600))
     hosted.worker.action("hang", timeout=MINUTE, attempts=1)(lambda: hosted.stage.sleep(61.5))
     hosted.add("work", NOON, lane=0)
     hosted.add("hang", NOON + 10 * MINUTE, lane=1)
-
-    def lose_the_lease() -> None:
-        hosted.clock.advance(3 * MINUTE)
-        hosted.other(0)
-
-    hosted.at(NOON + 10 * SECOND, lose_the_lease)
+    lose_the_lease(hosted)
     # When the time-out of the second is over
     hosted.run_until(NOON + 20 * MINUTE)
     # Then its line counts its own place alone
@@ -182,12 +187,7 @@ def test_a_process_that_has_lost_half_of_its_places_ends_to_be_started_again(
     hosted.add("hang", NOON, lane=0)
     later = hosted.add("act", NOON + HOUR, lane=1)
     if loses_lease:
-
-        def lose_the_lease() -> None:
-            hosted.clock.advance(3 * MINUTE)
-            hosted.other(0)
-
-        hosted.at(NOON + 10 * SECOND, lose_the_lease)
+        lose_the_lease(hosted)
     seen: list[Health] = []
     hosted.at(NOON + 4 * MINUTE, lambda: seen.append(hosted.process.health()))
     # When it runs

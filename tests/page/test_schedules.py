@@ -89,6 +89,19 @@ def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, f
     assert has_focus(page)
 
 
+def test_an_open_menu_stays_open_while_other_rows_come(open_page: Open, url: str, furnished: Scene) -> None:
+    page = open_page(f"{url}schedules")
+    press(page, "Actions of nightly")
+    expect(page.get_by_role("button", name="Pause nightly")).to_be_focused()
+    # When the list is read again, and has a row more
+    furnished.editor.add("cleanup", schedule="0 4 * * *", id="cleanup-at-four")
+    page.evaluate("dispatchEvent(new Event('hashchange'))")
+    expect(row(page, "cleanup-at-four")).to_be_visible()
+    # Then the menu is as it was
+    expect(page.get_by_role("button", name="Backfill nightly")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause nightly")).to_be_focused()
+
+
 def test_several_recurring_tasks_are_paused_at_once(open_page: Open, url: str, furnished: Scene) -> None:
     page = open_page(f"{url}schedules")
     for id in ("nightly", "sync-stock"):

@@ -21,12 +21,21 @@ export function h(tag, properties = {}, ...children) {
   return made;
 }
 
-// New children, with the focus kept on what has the same data-key, or near it: it is never lost.
+// New children, with the focus kept on what has the same data-key, or near it: it is never lost. A child that was
+// there before is left in its place, as taking it out would close the menu that is open in it.
 export function refill(parent, ...children) {
   const focused = document.activeElement;
   const key = parent.contains(focused) ? focused.dataset.key : undefined;
-  parent.replaceChildren(...children.flat().filter(Boolean));
-  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+  const asNode = (child) => (child instanceof Node ? child : new Text(child));
+  const wanted = new Set(children.flat().filter(Boolean).map(asNode));
+  for (const child of [...parent.childNodes]) if (!wanted.has(child)) child.remove();
+  let place = parent.firstChild;
+  for (const child of wanted) {
+    if (child === place) place = place.nextSibling;
+    else parent.insertBefore(child, place);
+  }
+  if (focused === document.activeElement) return;
+  if (parent.contains(focused)) focused.focus({ preventScroll: true });
   else if (key) {
     const same = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
     (same ?? parent.querySelector("[data-key]"))?.focus({ preventScroll: true });

@@ -142,14 +142,15 @@ function openBackfill({ id }) {
 
 // The actions of a row, in a menu that the browser closes.
 function buttons(task) {
+  const key = `menu ${task.id}`; // on all of them: the focus is on the opener when a new row takes the place of this one
   const menu = onlySingleClicks(h("div.menu", { popover: "auto", id: `menu-${task.id}` }));
   const opener = h(
     "button.small",
-    { "data-key": `menu ${task.id}`, "aria-label": `Actions of ${task.id}`, "aria-haspopup": "true", onclick: () => menu.togglePopover() },
+    { "data-key": key, "aria-label": `Actions of ${task.id}`, "aria-haspopup": "true", onclick: () => menu.togglePopover() },
     "Actions ▾",
   );
   const button = (name, work) =>
-    h("button.plain", { "aria-label": `${name} ${task.id}`, onclick: () => {
+    h("button.plain", { "data-key": key, "aria-label": `${name} ${task.id}`, onclick: () => {
       menu.hidePopover();
       opener.focus();
       busy(opener.parentElement, work);

@@ -103,12 +103,7 @@ _DESCRIPTION: Responses = {
 }
 
 
-@router.get(
-    "/changes",
-    summary="Follow changes",
-    response_class=StreamingResponse,
-    responses=_DESCRIPTION,
-)
+@router.get("/changes", summary="Follow changes", response_class=StreamingResponse, responses=_DESCRIPTION)
 async def stream_changes(
     following: Annotated[Following, Query()], request: Request, editor: VisitorsEditor
 ) -> StreamingResponse:

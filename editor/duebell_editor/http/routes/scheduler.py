@@ -105,9 +105,7 @@ def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     return Json(preview_fields(*editor.preview(**body.given("count"), count=body.count)))
 
 
-@router.get(
-    "/calendars", summary="List the calendars of holidays", responses=answers("CalendarsAnswer")
-)
+@router.get("/calendars", summary="List the calendars of holidays", responses=answers("CalendarsAnswer"))
 def list_calendars(editor: VisitorsEditor) -> Json:
     """By name, with all their holidays."""
     return Json(CalendarsAnswer(calendars=editor.calendars()))
@@ -116,11 +114,7 @@ def list_calendars(editor: VisitorsEditor) -> Json:
 CalendarName = Annotated[str, Path(description="The calendar's name", examples=["de-be"])]
 
 
-@router.put(
-    "/calendars/{name}",
-    summary="Import a calendar",
-    responses=answers("CalendarsAnswer"),
-)
+@router.put("/calendars/{name}", summary="Import a calendar", responses=answers("CalendarsAnswer"))
 def put_calendar(name: CalendarName, body: NewCalendar, editor: VisitorsEditor) -> Json:
     """Stores the calendar in place of the one of this name, and plans the tasks that use it anew."""
     report = editor.import_calendar(name, Calendar(**body.given()))
@@ -128,11 +122,7 @@ def put_calendar(name: CalendarName, body: NewCalendar, editor: VisitorsEditor) 
     return Json(CalendarsAnswer(calendars=editor.calendars(), failures=failures))
 
 
-@router.delete(
-    "/calendars/{name}",
-    summary="Delete a calendar",
-    responses=answers("CalendarsAnswer"),
-)
+@router.delete("/calendars/{name}", summary="Delete a calendar", responses=answers("CalendarsAnswer"))
 def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
     """Refused while tasks use it."""
     editor.delete_calendar(name)
@@ -168,19 +158,13 @@ def list_dead_letters(editor: VisitorsEditor) -> Json:
     return Json({"letters": editor.dead_letters()})
 
 
-@router.post(
-    "/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled")
-)
+@router.post("/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled"))
 def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
     """Sends messages of the intake again. For lost rings and failed runs, sets the rule and deletes them."""
     return Json({"count": editor.redrive(queue)})
 
 
-@router.post(
-    "/dead-letters/{queue}/delete",
-    summary="Delete dead letters",
-    responses=answers("Handled"),
-)
+@router.post("/dead-letters/{queue}/delete", summary="Delete dead letters", responses=answers("Handled"))
 def delete_dead_letters(queue: DeadLetters, body: LettersToDelete, editor: VisitorsEditor) -> Json:
     """Deletes messages for good: those with these ids, or 1,000 of the queue at most."""
     return Json({"count": editor.delete_dead_letters(queue, body.ids)})
@@ -195,11 +179,7 @@ def list_limits(editor: VisitorsEditor) -> Json:
     return Json({"limits": editor.limits()})
 
 
-@router.patch(
-    "/limits/{action:path}",
-    summary="Limit or pause an action",
-    responses=answers("ActionLimit"),
-)
+@router.patch("/limits/{action:path}", summary="Limit or pause an action", responses=answers("ActionLimit"))
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
     """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.
 

@@ -86,10 +86,7 @@ def _answer(task: Task) -> Json:
 
 
 @router.post(
-    "/tasks",
-    status_code=201,
-    summary="Add a task, or a list of tasks",
-    responses=answers("Task", ADDED),
+    "/tasks", status_code=201, summary="Add a task, or a list of tasks", responses=answers("Task", ADDED)
 )
 def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
@@ -145,10 +142,7 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
 
 
 @router.post(
-    "/batches",
-    status_code=201,
-    summary="Make a batch",
-    responses=answers("Task", {201: CHANGED[200]}),
+    "/batches", status_code=201, summary="Make a batch", responses=answers("Task", {201: CHANGED[200]})
 )
 def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
     """A task that is blocked until all tasks of the batch have ended; its `members` has the counts.
@@ -233,11 +227,7 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
     )
 
 
-@router.post(
-    f"{_TASK}/backfill",
-    summary="Backfill a recurring task",
-    responses=answers("BackfillAnswer"),
-)
+@router.post(f"{_TASK}/backfill", summary="Backfill a recurring task", responses=answers("BackfillAnswer"))
 def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
     """Adds the occurrences of a range that has passed as tasks of their own, at most 10,000.
 
@@ -258,21 +248,13 @@ def explain_task(id: Id, editor: VisitorsEditor) -> Json:
     return Json(editor.why(id))
 
 
-@router.get(
-    f"{_TASK}/history",
-    summary="Tell what happened to a task",
-    responses=answers("TaskHistory"),
-)
+@router.get(f"{_TASK}/history", summary="Tell what happened to a task", responses=answers("TaskHistory"))
 def tell_history(id: Id, editor: VisitorsEditor) -> Json:
     """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
     return Json({"events": editor.history(id)})
 
 
-@router.get(
-    _TASK,
-    summary="Read a task",
-    responses=answers("Task", CHANGED),
-)
+@router.get(_TASK, summary="Read a task", responses=answers("Task", CHANGED))
 def read_task(id: Id, editor: VisitorsEditor) -> Json:
     """The task as it is stored now, with its rev as ETag."""
     return _answer(editor.get(id))
@@ -294,9 +276,7 @@ def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedR
     return _answer(editor.update(id, **changes, rev=rev))
 
 
-@router.delete(
-    _TASK, summary="Cancel a task", responses=answers("Task", CHANGED)
-)
+@router.delete(_TASK, summary="Cancel a task", responses=answers("Task", CHANGED))
 def cancel_task(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
     """The task never runs; it is kept as history and returned as it is now."""
     return _answer(editor.cancel(id, rev=rev))

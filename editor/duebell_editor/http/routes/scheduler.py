@@ -3,10 +3,9 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from msgspec import UNSET
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import CalendarsAnswer, Json, bulk_failures, recurring_answer
+from duebell_editor.http.answers import CalendarsAnswer, Json, recurring_answer
 from duebell_editor.http.description import answers
 from duebell_editor.http.requests import (
     AuditQuery,
@@ -111,21 +110,14 @@ def list_calendars(editor: VisitorsEditor) -> Json:
     return Json(CalendarsAnswer(calendars=editor.calendars()))
 
 
-CalendarName = Annotated[str, Path(description="The calendar's name", examples=["de-be"])]
-
-
 @router.put("/calendars/{name}", summary="Import a calendar", responses=answers("CalendarsAnswer"))
-def put_calendar(name: CalendarName, body: NewCalendar, editor: VisitorsEditor) -> Json:
-    """Stores the calendar in place of the one of this name, and plans the tasks that use it anew."""
-    report = editor.import_calendar(name, Calendar(**body.given()))
-    failures = bulk_failures(report.failures) or UNSET
-    return Json(CalendarsAnswer(calendars=editor.calendars(), failures=failures))
-
-
-@router.delete("/calendars/{name}", summary="Delete a calendar", responses=answers("CalendarsAnswer"))
-def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
-    """Refused while tasks use it."""
-    editor.delete_calendar(name)
+def put_calendar(
+    name: Annotated[str, Path(description="The calendar's name", examples=["de-be"])],
+    body: NewCalendar,
+    editor: VisitorsEditor,
+) -> Json:
+    """Stores the calendar in place of the one of this name."""
+    editor.import_calendar(name, Calendar(**body.given()))
     return list_calendars(editor)
 
 

@@ -1,4 +1,4 @@
-"""The command `calendar`: calendars of holidays, imported, listed, shown and deleted."""
+"""The command `calendar`: calendars of holidays, imported, listed and shown."""
 
 import re
 from enum import StrEnum
@@ -14,7 +14,6 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.calendars import Calendar
 
 from .context import Context
-from .errors import Exit, failure_fields, note_failures
 from .options import opened
 from .output import plain
 from .program import examples, with_json
@@ -28,7 +27,6 @@ class CalendarVerb(StrEnum):
     IMPORT = "import"
     LIST = "list"
     SHOW = "show"
-    DELETE = "delete"
 
 
 @app.command(
@@ -42,7 +40,7 @@ class CalendarVerb(StrEnum):
 @with_json()
 def calendar(
     context: Context,
-    verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list, show or delete.")],
+    verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list or show.")],
     id: Annotated[str, typer.Argument(metavar="[NAME]", help="The calendar's name; not for list.")] = "",
     *,
     country: Annotated[str, typer.Option(metavar="CODE", help="Import its holidays, such as DE.")] = "",
@@ -54,7 +52,7 @@ def calendar(
 ) -> None:
     """Schedules take a calendar by --calendar and --holidays. An import replaces the calendar of that name.
 
-    It also plans the tasks that use the calendar anew. The exit status is 7 if some could not be.
+    Tasks that use it keep the occurrence that they stand at, and the next one.
     """
     if bool(id) == (verb is CalendarVerb.LIST):
         raise InvalidInput("NAME", "cannot be combined with list" if id else f"is missing: {verb} needs it")
@@ -63,9 +61,6 @@ def calendar(
             raise InvalidInput("calendar", "needs --country with --years, or --file")
         made = _of_file(file) if file else country_calendar(country, subdivision or None, _years(years))
         _import(context, id, made)
-    elif verb is CalendarVerb.DELETE:
-        context.editor().delete_calendar(id)
-        print(plain(f"{id}: deleted"))
     else:
         found = context.editor().calendars()
         if id and id not in found:
@@ -92,16 +87,11 @@ def _of_file(file: Path) -> Calendar:
 
 
 def _import(context: Context, name: str, made: Calendar) -> None:
-    report, out = context.editor().import_calendar(name, made), context.out
-    if out.as_json:
-        told = {"tasks": report.tasks, "failures": failure_fields(report.failures)}
-        out.print_json({**plain_values(made), **told})
+    context.editor().import_calendar(name, made)
+    if context.out.as_json:
+        context.out.print_json(plain_values(made))
     else:
-        holidays = f"{len(made.days)} holidays until {made.ends}"
-        print(plain(f"{name}: {holidays}; {report.tasks} tasks planned anew"))
-        note_failures(out, report.failures)
-    if report.failures:
-        raise typer.Exit(Exit.SOME_FAILED)
+        print(plain(f"{name}: {len(made.days)} holidays until {made.ends}"))
 
 
 def _years(text: str) -> range:

@@ -94,7 +94,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "limits": {},
     "preview": {"schedule": "rate(2 hours)"},
     "import_calendar": {"name": "de", "calendar": CALENDAR},
-    "delete_calendar": {"name": "de"},
     "calendars": {},
 }
 

@@ -49,7 +49,10 @@ def calendar(
         Path | None, typer.Option(metavar="FILE", help="Import the all-day events of this iCalendar file.")
     ] = None,
 ) -> None:
-    """Schedules take a calendar by --calendar and --holidays. An import replaces one of the same name."""
+    """Schedules take a calendar by --calendar and --holidays. An import replaces the calendar of that name.
+
+    Tasks that use it keep the occurrence that they stand at, and the next one.
+    """
     if bool(id) == (verb is CalendarVerb.LIST):
         raise InvalidInput("NAME", "cannot be combined with list" if id else f"is missing: {verb} needs it")
     if verb is CalendarVerb.IMPORT:

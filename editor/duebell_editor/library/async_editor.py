@@ -129,7 +129,6 @@ class AsyncEditor:
     dead_letters = _coroutine(Editor.dead_letters)
     delete_dead_letters = _coroutine(Editor.delete_dead_letters)
     close_batch = _coroutine(Editor.close_batch)
-    delete_calendar = _coroutine(Editor.delete_calendar)
     doctor = _coroutine(Editor.doctor)
     ensure_armed = _coroutine(Editor.ensure_armed)
     failures = _coroutine(Editor.failures)

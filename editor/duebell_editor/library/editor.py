@@ -90,7 +90,6 @@ if TYPE_CHECKING:
     from duebell_editor.status.dead_letters import DeadLetter
     from duebell_shared.schedules.calendars import Calendar
 
-    from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
 
@@ -852,17 +851,16 @@ class Editor:
         given = None if id is None else check_name("id", id)
         return self._backend.audit.page(id=given, limit=check_limit(limit), cursor=check_cursor(cursor))
 
-    def import_calendar(self, name: str, calendar: "Calendar") -> "CalendarReport":
-        """Store a calendar of holidays under this name, and plan the tasks that use it anew.
+    def import_calendar(self, name: str, calendar: "Calendar") -> None:
+        """Store a calendar of holidays under this name, in place of an earlier one.
 
-        Raises InvalidInput, TaskConflict.
+        A task that uses it keeps the occurrence that it stands at, and the next one. To plan these anew,
+        `update` the task with `calendar=name`. Raises InvalidInput, TaskConflict.
         """
         from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
 
-        replan = partial(self.update, calendar=name)
-        report = import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+        import_calendar(self._backend, name, calendar)
         self._backend.audit.note("import_calendar", self.changed_by, detail=name)
-        return report
 
     def preview(
         self,
@@ -899,13 +897,6 @@ class Editor:
         from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
 
         return (self._store.read(Calendars) or Calendars()).calendars
-
-    def delete_calendar(self, name: str) -> None:
-        """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
-        from .calendars import delete_calendar  # noqa: PLC0415
-
-        delete_calendar(self._backend, self.queue, name)
-        self._backend.audit.note("delete_calendar", self.changed_by, detail=name)
 
     def _check(self, given: NewTask) -> Task:
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)

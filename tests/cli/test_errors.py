@@ -195,7 +195,6 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["calendar", "import", "de"], "needs --country with --years, or --file"),
         (["calendar", "import", "de", "--country", "DE"], "--years: must be a year or a range"),
         (["calendar", "show", "de"], "NAME: is unknown, 'de': there are none"),
-        (["calendar", "delete", "de"], "'de' does not exist"),
     ],
 )
 def test_wrong_usage_is_explained_and_exits_with_2(

@@ -44,7 +44,7 @@ def import_queue(
     """
     out = context.out
     with opened(file) as lines:
-        report = context.editor().import_tasks(lines, progress=lambda done: out.note(f"{done:,} tasks"))
+        report = context.editor().import_tasks(lines)
     print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
     note_failures(out, report.failures)
     if report.failures:
@@ -63,7 +63,7 @@ def relane(
     Tasks do not run until it is done, which takes seconds to minutes. Clients and workers need no restart. If
     it was interrupted, repeat it with the same number.
     """
-    done = context.editor().relane(lanes, progress=context.out.note)
+    done = context.editor().relane(lanes)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
     context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])
 

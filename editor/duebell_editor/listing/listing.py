@@ -15,7 +15,6 @@ import msgspec
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND
-from duebell_shared.queue.items import UNREADABLE
 from duebell_shared.queue.places import Past, key_of
 from duebell_shared.queue.task_queue import BATCH, PAGE, Queue, has_expired
 from duebell_shared.tasks.status import Status
@@ -89,7 +88,7 @@ class Group:
 
     def _keys(self, task: Task) -> Iterator[Key]:
         keys: list[Key | None] = [key_of(task)]
-        if task.queued is not None and task.queued != UNREADABLE:
+        if task.queued is not None:
             keys.append(queue_key(task))
         for key in keys:
             if key and self._is_asked_for(key) and self._which.wants(key, task):

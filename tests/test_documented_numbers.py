@@ -405,7 +405,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)], "how-to/simulate: three and a {:w} minutes after"),
     (
         [N(CONCURRENCY), _DEFAULTS["MemorySize"], N(_TIMEOUT, MINUTE)],
-        "how-to/simulate: | {}, {} MB, {} minutes;",
+        "how-to/simulate: | {}, {} MB, {} minutes |",
     ),
     (
         [N(simulate.MOST_TASKS), N(1 / cost.PRICES["read"].dollars)],

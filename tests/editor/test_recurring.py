@@ -50,7 +50,7 @@ def test_another_time_zone_keeps_the_expression(scheduler: Scheduler) -> None:
 
 def test_a_task_that_runs_once_cannot_become_one_that_recurs(scheduler: Scheduler) -> None:
     scheduler.editor.add("report", due=9 * HOUR, id="once")
-    with pytest.raises(InvalidTask, match="schedule: cannot be given to task 'once', which runs once: cancel"):
+    with pytest.raises(InvalidTask, match="schedule: cannot be given to task 'once', which runs once"):
         scheduler.editor.update("once", schedule="rate(2 hours)")
 
 

@@ -96,18 +96,10 @@ def dead_letters(
     if queue := redriven or deleted:
         count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or None)
         word = "redriven" if redriven else "deleted"
-        if context.out.as_json:
-            context.answer({word: count})
-        else:
-            print(f"{word}: {count:,}")
+        context.answer({word: count})
         return
     letters = plain_values(editor.dead_letters())
-    if context.out.as_json:
-        context.answer({"letters": letters})
-    elif letters:
-        context.answer(letters)
-    else:
-        print("no dead letters")
+    context.answer({"letters": letters} if context.out.as_json else letters)
 
 
 _HOST = "The address to serve on. An address that other machines reach needs a token."

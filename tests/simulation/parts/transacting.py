@@ -100,8 +100,9 @@ class Transacting(Part):
         if kind in {"block", "refused"}:
             put: dict[str, Any] = {"TableName": _TABLE, "Item": {"id": {"S": id}}}
             if kind == "refused":
-                condition = {":never": NO_VERSION}
-                put |= {"ConditionExpression": "version = :never", "ExpressionAttributeValues": condition}
+                put["ConditionExpression"] = "#version = :never"
+                put["ExpressionAttributeNames"] = {"#version": "version"}
+                put["ExpressionAttributeValues"] = {":never": NO_VERSION}
             with editor.transaction() as tx:
                 tx.write({"Put": put})
                 tx.add("quick", due=due, id=id)

@@ -393,7 +393,6 @@ PLACES: list[tuple[Any, str]] = [
     ([N(task.MAX_RESULT / 1024)], "how-to/results: a value of at most {} KB"),
     ([N(task.MAX_RESULT / 1024)], "how-to/results: returns more than {} KB"),
     ([N(task.MAX_RESULT / 1024)], "coming-from: `keep_result=True`, up to {} KB"),
-    ([N(task._LEAVES_ROOM / 1024)], "how-to/results: a payload of more than {} KB"),
     ([N(listing._AT_FIRST)], "how-to/groups: {} tasks by key first"),
     (_OF_A_GROUP, "how-to/groups: takes {} read units"),
     (

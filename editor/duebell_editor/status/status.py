@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue_counts import MOST_COUNTED, QueueCounts, next_morning, read_queue
-from duebell_shared.aws.intake_queue import DeadLetters, is_missing
+from duebell_shared.aws.intake_queue import DEAD_LETTERS, DeadLetters, is_missing
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, RestingLane
 from duebell_shared.bell.bell import BellKind, BellState
@@ -264,14 +264,14 @@ def _with_message_queues(status: SchedulerStatus, backend: Backend) -> Scheduler
             status = replace(status, **{field: count})
             if count:
                 status = status.with_problems(_left_problem(status.rule, queue, count, what))
-    if backend.intake is None:
+    intake = backend.settings.intake
+    if not intake:
         return status
     try:
-        counts = backend.intake.counts(**place)
+        waiting, dead = (sqs.count(name, **place) for name in (intake, intake + DEAD_LETTERS))
     except (ClientError, BotoCoreError) as error:
-        return status.with_problems(_missing_problem(backend.intake.name)) if is_missing(error) else status
-    dead = counts.dead_letters
-    status = replace(status, intake_waiting=counts.waiting, intake_dead_letters=dead)
+        return status.with_problems(_missing_problem(intake)) if is_missing(error) else status
+    status = replace(status, intake_waiting=waiting, intake_dead_letters=dead)
     return status.with_problems(_dead_letters_problem(dead)) if dead else status
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import Instant
-from duebell_shared.queue.changes import TaskWrite, update_of
+from duebell_shared.queue.changes import TaskWrite, change_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task
 
@@ -64,8 +64,8 @@ class TransactionItem:
             lane = UnicodeAttribute(hash_key=True)
             id = UnicodeAttribute(range_key=True)
 
-        update = update_of(self.write.old, self.write.new)
-        sets = [Path([name]).set(value) for name, value in update.sets.items()]
+        update = change_of(self.write.old, self.write.new)
+        sets = [Path([name]).set(value) for name, value in (update.sets or {}).items()]
         removes = [Path([name]).remove() for name in update.removes]
         conditions: list[Any] = [Path([name]) == value for name, value in update.where.items()]
         return {

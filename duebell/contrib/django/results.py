@@ -16,7 +16,7 @@ from django.utils import timezone
 from msgspec import UNSET, UnsetType
 
 from duebell_shared.tasks.checks import MAX_PRIORITY
-from duebell_shared.tasks.history import FailedAttempt
+from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task as StoredTask
 
@@ -100,7 +100,7 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
         id=stored.id,
         status=_STATUSES[stored.status],
         enqueued_at=_in_djangos_zone(stored.created_at),
-        started_at=_in_djangos_zone((first and first.started_at) or stored.started_at),
+        started_at=_in_djangos_zone(first.at if first else stored.started_at),
         last_attempted_at=_in_djangos_zone(stored.started_at),
         finished_at=_in_djangos_zone(stored.finished_at),
         args=call.args,
@@ -150,9 +150,9 @@ def _errors_of(stored: StoredTask) -> Iterator[TaskError]:
         yield TaskError(exception_class_path=_NONE_OF_THESE, traceback=text)
 
 
-def _in_short(attempt: FailedAttempt) -> TaskError:
-    text = f"{attempt.type}: {attempt.message}"
-    return TaskError(exception_class_path=_path_of(attempt.type), traceback=text)
+def _in_short(attempt: Event) -> TaskError:
+    text = attempt.error or ""
+    return TaskError(exception_class_path=_path_of(text.partition(":")[0]), traceback=text)
 
 
 def _path_of(name: str, module: str | UnsetType = UNSET) -> str:
